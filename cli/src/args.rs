@@ -23,7 +23,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use sched_forest::{Iterations, ReadOptions, Release};
 use sched_lang::Target;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use sched_llvm::{Cpu, Gpu};
 use sched_machines::{GpuKind, Maker};
 use std::path::PathBuf;
@@ -186,9 +186,9 @@ fn parse_set(text: &str) -> Result<(String, i64), String> {
 }
 
 /// The parser of `--output`: the words of all outputs.
-fn output() -> impl TypedValueParser<Value = Kind> {
-    let words = Kind::ALL.map(|kind| PossibleValue::new(kind.word()).help(kind.help()));
-    PossibleValuesParser::new(words).map(|word| Kind::of_word(&word).unwrap_or_default())
+fn output() -> impl TypedValueParser<Value = OutputKind> {
+    let words = OutputKind::ALL.map(|kind| PossibleValue::new(kind.word()).help(kind.help()));
+    PossibleValuesParser::new(words).map(|word| OutputKind::of_word(&word).unwrap_or_default())
 }
 
 fn parse_cpu(text: &str) -> Result<Cpu, String> {
@@ -226,7 +226,7 @@ fn cpu_help(lead: &str, end: &str) -> String {
 }
 
 /// End of the help of `--cpu` for commands that read the variable `SCHEDC_CPU`.
-const OR_VARIABLE: &str = " [default: SCHEDC_CPU, or else native]";
+const CPU_HELP_END: &str = " [default: SCHEDC_CPU, or else native]";
 
 /// Help of `--gpu`.
 fn gpu_help() -> String {
@@ -300,7 +300,7 @@ pub struct Fmt {
 
 /// A view of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
+pub enum ScheduleView {
     /// The loop nest with its ranges.
     Nest,
     /// The origin of each loop, and the directives that replaced it.
@@ -319,7 +319,7 @@ Without a model, numbers that depend on it are printed as symbols, such as N_t f
 pub struct Show {
     /// The view of the schedule
     #[arg(value_enum)]
-    pub what: What,
+    pub what: ScheduleView,
     #[command(flatten)]
     /// The model and the schedule.
     pub files: ModelAndSchedules,

@@ -42,7 +42,8 @@ fn diagnostic(info: &PanicHookInfo) -> Diagnostic {
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     let message = format!("bug in schedc {}: {text}", env!("CARGO_PKG_VERSION"));
     let place = info.location().map_or_else(|| "an unknown place".to_string(), ToString::to_string);
-    let mut diagnostic = Diagnostic::new(internal::PANIC, Place::Whole, message).help(internal::REPORT);
+    let mut diagnostic =
+        Diagnostic::new(internal::PANIC, Place::Whole, message).help(internal::BUG_REPORT_HELP);
     diagnostic.notes.push(format!("at {place}"));
     diagnostic
 }

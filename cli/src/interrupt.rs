@@ -102,7 +102,7 @@ pub fn install() {
     // Above the limit of `ulimit -f`, a write then fails with an error that commands report.
     // SAFETY: the handler does nothing.
     let _ = unsafe { low_level::register(SIGXFSZ, || ()) };
-    sched_llvm::without_memory(without_memory);
+    sched_llvm::on_allocation_failure(without_memory);
 }
 
 /// Whether this process was started with the signal ignored, as by `nohup`.
@@ -114,7 +114,7 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 fn clean_up() {
-    sched_llvm::abandon_links();
+    sched_llvm::abandon_tools();
     schedc_data::abandon_unfinished();
 }
 

@@ -28,9 +28,10 @@ use timings::Timings;
 /// The program's global allocator.
 pub use interrupt::Allocator;
 
-/// Runs a command line, whose first argument is the program's name, and returns the exit status. Installs
-/// handlers of signals and of panics, so a process may run only one command line. `program` is the program's
-/// file, which some commands start again; `None` for the file that the process runs.
+/// Runs a command line, whose first argument is the program's name, and returns the exit status. Ends the
+/// process instead for `--help`, `--version` and arguments that do not parse. Installs handlers of signals
+/// and of panics, so a process may run only one command line. `program` is the program's file, which some
+/// commands start again; `None` for the file that the process runs.
 pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     program::set(program);
     internal::install();
@@ -66,7 +67,7 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
 /// Runs a command. `build` and `predict` store compiled code in the user's cache.
 fn run_command(cli: &Cli, terminal: &Terminal) -> Result<(), Failure> {
     let keeps = cli.command.compile_options().is_some_and(|options| !options.no_cache);
-    cache::with(keeps.then(Cache::of_user).flatten(), || match &cli.command {
+    cache::with_cache(keeps.then(Cache::of_user).flatten(), || match &cli.command {
         Command::Predict(args) => commands::predict::run(args, terminal),
         Command::Build(args) => commands::build::run(args, terminal),
         Command::Check(args) => commands::check::run(args, terminal),

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Refuses an output that cannot be written, or would overwrite an input, also by another name or a link.
-pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
+pub fn refuse_overwriting(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
         let message = format!("{} is an input and would be overwritten", out.display());
         return Err(Failure::new(usage::OWN_INPUT, message, "write to another file"));
@@ -24,7 +24,7 @@ pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses to write into an input folder: the output would become an input of the next run.
-pub fn keep_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
+pub fn refuse_input_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
     let is_in = || {
         let (folder, place) = (fs::canonicalize(folder).ok(), leads_to(out));
         folder.is_some() && place.parent() == folder.as_deref()
@@ -62,7 +62,7 @@ pub enum Companion {
 }
 
 /// Refuses to overwrite a file beside a library if schedc did not write it.
-pub fn keep_foreign(path: &Path, kind: Companion) -> Result<(), Failure> {
+pub fn refuse_foreign(path: &Path, kind: Companion) -> Result<(), Failure> {
     if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use crate::args::{Color, Format};
 use crate::stdout::print;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sched_lang::Checked;
+use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::{Diagnostic, Findings, Severity, codes, concise, full, github, json, sarif};
 use schedc_driver::{Failure, Reporter, Source};
 use std::cell::RefCell;
@@ -55,7 +55,7 @@ fn print_error(text: &str) {
 }
 
 /// Shortest duration of work that shows a progress bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
 impl Terminal {
     /// Detects terminals and colours. `to_output`: findings are the command's result and go to standard
@@ -169,7 +169,7 @@ impl Terminal {
     }
 
     /// A progress bar over `total` steps, or a counter if the total is unknown. Appears only on a terminal,
-    /// after [`PATIENCE`].
+    /// after [`PROGRESS_DELAY`].
     pub fn progress(&self, total: impl Into<Option<u64>>, what: &str) -> Progress {
         let total = total.into();
         let template = match total {
@@ -185,7 +185,7 @@ impl Terminal {
 }
 
 impl Reporter for Terminal {
-    fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
+    fn report(&self, source: &Source, checked: &CheckedSchedule, least: Severity) -> usize {
         // A schedule for GPUs that does not name its target is worth a note, though it is fine.
         let is_note = |d: &Diagnostic| least <= Severity::Warning && d.code == codes::NO_TARGET;
         if self.is_for_people() {
@@ -215,7 +215,7 @@ pub struct Progress {
 impl Progress {
     /// Advances the bar by `steps`.
     pub fn advance(&self, steps: u64) {
-        if self.interactive && self.bar.is_hidden() && self.since.elapsed() > PATIENCE {
+        if self.interactive && self.bar.is_hidden() && self.since.elapsed() > PROGRESS_DELAY {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.inc(steps);

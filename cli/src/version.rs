@@ -1,7 +1,7 @@
 //! The text of `schedc --version --verbose`: the parts that the program was built from, and the processor
 //! that it runs on.
 
-use sched_llvm::{Cpu, host_name, llvm_info};
+use sched_llvm::{Cpu, host_cpu_name, llvm_info};
 use sched_machines::Level;
 use std::ffi::OsString;
 
@@ -37,7 +37,7 @@ pub fn details() -> String {
         ("linker", linker),
         ("targets", about.targets.join(", ")),
         ("times of GPUs", cuda.to_string()),
-        ("processor", format!("{}, {level}", host_name())),
+        ("processor", format!("{}, {level}", host_cpu_name())),
         ("instructions", Cpu::Native.features().join(", ")),
     ];
     let lines = lines.map(|(name, what)| format!("{:15}{what}\n", format!("{name}:")));

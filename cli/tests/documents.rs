@@ -15,7 +15,7 @@
 //! of commands.
 
 use crate::support::{shell, without_figures};
-use sched_lang::directives::{Lowered, SIGNATURES};
+use sched_lang::directives::{SIGNATURES, SupportedTargets};
 use sched_machines::{GPUS, GpuKind, GpuLimits, Level, Maker, cpu_words};
 use serde_json::Value;
 use std::fmt::Write;
@@ -305,9 +305,9 @@ fn the_tour_lists_all_directives() -> io::Result<()> {
     let text = fs::read_to_string(repository()?.join("docs/tour.md"))?;
     let mut problems = Vec::new();
     for signature in SIGNATURES {
-        let state = match signature.lowered {
-            Lowered::Everywhere | Lowered::OnCpus => "✓",
-            Lowered::OnGpus => "GPU",
+        let state = match signature.targets {
+            SupportedTargets::Everywhere | SupportedTargets::OnCpus => "✓",
+            SupportedTargets::OnGpus => "GPU",
         };
         let begin = format!("| `{}(", signature.name);
         match text.lines().find(|line| line.starts_with(&begin)) {
@@ -353,7 +353,7 @@ fn the_book_has_the_limits_of_gpus() -> io::Result<()> {
     for row in text.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         for name in cells[0].split(", ").map(|name| name.trim_matches('`')) {
-            let GpuLimits { threads, block: [x, y, z], shared, .. } =
+            let GpuLimits { threads, block: [x, y, z], shared_bytes: shared, .. } =
                 GpuKind::named(name).unwrap_or_else(|| panic!("the book invents {name}")).limits;
             let limits = [threads.to_string(), format!("{x}, {y}, {z}"), format!("{} KiB", shared >> 10)];
             assert_eq!(cells[1..], limits, "{name}");

@@ -7,14 +7,14 @@
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
 use sched_ir::{Budget, lower};
-use sched_lang::{Checked, ModelInfo, Options, Supported, TargetKind, check};
-use sched_llvm::runtime::Kind;
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
+use sched_lang::{CheckPurpose, CheckedSchedule, ModelInfo, Options, TargetKind, check};
+use sched_llvm::runtime::OutputKind;
+use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
 use sched_nest::Accumulation;
 use sched_testing::in_parallel;
 use schedc_data::{Expect, Source, read_rows};
 use schedc_driver::Model;
-use schedc_driver::choice::{Chosen, CodeDestination, Evaluator};
+use schedc_driver::choice::{ChosenSchedules, CodeDestination, Evaluator};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -138,21 +138,21 @@ fn real_models_are_predicted_as_by_their_trainer() -> Result<()> {
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
     let Some(nests) = checked.nests else { return Ok(Outcome::Refused) };
-    let kernels = [Kind::Raw, Kind::Value];
+    let kernels = [OutputKind::Raw, OutputKind::Value];
     let (forest, budget) = (case.forest.clone(), Budget::default());
     let compiled = sched_ir::compile(forest, None, nests.clone(), &kernels, &budget)?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
     for rows in BATCHES.map(|rows| rows.min(case.rows.len() / case.forest.num_features)) {
         let exact = nests.for_rows(rows).accumulation == Accumulation::Exact;
         for threads in [1, 2] {
-            let margins = run(&jit, case, Kind::Raw, rows, threads)?;
+            let margins = run(&jit, case, OutputKind::Raw, rows, threads)?;
             let place =
                 |at: usize| format!("{rows} rows, {threads} threads, row {}", at / case.forest.num_margins);
             if let Some(at) = wrong_margin(case, &margins, exact) {
                 let (found, wanted) = (margins[at], case.margins[at]);
                 return Err(format!("{}: margin {found} instead of {wanted}", place(at)).into());
             }
-            let values = run(&jit, case, Kind::Value, rows, threads)?;
+            let values = run(&jit, case, OutputKind::Value, rows, threads)?;
             if let Some(at) = wrong_value(case, &values) {
                 let (found, wanted) = (values[at], case.values[at]);
                 return Err(format!("value {at} of {rows} rows is {found} instead of {wanted}").into());
@@ -164,11 +164,11 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
 }
 
 /// The schedule checked for the model.
-fn checked(case: &Case, schedule: &Schedule) -> Checked {
+fn checked(case: &Case, schedule: &Schedule) -> CheckedSchedule {
     let options = Options {
         model: Some(case.facts.clone().into()),
         batch_size: schedule.text.contains("batch_size").then_some(BATCH_SIZE),
-        supported: Supported::Compilable,
+        purpose: CheckPurpose::Compile,
         ..Options::default()
     };
     check(&schedule.text, &options)
@@ -178,7 +178,7 @@ fn facts(forest: &Forest) -> Result<EntryInfo> {
     Ok(EntryInfo {
         num_features: i32::try_from(forest.num_features)?,
         counts: forest.counts(),
-        own_rows: sched_llvm::runtime::Dtype::F32,
+        trainer_row_type: sched_llvm::runtime::Dtype::F32,
         // Large enough that a second thread is always worth waking.
         ns_per_row: 1e6,
         info: String::new(),
@@ -188,14 +188,14 @@ fn facts(forest: &Forest) -> Result<EntryInfo> {
 }
 
 /// Predicts the first rows.
-fn run(jit: &Jit, case: &Case, kind: Kind, rows: usize, threads: i32) -> Result<Vec<f32>> {
+fn run(jit: &Jit, case: &Case, kind: OutputKind, rows: usize, threads: i32) -> Result<Vec<f32>> {
     let columns = match kind {
-        Kind::Raw => case.forest.num_margins,
+        OutputKind::Raw => case.forest.num_margins,
         _ => lower::value_columns(&case.forest),
     };
     let mut results = vec![f32::NAN; rows * columns];
     let values = &case.rows[..rows * case.forest.num_features];
-    let done = jit.predict(kind, Rows::F32(values), rows, Output::F32(&mut results), threads);
+    let done = jit.predict(kind, Rows::F32(values), rows, Results::F32(&mut results), threads);
     done.map_err(|status| status.to_string())?;
     Ok(results)
 }
@@ -258,7 +258,7 @@ fn chosen(case: &Case) -> Vec<Schedule> {
     let all = machines.iter().flat_map(|&(name, level)| {
         let machine = Machine::like(name, level);
         let evaluator = Evaluator::new(&model, &machine);
-        [CodeDestination::Memory, CodeDestination::Artefact].map(|kept| Chosen::by(&evaluator, kept))
+        [CodeDestination::Memory, CodeDestination::Artefact].map(|kept| ChosenSchedules::by(&evaluator, kept))
     });
     let schedule = |(_, text): (_, &String)| Schedule { name: CHOSEN.to_string(), text: text.clone() };
     let mut all: Vec<_> =

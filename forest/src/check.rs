@@ -34,7 +34,7 @@ impl Forest {
         check_linear(&parts)?;
         let mut walk = Vec::new();
         for (index, tree) in parts.trees.iter().enumerate() {
-            check_tree(tree, &parts, &mut walk).map_err(|error| error.below(&format!("trees[{index}]")))?;
+            check_tree(tree, &parts, &mut walk).map_err(|error| error.within(&format!("trees[{index}]")))?;
         }
         Ok(Forest(parts))
     }
@@ -142,7 +142,7 @@ fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
 
 /// Number of values of a row that trees can read: features and computed columns.
 fn num_values(parts: &ForestParts) -> usize {
-    parts.num_features + parts.computed.read.len()
+    parts.num_features + parts.computed.read_by_trees.len()
 }
 
 /// Checks that a value is a number which the type can hold without rounding.

@@ -11,7 +11,7 @@ pub struct ComputedColumns {
     /// All columns: those that trees read, and those on which these depend.
     pub columns: Columns,
     /// The columns that trees read, in the order of their numbers. Their type is that of the forest's rows.
-    pub read: Vec<ColumnId>,
+    pub read_by_trees: Vec<ColumnId>,
 }
 
 impl ComputedColumns {
@@ -30,7 +30,7 @@ impl ComputedColumns {
                 return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at("computed"));
             }
         }
-        for column in &self.read {
+        for column in &self.read_by_trees {
             if column.index() >= self.columns.len() {
                 return bad(format!("there is no column {}", column.index()));
             }

@@ -2,99 +2,115 @@
 
 use crate::codes;
 use crate::error::ModelError;
-use crate::formats::{Input, READERS, Reader, lightgbm, phrase};
+use crate::formats::{READERS, Reader, ReaderInput, lightgbm, phrase};
 
 /// A known format without a reader.
-struct Foreign {
+struct UnreadableFormat {
     magic: &'static [u8],
     name: &'static str,
     help: &'static str,
 }
 
-const SAVE: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
-const OTHER_TRAINER: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: \
+const XGBOOST_HELP: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
+const ANY_TRAINER_HELP: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: \
                              save_model) or as ONNX or \
                              Treelite";
-const LIGHTGBM: &str = "save the model with Booster.save_model(\"model.txt\") of LightGBM";
-const CATBOOST: &str = "save the model with CatBoost's save_model(\"model.json\", format=\"json\", \
+const LIGHTGBM_HELP: &str = "save the model with Booster.save_model(\"model.txt\") of LightGBM";
+const CATBOOST_HELP: &str = "save the model with CatBoost's save_model(\"model.json\", format=\"json\", \
                         pool=train_pool), as \
                         text; the training data is needed only where features are categorical";
-const RESAVE: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
-const SERIALIZED: &str = "load the pickle or the RDS file that it comes from with XGBoost 3.0 or older, \
+const OLD_BINARY_HELP: &str = "load it with XGBoost 3.0 or older and save it again as .json or .ubj";
+const SERIALIZED_HELP: &str = "load the pickle or the RDS file that it comes from with XGBoost 3.0 or older, \
                           and save the booster with \
                           save_model(\"model.json\")";
-const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`: PowerShell's `>` \
+const UTF16_HELP: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`: PowerShell's `>` \
                      makes UTF-16 of what a \
                      program prints";
 
 /// Known formats without a reader, the longer beginnings first.
-const FOREIGN: &[Foreign] = &[
-    Foreign {
+const UNREADABLE_FORMATS: &[UnreadableFormat] = &[
+    UnreadableFormat {
         magic: b"CONFIG-offset:",
         name: "the raw bytes of an XGBoost booster, as pickles and RDS files contain them",
-        help: SERIALIZED,
+        help: SERIALIZED_HELP,
     },
-    Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
-    Foreign { magic: b"bs64", name: "an XGBoost model in the old text format", help: RESAVE },
-    Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: CATBOOST },
-    Foreign {
+    UnreadableFormat {
+        magic: b"binf",
+        name: "an XGBoost model in the old binary format",
+        help: OLD_BINARY_HELP,
+    },
+    UnreadableFormat {
+        magic: b"bs64",
+        name: "an XGBoost model in the old text format",
+        help: OLD_BINARY_HELP,
+    },
+    UnreadableFormat {
+        magic: b"CBM1",
+        name: "a model of CatBoost, in its binary format",
+        help: CATBOOST_HELP,
+    },
+    UnreadableFormat {
         magic: b"\x1f\x8b",
         name: "a gzip-compressed file",
         help: "unpack it, for example with `gzip -d`",
     },
-    Foreign {
+    UnreadableFormat {
         magic: b"PK\x03\x04",
         name: "a zip archive, such as a NumPy .npz, skops or PyTorch file",
         help: "unpack it, for example with `unzip`, and give the model that is in it",
     },
-    Foreign {
+    UnreadableFormat {
         magic: b"\x28\xb5\x2f\xfd",
         name: "a Zstandard-compressed file",
         help: "unpack it, for example with `zstd -d`",
     },
-    Foreign {
+    UnreadableFormat {
         magic: b"BZh",
         name: "a bzip2-compressed file",
         help: "unpack it, for example with `bzip2 -d`",
     },
-    Foreign {
+    UnreadableFormat {
         magic: b"\xfd7zXZ\0",
         name: "an xz-compressed file",
         help: "unpack it, for example with `xz -d`",
     },
-    Foreign {
+    UnreadableFormat {
         magic: b"\x80",
         name: "a Python pickle",
         help: "load it in Python and give the object to schedc.compile, or write a file: \
                save_model(\"model.json\") of XGBoost, \
                schedc.export(pipeline, \"model.onnx\") for scikit-learn",
     },
-    Foreign { magic: b"\x93NUMPY", name: "a NumPy array, which holds data and not a model", help: "" },
-    Foreign { magic: b"PAR1", name: "a Parquet table, which holds data and not a model", help: "" },
-    Foreign { magic: b"\x89HDF", name: "an HDF5 file", help: SAVE },
-    Foreign {
+    UnreadableFormat {
+        magic: b"\x93NUMPY",
+        name: "a NumPy array, which holds data and not a model",
+        help: "",
+    },
+    UnreadableFormat { magic: b"PAR1", name: "a Parquet table, which holds data and not a model", help: "" },
+    UnreadableFormat { magic: b"\x89HDF", name: "an HDF5 file", help: XGBOOST_HELP },
+    UnreadableFormat {
         magic: b"\x7fELF",
         name: "a compiled library or program",
         help: "give the model that it was made from",
     },
-    Foreign { magic: b"<!DOCTYPE", name: "a web page", help: "the download probably went wrong" },
-    Foreign { magic: b"<html", name: "a web page", help: "the download probably went wrong" },
-    Foreign { magic: b"<PMML", name: "a PMML document", help: OTHER_TRAINER },
-    Foreign { magic: b"<?xml", name: "an XML document, such as PMML", help: OTHER_TRAINER },
-    Foreign {
+    UnreadableFormat { magic: b"<!DOCTYPE", name: "a web page", help: "the download probably went wrong" },
+    UnreadableFormat { magic: b"<html", name: "a web page", help: "the download probably went wrong" },
+    UnreadableFormat { magic: b"<PMML", name: "a PMML document", help: ANY_TRAINER_HELP },
+    UnreadableFormat { magic: b"<?xml", name: "an XML document, such as PMML", help: ANY_TRAINER_HELP },
+    UnreadableFormat {
         magic: b"version https://git-lfs",
         name: "a Git LFS pointer to a file that was not fetched",
         help: "run `git lfs pull`",
     },
-    Foreign {
+    UnreadableFormat {
         magic: b"booster[0]",
         name: "the text dump of an XGBoost model, which lacks the base score and the objective",
-        help: SAVE,
+        help: XGBOOST_HELP,
     },
 ];
 
 /// The key that every JSON model of XGBoost has, near its beginning.
-const LEARNER: &[u8] = b"\"learner\"";
+const LEARNER_KEY: &[u8] = b"\"learner\"";
 
 /// Finds the reader of a file, and the part of the file that the reader takes.
 ///
@@ -102,26 +118,26 @@ const LEARNER: &[u8] = b"\"learner\"";
 /// `M0002` for a known format without a reader, `M0001` for anything else.
 pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-    let find = |input: Input, part: &[u8]| {
+    let find = |input: ReaderInput, part: &[u8]| {
         READERS.iter().find(|reader| reader.input == input && (reader.sniff)(part))
     };
-    if let Some(reader) = find(Input::Bytes, bytes) {
+    if let Some(reader) = find(ReaderInput::Bytes, bytes) {
         return Ok((reader, bytes));
     }
     // A UTF-16 file may begin like JSON.
     if is_utf16(bytes) {
-        return Err(looks_like("a text in UTF-16", UTF16));
+        return Err(looks_like_error("a text in UTF-16", UTF16_HELP));
     }
-    find(Input::Text, text).map(|reader| (reader, text)).ok_or_else(|| foreign(bytes, text))
+    find(ReaderInput::Text, text).map(|reader| (reader, text)).ok_or_else(|| unrecognized_error(bytes, text))
 }
 
 /// Whether a file that begins like this may be a model. A JSON document counts only with a key of XGBoost or
 /// CatBoost.
 pub fn may_be_model(beginning: &[u8]) -> bool {
-    let has_learner = |text: &[u8]| text.windows(LEARNER.len()).any(|window| window == LEARNER);
+    let has_learner = |text: &[u8]| text.windows(LEARNER_KEY.len()).any(|window| window == LEARNER_KEY);
     match detect(beginning) {
         Ok((reader, text)) => {
-            let takes_any_object = reader.format.trainer == "XGBoost" && reader.input == Input::Text;
+            let takes_any_object = reader.format.trainer == "XGBoost" && reader.input == ReaderInput::Text;
             !takes_any_object || has_learner(text)
         }
         Err(_) => false,
@@ -129,21 +145,23 @@ pub fn may_be_model(beginning: &[u8]) -> bool {
 }
 
 /// The error for a file that no reader takes.
-fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
+fn unrecognized_error(bytes: &[u8], text: &[u8]) -> ModelError {
     let unknown = |message: &str| {
         ModelError::new(codes::UNKNOWN_FORMAT, message).help(format!("schedc reads models of {}", phrase()))
     };
     match text {
         [] => unknown("the file is empty"),
-        [b'[', ..] => looks_like(
+        [b'[', ..] => looks_like_error(
             "the JSON dump of an XGBoost model, which lacks the base score and the objective",
-            SAVE,
+            XGBOOST_HELP,
         ),
-        _ if lightgbm::is_dump(text) => looks_like("the JSON dump of a model of LightGBM", LIGHTGBM),
-        _ => match FOREIGN.iter().find(|foreign| text.starts_with(foreign.magic)) {
-            Some(foreign) => looks_like(foreign.name, foreign.help),
+        _ if lightgbm::is_dump(text) => {
+            looks_like_error("the JSON dump of a model of LightGBM", LIGHTGBM_HELP)
+        }
+        _ => match UNREADABLE_FORMATS.iter().find(|format| text.starts_with(format.magic)) {
+            Some(format) => looks_like_error(format.name, format.help),
             None if is_headless_xgboost(bytes) => {
-                looks_like("an XGBoost model in the old binary format", RESAVE)
+                looks_like_error("an XGBoost model in the old binary format", OLD_BINARY_HELP)
             }
             None if bytes.len() >= MANY_ZEROS && bytes[..MANY_ZEROS].iter().all(|&byte| byte == 0) => {
                 let message = "the file begins with zero bytes, as after an incomplete copy";
@@ -189,7 +207,7 @@ fn is_utf16(bytes: &[u8]) -> bool {
         || is_text(|pair| (pair[1], pair[0]))
 }
 
-fn looks_like(what: &str, help: &str) -> ModelError {
+fn looks_like_error(what: &str, help: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_FORMAT, format!("this looks like {what}; that is not supported"))
         .help(help)
 }

@@ -7,7 +7,7 @@
 use crate::category::CategorySet;
 use crate::error::ModelError;
 use crate::forest::{Forest, NodeRef, Predicate, Tree};
-use crate::grow::{Growing, Slot};
+use crate::grow::{Slot, TreeBuilder};
 use sched_categories::{Label, Names};
 use sched_columns::CategoryRule;
 use std::collections::HashMap;
@@ -88,7 +88,7 @@ impl Forest {
     ///
     /// # Errors
     /// The errors of [`Forest::new`].
-    pub fn of_encoded(self, features: &[EncodedFeature]) -> Result<Forest, ModelError> {
+    pub fn decode_categories(self, features: &[EncodedFeature]) -> Result<Forest, ModelError> {
         let mut parts = self.into_parts();
         let by_feature: HashMap<u32, &EncodedCategories> =
             features.iter().map(|it| (it.feature, &it.categories)).collect();
@@ -114,7 +114,7 @@ fn rewrite(
     features: &HashMap<u32, &EncodedCategories>,
     sets: &mut Sets,
 ) -> Result<Tree, ModelError> {
-    let mut out = Growing::new(tree.target, tree.source);
+    let mut out = TreeBuilder::new(tree.target, tree.source);
     let mut todo = vec![(Slot::ROOT, tree.root)];
     while let Some((slot, node)) = todo.pop() {
         let inner = match node {
@@ -192,7 +192,7 @@ mod tests {
         let rows = [10.0, 20.0, 300.0, 20.5, -1.0, 0.0, f32::NAN, 1e30];
         for (missing_left, side) in [(true, 1), (false, 2)] {
             let categories = EncodedCategories::Numbers(vec![10, 20, 300]);
-            let forest = stump(missing_left).of_encoded(&[EncodedFeature { feature: 0, categories }]);
+            let forest = stump(missing_left).decode_categories(&[EncodedFeature { feature: 0, categories }]);
             let forest = forest.expect("the forest is right");
             assert_eq!(leaves(&forest, &rows), [1, 2, 1, side, side, side, side, side]);
             assert_eq!(forest.categories[0].labels.len(), 301);
@@ -203,7 +203,7 @@ mod tests {
     fn names_are_found_by_their_places() {
         let names = ["red", "green", "blue"].map(String::from).to_vec();
         let categories = EncodedCategories::Names(names);
-        let forest = stump(true).of_encoded(&[EncodedFeature { feature: 0, categories }]);
+        let forest = stump(true).decode_categories(&[EncodedFeature { feature: 0, categories }]);
         let forest = forest.expect("the forest is right");
         assert_eq!(leaves(&forest, &[0.0, 1.0, 2.0, 3.0]), [1, 2, 1, 1]);
         assert_eq!(forest.categories[0].labels[1], Label::Text("green".into()));
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn large_numbers_have_no_names() {
         let categories = EncodedCategories::Numbers(vec![7, 1_000_000]);
-        let forest = stump(false).of_encoded(&[EncodedFeature { feature: 0, categories }]);
+        let forest = stump(false).decode_categories(&[EncodedFeature { feature: 0, categories }]);
         let forest = forest.expect("the forest is right");
         assert!(forest.categories[0].are_codes());
         assert_eq!(leaves(&forest, &[7.0, 1e6]), [1, 2]);

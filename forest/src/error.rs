@@ -31,7 +31,7 @@ impl ModelError {
 
     /// Prefixes the place of an error with the path of the value that contains it.
     #[must_use]
-    pub fn below(mut self, container: &str) -> ModelError {
+    pub fn within(mut self, container: &str) -> ModelError {
         self.0.place = match (container.is_empty(), &self.place) {
             (false, Place::Element(path)) => format!("{container}.{path}").into(),
             (false, Place::Whole) => container.into(),
@@ -50,7 +50,7 @@ mod tests {
     fn an_error_reads_as_a_line_and_its_help() {
         let error = ModelError::new(codes::CHILD_OUT_OF_RANGE, "child 9 does not exist")
             .at("left_children[0]")
-            .below("trees[1]")
+            .within("trees[1]")
             .help("save the model again");
         assert_eq!(
             error.to_string(),

@@ -312,12 +312,12 @@ impl Tree {
 
 impl Forest {
     /// Values per row of a prediction.
-    pub fn num_outputs(&self) -> usize {
+    pub fn value_columns(&self) -> usize {
         self.output.columns(self.num_margins)
     }
 
     /// Class numbers per row: one, or one for each margin or each result of an expression.
-    pub fn num_classes_out(&self) -> usize {
+    pub fn num_class_numbers(&self) -> usize {
         self.output.num_classes(self.num_margins)
     }
 

@@ -4,17 +4,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The name of the format, such as `UBJSON`.
-    pub word: &'static str,
+    pub name: &'static str,
     /// The program that trains models of this format, such as `XGBoost`; empty where files do not name it.
     pub trainer: &'static str,
     /// Endings of file names without the dot, the usual one first. The content, not the ending, decides which
     /// format a file has.
     pub endings: &'static [&'static str],
     /// The Python package that loads files of this format and predicts; `verify --trainer` runs it.
-    pub library: &'static str,
+    pub trainer_package: &'static str,
     /// The Python package whose fitted objects can be saved in this format; `schedc.compile` takes such
     /// objects.
-    pub objects: &'static str,
+    pub objects_package: &'static str,
     /// Peculiarities of this format.
     pub quirks: &'static [Quirk],
 }
@@ -24,13 +24,13 @@ pub struct Format {
 pub enum Quirk {
     /// The meaning of a file depends on the release that saved it. `ReadOptions::as_release` chooses another
     /// one.
-    Releases,
+    DependsOnRelease,
     /// The trainer's predict function accepts base margins in place of the base score.
     BaseMargin,
     /// The trainer refuses rows with infinities.
-    FiniteRows,
+    RefusesInfinities,
     /// The trainer's library rounds arrays of whole numbers to single precision.
-    SingleArrays,
+    RoundsWholeArrays,
     /// The library predicts values alone, neither margins nor leaf indices.
     ValuesOnly,
 }
@@ -43,6 +43,6 @@ impl Format {
 
     /// Trainer and name of the format for messages, such as `XGBoost JSON`.
     pub fn title(&self) -> String {
-        format!("{} {}", self.trainer, self.word).trim_start().to_owned()
+        format!("{} {}", self.trainer, self.name).trim_start().to_owned()
     }
 }

@@ -9,7 +9,7 @@ mod xgboost;
 
 use crate::error::ModelError;
 use crate::format::{Format, Quirk};
-use crate::loaded::{Loaded, ReadOptions};
+use crate::loaded::{LoadedForest, ReadOptions};
 pub use treelite::write_treelite;
 
 /// The functions that recognise and read files of a format.
@@ -17,16 +17,16 @@ pub(crate) struct Reader {
     /// The format.
     pub format: &'static Format,
     /// The part of a file that both functions get.
-    pub input: Input,
+    pub input: ReaderInput,
     /// The sniffer: whether a file has this format. Sniffers run in the order of the table.
     pub sniff: fn(&[u8]) -> bool,
     /// Reads a model. [`load`](crate::load) adds the format to the result.
-    pub read: fn(&[u8], &ReadOptions) -> Result<Loaded, ModelError>,
+    pub read: fn(&[u8], &ReadOptions) -> Result<LoadedForest, ModelError>,
 }
 
 /// The part of a file that a sniffer and a reader get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum ReaderInput {
     /// All bytes.
     Bytes,
     /// The text after a byte order mark and blanks, if any.
@@ -38,11 +38,11 @@ macro_rules! formats {
     ($(
         $(#[$doc:meta])*
         $name:ident {
-            word: $word:literal,
+            name: $title:literal,
             trainer: $trainer:literal,
             endings: $endings:expr,
-            library: $library:literal,
-            objects: $objects:literal,
+            trainer_package: $library:literal,
+            objects_package: $objects:literal,
             quirks: [$($quirk:ident),*],
             input: $input:ident,
             sniff: $sniff:path,
@@ -52,11 +52,11 @@ macro_rules! formats {
         $(
             $(#[$doc])*
             pub const $name: Format = Format {
-                word: $word,
+                name: $title,
                 trainer: $trainer,
                 endings: &$endings,
-                library: $library,
-                objects: $objects,
+                trainer_package: $library,
+                objects_package: $objects,
                 quirks: &[$(Quirk::$quirk),*],
             };
         )*
@@ -66,7 +66,7 @@ macro_rules! formats {
 
         /// The functions of each format.
         pub(crate) const READERS: &[Reader] = &[
-            $(Reader { format: &$name, input: Input::$input, sniff: $sniff, read: $read }),*
+            $(Reader { format: &$name, input: ReaderInput::$input, sniff: $sniff, read: $read }),*
         ];
     };
 }
@@ -74,11 +74,11 @@ macro_rules! formats {
 formats! {
     /// Graphs of ONNX-ML.
     ONNX {
-        word: "ONNX",
+        name: "ONNX",
         trainer: "",
         endings: ["onnx"],
-        library: "onnxruntime",
-        objects: "onnx",
+        trainer_package: "onnxruntime",
+        objects_package: "onnx",
         quirks: [ValuesOnly],
         input: Bytes,
         sniff: onnx::is_model,
@@ -86,11 +86,11 @@ formats! {
     }
     /// Checkpoints of Treelite, into which scikit-learn's and cuML's forests can be converted.
     TREELITE {
-        word: "Treelite",
+        name: "Treelite",
         trainer: "",
         endings: ["treelite", "tl"],
-        library: "treelite",
-        objects: "treelite",
+        trainer_package: "treelite",
+        objects_package: "treelite",
         quirks: [],
         input: Bytes,
         sniff: treelite::is_model,
@@ -98,23 +98,23 @@ formats! {
     }
     /// Universal Binary JSON of XGBoost.
     XGBOOST_UBJSON {
-        word: "UBJSON",
+        name: "UBJSON",
         trainer: "XGBoost",
         endings: ["ubj", "model"],
-        library: "xgboost",
-        objects: "xgboost",
-        quirks: [Releases, BaseMargin, FiniteRows],
+        trainer_package: "xgboost",
+        objects_package: "xgboost",
+        quirks: [DependsOnRelease, BaseMargin, RefusesInfinities],
         input: Bytes,
         sniff: xgboost::is_ubjson,
         read: xgboost::read_ubjson,
     }
     /// JSON of CatBoost. Its sniffer is stricter than that of XGBoost's JSON, and comes first.
     CATBOOST_JSON {
-        word: "JSON",
+        name: "JSON",
         trainer: "CatBoost",
         endings: ["json"],
-        library: "catboost",
-        objects: "catboost",
+        trainer_package: "catboost",
+        objects_package: "catboost",
         quirks: [],
         input: Text,
         sniff: catboost::is_model,
@@ -122,24 +122,24 @@ formats! {
     }
     /// JSON of XGBoost. The sniffer accepts every JSON object, and the reader reports what is missing.
     XGBOOST_JSON {
-        word: "JSON",
+        name: "JSON",
         trainer: "XGBoost",
         endings: ["json"],
-        library: "xgboost",
-        objects: "xgboost",
-        quirks: [Releases, BaseMargin, FiniteRows],
+        trainer_package: "xgboost",
+        objects_package: "xgboost",
+        quirks: [DependsOnRelease, BaseMargin, RefusesInfinities],
         input: Text,
         sniff: xgboost::is_json,
         read: xgboost::read_json,
     }
     /// Text of LightGBM.
     LIGHTGBM_TEXT {
-        word: "text",
+        name: "text",
         trainer: "LightGBM",
         endings: ["txt"],
-        library: "lightgbm",
-        objects: "lightgbm",
-        quirks: [SingleArrays],
+        trainer_package: "lightgbm",
+        objects_package: "lightgbm",
+        quirks: [RoundsWholeArrays],
         input: Text,
         sniff: lightgbm::is_model,
         read: lightgbm::read,
@@ -158,7 +158,7 @@ pub fn endings() -> Vec<&'static str> {
 pub(crate) fn phrase() -> String {
     let mut families: Vec<(&str, Vec<String>)> = Vec::new();
     for format in FORMATS {
-        let name = if format.trainer.is_empty() { format.word } else { format.trainer };
+        let name = if format.trainer.is_empty() { format.name } else { format.trainer };
         let ending = format!(".{}", format.endings[0]);
         match families.iter_mut().find(|(family, _)| *family == name) {
             Some((_, endings)) => endings.push(ending),
@@ -191,7 +191,7 @@ mod tests {
         let phrase = phrase();
         assert!(phrase.contains(", XGBoost (.json, .ubj), CatBoost (.json)"), "{phrase}");
         for format in FORMATS {
-            let family = if format.trainer.is_empty() { format.word } else { format.trainer };
+            let family = if format.trainer.is_empty() { format.name } else { format.trainer };
             assert_eq!(phrase.matches(&format!("{family} (")).count(), 1, "{family}: {phrase}");
         }
     }

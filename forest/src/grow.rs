@@ -19,15 +19,15 @@ impl Slot {
 
 /// A tree that is filled in depth-first order, left before right.
 #[derive(Debug)]
-pub struct Growing(Tree);
+pub struct TreeBuilder(Tree);
 
 /// The test of an inner node.
 pub type Test = crate::forest::Predicate;
 
-impl Growing {
+impl TreeBuilder {
     /// A tree without nodes. The caller must add at least one.
-    pub fn new(target: Target, source: u32) -> Growing {
-        Growing(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
+    pub fn new(target: Target, source: u32) -> TreeBuilder {
+        TreeBuilder(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
     }
 
     /// Puts a leaf into a slot.

@@ -63,10 +63,10 @@ pub use forest::{
 };
 pub use format::{Format, Quirk};
 pub use formats::*;
-pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
+pub use loaded::{Iterations, LoadedForest, ModelSource, Note, ParseIterationsError, ReadOptions};
 pub use output::{
-    ClassRule, ClassValue, Classes, Decisions, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns, Sigmoid,
-    Softmax, Transform,
+    ClassRule, ClassValue, Classes, DecisionValues, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns,
+    Sigmoid, Softmax, Transform,
 };
 pub use profile::Profile;
 pub use read::{load, read, read_with};
@@ -77,7 +77,7 @@ pub use sched_categories::{Label, Names, Naming};
 pub use sched_columns::{CategoryRule, Float};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use walk::{
-    WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_output, predict_trees,
+    WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_output, predict_tree_values,
 };
 
 /// The deepest tree that is accepted, in edges.

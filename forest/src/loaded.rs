@@ -105,7 +105,7 @@ pub struct ReadOptions {
     /// Iterations that become trees of the forest.
     pub iterations: Iterations,
     /// Release of the trainer by whose rules the file is read, in place of the one that saved it. An error
-    /// for formats without [`Quirk::Releases`](crate::Quirk::Releases).
+    /// for formats without [`Quirk::DependsOnRelease`](crate::Quirk::DependsOnRelease).
     pub as_release: Option<Release>,
 }
 
@@ -115,7 +115,7 @@ pub struct Note(pub String);
 
 /// A model and the facts of its file that the forest does not hold.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedForest {
     /// The model.
     pub forest: Forest,
     /// Release of the trainer that saved the model, most significant part first; empty if the file does not
@@ -124,12 +124,12 @@ pub struct Loaded {
     /// Remarks for the user.
     pub notes: Vec<Note>,
     /// Facts that no prediction needs.
-    pub source: Source,
+    pub source: ModelSource,
 }
 
 /// Facts of a model's file that no prediction needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct ModelSource {
     /// Format of the file; none for forests that come from no file. [`load`](crate::load) fills it in.
     pub format: Option<&'static Format>,
     /// Program that trained the model, such as `XGBoost`; empty if the file does not say.
@@ -140,7 +140,7 @@ pub struct Source {
     pub rules: Vec<ReleaseRule>,
 }
 
-impl Source {
+impl ModelSource {
     /// Whether the format of the file has a quirk.
     pub fn has(&self, quirk: Quirk) -> bool {
         self.format.is_some_and(|format| format.has(quirk))

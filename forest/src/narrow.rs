@@ -17,7 +17,7 @@ impl Forest {
     /// precision rounds the values, as its trainer does. A forest with computed columns always stays as it
     /// is.
     pub fn for_rows(mut self, rows: Float) -> Forest {
-        if rows == Float::F32 && self.computed.read.is_empty() {
+        if rows == Float::F32 && self.computed.read_by_trees.is_empty() {
             self.types.input = Float::F32;
         }
         self

@@ -12,8 +12,8 @@ use crate::real::Real;
 use crate::walk::{WalkError, leaf_index};
 
 /// The version of the file's format.
-const FORMAT: u32 = 1;
-const AGAIN: &str = "make it again with `schedc profile MODEL -i ROWS -o FILE`";
+const FORMAT_VERSION: u32 = 1;
+const MAKE_AGAIN_HELP: &str = "make it again with `schedc profile MODEL -i ROWS -o FILE`";
 
 /// The number of rows that reached each leaf of a forest. Trees and leaves have the model's own numbers
 /// ([`Tree::source`] and [`Leaf::source`](crate::Leaf::source)), so that a profile does not depend on the
@@ -82,7 +82,7 @@ impl Profile {
         };
         let trees: Vec<String> = self.trees.iter().map(tree).collect();
         format!(
-            "{{\n  \"format\": {FORMAT},\n  \"fingerprint\": {},\n  \"rows\": {},\n  \"trees\": \
+            "{{\n  \"format\": {FORMAT_VERSION},\n  \"fingerprint\": {},\n  \"rows\": {},\n  \"trees\": \
              [\n{}\n  ]\n}}\n",
             serde_json::Value::from(fingerprint),
             self.rows,
@@ -96,12 +96,13 @@ impl Profile {
     /// [`codes::BAD_PROFILE`] for bytes that are no profile, [`codes::OTHER_PROFILE`] for the profile of
     /// another model or of other trees of it.
     pub fn from_json(bytes: &[u8], forest: &Forest, fingerprint: &str) -> Result<Profile, ModelError> {
-        let bad = |message: String| ModelError::new(codes::BAD_PROFILE, message).help(AGAIN);
+        let bad = |message: String| ModelError::new(codes::BAD_PROFILE, message).help(MAKE_AGAIN_HELP);
         let file: File =
             from_json(bytes).map_err(|error| bad(error.message.clone()).at(error.place.clone()))?;
-        if file.format != FORMAT {
+        if file.format != FORMAT_VERSION {
             let message = format!(
-                "the profile has format version {}, and this release of schedc reads version {FORMAT}",
+                "the profile has format version {}, and this release of schedc reads version \
+                 {FORMAT_VERSION}",
                 file.format
             );
             return Err(bad(message).at("format"));
@@ -111,7 +112,9 @@ impl Profile {
                 "the profile is of a model with the fingerprint {}, and this one has {fingerprint}",
                 shorten(&file.fingerprint)
             );
-            return Err(ModelError::new(codes::OTHER_PROFILE, message).at("fingerprint").help(AGAIN));
+            return Err(ModelError::new(codes::OTHER_PROFILE, message)
+                .at("fingerprint")
+                .help(MAKE_AGAIN_HELP));
         }
         let mut profile = Profile { rows: file.rows, trees: BTreeMap::new() };
         for (at, tree) in file.trees.into_iter().enumerate() {

@@ -5,7 +5,7 @@ use crate::detect::detect;
 use crate::error::ModelError;
 use crate::forest::Forest;
 use crate::format::{Format, Quirk};
-use crate::loaded::{Loaded, ReadOptions};
+use crate::loaded::{LoadedForest, ReadOptions};
 
 /// Reads a model with all its iterations.
 ///
@@ -28,7 +28,7 @@ pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelErr
 ///
 /// # Errors
 /// A [`ModelError`], as [`read_with`].
-pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     let (reader, input) = detect(bytes)?;
     let mut loaded = (reader.read)(input, options)?;
     refuse_release(reader.format, options)?;
@@ -50,7 +50,9 @@ impl ReadOptions {
 
 /// Refuses `--as-release` for a file that XGBoost did not save.
 fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
-    let Some(release) = options.as_release.filter(|_| !format.has(Quirk::Releases)) else { return Ok(()) };
+    let Some(release) = options.as_release.filter(|_| !format.has(Quirk::DependsOnRelease)) else {
+        return Ok(());
+    };
     let whose = if format.trainer.is_empty() {
         "XGBoost did not save this file".into()
     } else {

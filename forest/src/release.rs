@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The last minor release of each major release, up to the newest one that was tested.
-const LAST: [(u64, u64); 3] = [(1, 7), (2, 1), (3, 4)];
+const LAST_MINORS: [(u64, u64); 3] = [(1, 7), (2, 1), (3, 4)];
 
 /// A release of XGBoost without its patch number, since patches do not change the meaning of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ pub struct ParseReleaseError {
 impl fmt::Display for ParseReleaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranges: Vec<_> =
-            LAST.iter().map(|(major, minor)| format!("{major}.0 to {major}.{minor}")).collect();
+            LAST_MINORS.iter().map(|(major, minor)| format!("{major}.0 to {major}.{minor}")).collect();
         let text = self.text.escape_debug();
         write!(f, "`{text}` is not a known release of XGBoost; write one of {}", ranges.join(", "))
     }
@@ -61,7 +61,8 @@ impl FromStr for Release {
         let number =
             |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u64>().ok());
         let parts: Option<Vec<_>> = text.split('.').map(|part| number(part).flatten()).collect();
-        let known = |&[major, minor]: &[u64; 2]| LAST.iter().any(|last| major == last.0 && minor <= last.1);
+        let known =
+            |&[major, minor]: &[u64; 2]| LAST_MINORS.iter().any(|last| major == last.0 && minor <= last.1);
         let release =
             parts.as_deref().filter(|parts| parts.len() <= 3).and_then(|parts| parts.first_chunk::<2>());
         match release.filter(|release| known(release)) {

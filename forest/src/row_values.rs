@@ -29,7 +29,7 @@ impl<X: Real> RowValues<'_, X> {
 impl Forest {
     /// The number of values that trees can read of a row: features and computed columns.
     pub fn num_values(&self) -> usize {
-        self.num_features + self.computed.read.len()
+        self.num_features + self.computed.read_by_trees.len()
     }
 
     /// The name of a feature, if it has one, or `computed N` for a computed column.
@@ -42,7 +42,7 @@ impl Forest {
 
     /// The values of a row that the forest reads.
     pub fn row_values<'a, X: Real>(&self, row: &'a [X]) -> RowValues<'a, X> {
-        let computed = match self.computed.read.is_empty() {
+        let computed = match self.computed.read_by_trees.is_empty() {
             true => Vec::new(),
             false => self.computed_of(row),
         };
@@ -50,16 +50,16 @@ impl Forest {
     }
 
     /// The values of a row in which the computed columns already follow the features, as in
-    /// [`Forest::wide_rows`].
-    pub fn wide_row<'a, X: Real>(&self, row: &'a [X]) -> RowValues<'a, X> {
+    /// [`Forest::rows_with_columns`].
+    pub fn row_with_columns<'a, X: Real>(&self, row: &'a [X]) -> RowValues<'a, X> {
         let (num_features, computed) = (self.num_values(), Vec::new());
         RowValues { features: row, num_features, computed, float: self.types.input }
     }
 
     /// The rows with their computed columns appended: the features of a row, then its computed columns,
     /// [`Forest::num_values`] values in all.
-    pub fn wide_rows<'a, X: Real>(&self, rows: &'a [X]) -> Cow<'a, [X]> {
-        if self.computed.read.is_empty() {
+    pub fn rows_with_columns<'a, X: Real>(&self, rows: &'a [X]) -> Cow<'a, [X]> {
+        if self.computed.read_by_trees.is_empty() {
             return Cow::Borrowed(rows);
         }
         let wide = |row: &'a [X]| row.iter().copied().chain(self.computed_of(row).into_iter().map(X::narrow));
@@ -68,7 +68,7 @@ impl Forest {
 
     fn computed_of<X: Real>(&self, row: &[X]) -> Vec<f64> {
         let row: Vec<f64> = row.iter().map(|value| value.widen()).collect();
-        let values = self.computed.columns.evaluate(&self.computed.read, &row);
+        let values = self.computed.columns.evaluate(&self.computed.read_by_trees, &row);
         values.into_iter().map(|value| value.to_f64()).collect()
     }
 }

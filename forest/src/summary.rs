@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::forest::{Float, Forest, Predicate, Target};
-use crate::loaded::Source;
+use crate::loaded::ModelSource;
 use crate::output::{Output, Transform};
 use crate::release::ReleaseRule;
 use sched_categories::Label;
@@ -150,8 +150,8 @@ pub enum MissingValues {
 
 impl ModelSummary {
     /// Adds the facts of the model's file.
-    pub fn from_file(mut self, source: &Source, version: &[u64]) -> ModelSummary {
-        self.format = source.format.map(|format| format.word);
+    pub fn from_file(mut self, source: &ModelSource, version: &[u64]) -> ModelSummary {
+        self.format = source.format.map(|format| format.name);
         self.trainer = (!source.trainer.is_empty()).then_some(source.trainer);
         let parts: Vec<String> = version.iter().map(u64::to_string).collect();
         self.version = (!parts.is_empty()).then(|| parts.join("."));

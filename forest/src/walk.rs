@@ -15,7 +15,7 @@ use crate::forest::{
 };
 use crate::real::Real;
 use crate::row_values::RowValues;
-use sched_outputs::{Counts, Element, Kind};
+use sched_outputs::{Element, OutputCounts, OutputKind};
 
 /// The reason why rows cannot be predicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,14 +80,14 @@ pub fn predict_margins<X: Real, Y: Real>(
     })
 }
 
-/// Computes the trainer's predictions of rows: [`Forest::num_outputs`] values for each, rounded to the
+/// Computes the trainer's predictions of rows: [`Forest::value_columns`] values for each, rounded to the
 /// forest's output type and then to that of `out`.
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit.
 pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> Result<(), WalkError> {
     let mut margins = vec![0.0; forest.num_margins];
-    for_each_row(forest, rows, out, forest.num_outputs(), |row, out| {
+    for_each_row(forest, rows, out, forest.value_columns(), |row, out| {
         row_sums(forest, row, &mut margins);
         forest.output.prediction(forest.types.accumulator, &mut margins);
         match forest.types.output {
@@ -100,7 +100,7 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
 }
 
 /// Predicts class numbers: one per row, or one per margin for a model with several independent yes-or-no
-/// outputs (see [`Forest::num_classes_out`]).
+/// outputs (see [`Forest::num_class_numbers`]).
 ///
 /// The class follows the model's [`ClassRule`](crate::ClassRule), for example the largest of several
 /// probabilities, the first of equal ones.
@@ -109,7 +109,7 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
 /// A [`WalkError`] if sizes do not fit or the model is no classifier.
 pub fn predict_classes<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> Result<(), WalkError> {
     let mut margins = vec![0.0; forest.num_margins];
-    for_each_row(forest, rows, out, forest.num_classes_out(), |row, out| {
+    for_each_row(forest, rows, out, forest.num_class_numbers(), |row, out| {
         row_sums(forest, row, &mut margins);
         forest.classes(&mut margins, out)
     })
@@ -132,7 +132,11 @@ pub fn predict_leaves<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> 
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit: a row has [`Forest::num_tree_values`] results.
-pub fn predict_trees<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> Result<(), WalkError> {
+pub fn predict_tree_values<X: Real, Y: Real>(
+    forest: &Forest,
+    rows: &[X],
+    out: &mut [Y],
+) -> Result<(), WalkError> {
     for_each_row(forest, rows, out, forest.num_tree_values(), |row, out| {
         for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
             let value = tree_value(forest, number, leaf_index(forest, tree, row) as usize, row);
@@ -146,18 +150,18 @@ pub fn predict_trees<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y
 }
 
 impl Forest {
-    /// Number of values of [`predict_trees`] for a row: one for each tree, or 0 if leaves hold vectors.
+    /// Number of values of [`predict_tree_values`] for a row: one for each tree, or 0 if leaves hold vectors.
     pub fn num_tree_values(&self) -> usize {
         let scalar = self.trees.iter().all(|tree| tree.target != Target::All);
         if scalar { self.trees.len() } else { 0 }
     }
 
     /// The counts that decide how many columns each output has.
-    pub fn counts(&self) -> Counts {
-        Counts {
-            values: self.num_outputs(),
+    pub fn counts(&self) -> OutputCounts {
+        OutputCounts {
+            values: self.value_columns(),
             margins: self.num_margins,
-            classes: if self.is_classifier() { self.num_classes_out() } else { 0 },
+            classes: if self.is_classifier() { self.num_class_numbers() } else { 0 },
             trees: self.trees.len(),
             tree_values: self.num_tree_values(),
         }
@@ -180,7 +184,7 @@ impl Forest {
     }
 
     /// The sum of a margin after the addition of a value, in the margin's precision.
-    pub fn added(&self, margin: usize, sum: f64, value: f64) -> f64 {
+    pub fn rounded_sum(&self, margin: usize, sum: f64, value: f64) -> f64 {
         match self.types.accumulator {
             Float::F64 if self.single_margins.get(margin) != Some(&true) => sum + value,
             // Rounding the sum of two singles first to double and then to single precision gives the same
@@ -206,12 +210,12 @@ impl Forest {
     }
 }
 
-/// Computes an output of rows in the types that callers get, widened: [`Kind::columns`] numbers for each row.
-/// These are the definitions of the outputs.
+/// Computes an output of rows in the types that callers get, widened: [`OutputKind::columns`] numbers for
+/// each row. These are the definitions of the outputs.
 ///
 /// # Errors
 /// A [`WalkError`] if the rows are not whole.
-pub fn predict_output<X: Real>(forest: &Forest, kind: Kind, rows: &[X]) -> Result<Vec<f64>, WalkError> {
+pub fn predict_output<X: Real>(forest: &Forest, kind: OutputKind, rows: &[X]) -> Result<Vec<f64>, WalkError> {
     let columns = kind.columns(&forest.counts());
     if columns == 0 {
         return Ok(Vec::new());
@@ -220,11 +224,11 @@ pub fn predict_output<X: Real>(forest: &Forest, kind: Kind, rows: &[X]) -> Resul
     let mut out = vec![0.0; size];
     let mut numbers = vec![0; if kind.element().is_whole() { size } else { 0 }];
     match kind {
-        Kind::Value => predict(forest, rows, &mut out)?,
-        Kind::Raw => predict_margins(forest, rows, &mut out)?,
-        Kind::Class => predict_classes(forest, rows, &mut numbers)?,
-        Kind::Leaf => predict_leaves(forest, rows, &mut numbers)?,
-        Kind::Tree => predict_trees(forest, rows, &mut out)?,
+        OutputKind::Value => predict(forest, rows, &mut out)?,
+        OutputKind::Raw => predict_margins(forest, rows, &mut out)?,
+        OutputKind::Class => predict_classes(forest, rows, &mut numbers)?,
+        OutputKind::Leaf => predict_leaves(forest, rows, &mut numbers)?,
+        OutputKind::Tree => predict_tree_values(forest, rows, &mut out)?,
     }
     out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number.into());
     if kind.element() == Element::Result && forest.types.output == Float::F32 {
@@ -264,7 +268,7 @@ fn narrow<Y: Real>(values: &[f64], out: &mut [Y]) {
 fn row_sums<X: Real>(forest: &Forest, row: &RowValues<'_, X>, margins: &mut Vec<f64>) {
     margins.clear();
     margins.extend_from_slice(&forest.base);
-    let mut add = |margin: usize, value| margins[margin] = forest.added(margin, margins[margin], value);
+    let mut add = |margin: usize, value| margins[margin] = forest.rounded_sum(margin, margins[margin], value);
     for (number, tree) in forest.trees.iter().enumerate() {
         let index = leaf_index(forest, tree, row) as usize;
         match tree.target {

@@ -326,7 +326,7 @@ fn rows_lie_on_edges_of_computed_columns() {
         trees: vec![tree],
         num_features: 3,
         linear: vec![vec![LinearLeaf { constant: 0.0, terms }]],
-        computed: ComputedColumns { columns, read },
+        computed: ComputedColumns { columns, read_by_trees: read },
         ..ForestParts::default()
     });
     let forest = forest.expect("a forest");

@@ -3,8 +3,8 @@
 use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
-    MissingDirections, MissingValues, Names, NodeRef, Output, Predicate, Sigmoid, Softmax, Source, Target,
-    Transform, Tree, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes, predict_leaves,
+    MissingDirections, MissingValues, ModelSource, Names, NodeRef, Output, Predicate, Sigmoid, Softmax,
+    Target, Transform, Tree, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes, predict_leaves,
     predict_margins, summarize,
 };
 
@@ -250,7 +250,7 @@ fn raw_output_has_its_own_steps() {
     assert_eq!(margins(&forest, &[0.0, 0.0]), [21.0]);
     let mut values = [0.0f32; 2];
     predict(&forest, &[0.0f32, 0.0], &mut values).unwrap();
-    assert_eq!((values, forest.num_outputs()), ([-20.0, 21.0], 2));
+    assert_eq!((values, forest.value_columns()), ([-20.0, 21.0], 2));
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn classes_follow_their_rule() {
         let parts =
             ForestParts { num_margins: base.len(), base: base.to_vec(), output, ..ForestParts::default() };
         let forest = Forest::new(parts).unwrap();
-        let mut out = vec![9; forest.num_classes_out()];
+        let mut out = vec![9; forest.num_class_numbers()];
         predict_classes(&forest, &[0.0f32], &mut out).map(|()| out)
     };
     let sigmoid = || Transform::Sigmoid(Sigmoid::Bounded);
@@ -370,11 +370,15 @@ fn summaries_say_what_values_are() {
     assert_eq!(summary.labels.as_deref().unwrap(), ["-1", "b"]);
     assert_eq!((summary.format, summary.trainer, &summary.version), (None, None, &None));
     let types = ["c", "float"].map(String::from).to_vec();
-    let source =
-        Source { format: Some(&XGBOOST_JSON), trainer: "XGBoost", feature_types: types, ..Source::default() };
+    let source = ModelSource {
+        format: Some(&XGBOOST_JSON),
+        trainer: "XGBoost",
+        feature_types: types,
+        ..ModelSource::default()
+    };
     let summary = summary.from_file(&source, &[3, 2, 0]);
     assert_eq!((summary.format, summary.trainer), (Some("JSON"), Some("XGBoost")));
     assert_eq!(summary.version.as_deref(), Some("3.2.0"));
     assert_eq!(summary.features[1].trainer_type.as_deref(), Some("float"));
-    assert_eq!(summary.from_file(&Source::default(), &[]).version, None);
+    assert_eq!(summary.from_file(&ModelSource::default(), &[]).version, None);
 }

@@ -35,7 +35,7 @@ fn words(field: impl Fn(&Format) -> &'static str) -> BTreeSet<&'static str> {
 
 /// The trainer of a format, or the format's word if its files name no trainer.
 fn family(format: &Format) -> &'static str {
-    if format.trainer.is_empty() { format.word } else { format.trainer }
+    if format.trainer.is_empty() { format.name } else { format.trainer }
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn python_runs_the_library_of_each_format() {
     let functions =
         script.lines().filter_map(|line| line.strip_prefix("def ")?.split_once("(numpy, library,"));
     let functions: BTreeSet<&str> = functions.map(|(name, _)| name).collect();
-    assert_eq!(functions, words(|format| format.library));
+    assert_eq!(functions, words(|format| format.trainer_package));
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn python_compiles_the_objects_of_each_format() {
     let packages = readers.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
     let mut packages: BTreeSet<&str> = packages.map(|(package, _)| package).collect();
     assert!(packages.remove("sklearn"), "scikit-learn's objects come by way of Treelite");
-    assert_eq!(packages, words(|format| format.objects));
+    assert_eq!(packages, words(|format| format.objects_package));
     let (_, refusal) = origin.split_once("is no model that schedc reads").unwrap();
-    for family in words(|format| if format.objects.is_empty() { "" } else { family(format) }) {
+    for family in words(|format| if format.objects_package.is_empty() { "" } else { family(format) }) {
         assert!(refusal[..350].contains(family), "the refusal of other objects names {family}");
     }
 }

@@ -485,7 +485,7 @@ fn files_say_the_types_of_features() {
         let bytes = std::fs::read(path.with_extension(extension)).unwrap();
         let loaded = load(&bytes, &ReadOptions::default()).unwrap();
         assert_eq!(
-            (loaded.source.format.map(|it| it.word), loaded.source.trainer),
+            (loaded.source.format.map(|it| it.name), loaded.source.trainer),
             (Some(format), "XGBoost")
         );
         assert_eq!(loaded.source.feature_types, expected.feature_types);

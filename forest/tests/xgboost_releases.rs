@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::common::{expected, files, fixtures, margins, predictions};
-use sched_forest::{Forest, Loaded, ReadOptions, codes, load};
+use sched_forest::{Forest, LoadedForest, ReadOptions, codes, load};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn models() -> Vec<PathBuf> {
     files(&fixtures("releases")).into_iter().filter(is_model).collect()
 }
 
-fn read(path: &Path, release: Option<&str>) -> Result<Loaded, sched_forest::ModelError> {
+fn read(path: &Path, release: Option<&str>) -> Result<LoadedForest, sched_forest::ModelError> {
     let as_release = release.map(|release| release.parse().unwrap());
     load(&std::fs::read(path).unwrap(), &ReadOptions { as_release, ..ReadOptions::default() })
 }
@@ -115,7 +115,7 @@ fn document(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(fixtures("releases").join(name)).unwrap()).unwrap()
 }
 
-fn load_document(document: &Value) -> Result<Loaded, sched_forest::ModelError> {
+fn load_document(document: &Value) -> Result<LoadedForest, sched_forest::ModelError> {
     load(document.to_string().as_bytes(), &ReadOptions::default())
 }
 

@@ -9,7 +9,7 @@
 use libfuzzer_sys::fuzz_target;
 use sched_lang::diagnostics::apply::apply;
 use sched_lang::diagnostics::{Diagnostic, concise, full, github, json};
-use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_lang::{CheckPurpose, ModelInfo, Options, check};
 use sched_nest::show::show_nest;
 
 fn options() -> [Options; 3] {
@@ -28,7 +28,7 @@ fn options() -> [Options; 3] {
             model: Some(model.into()),
             batch_size: Some(100),
             strict: true,
-            supported: Supported::Compilable,
+            purpose: CheckPurpose::Compile,
             ..Options::default()
         },
     ]

@@ -26,7 +26,7 @@ fn walk(forest: &Forest) {
     }
     let values = [f32::NAN, 0.0, -1.0, 1e30];
     let rows: Vec<f32> = values.iter().flat_map(|&value| vec![value; forest.num_features]).collect();
-    let mut predictions = vec![0.0f32; values.len() * forest.num_outputs()];
+    let mut predictions = vec![0.0f32; values.len() * forest.value_columns()];
     assert_eq!(predict(forest, &rows, &mut predictions), Ok(()));
     let mut leaves = vec![0; values.len() * forest.trees.len()];
     assert_eq!(predict_leaves(forest, &rows, &mut leaves), Ok(()));

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sched_pipeline::{Pipeline, constants, fold, live, read_pipeline};
+use sched_pipeline::{Pipeline, fold, fold_constants, read_pipeline, remove_unread_columns};
 
 fuzz_target!(|bytes: &[u8]| match read_pipeline(bytes) {
     Err(error) => assert!(!error.message.is_empty()),
@@ -19,7 +19,7 @@ fn compare(pipeline: &Pipeline) {
     if pipeline.inputs.len() > 64 || pipeline.columns.len() > 4096 {
         return;
     }
-    let Ok(ready) = constants(live(pipeline.clone())) else { return };
+    let Ok(ready) = fold_constants(remove_unread_columns(pipeline.clone())) else { return };
     let Ok(folding) = fold(ready) else { return };
     let whole = |value: f64| if value.is_finite() { value.trunc().min(1e9) } else { f64::NAN };
     let cell = |input: &sched_pipeline::Input, value: f64| match input.kind {

@@ -197,7 +197,7 @@ pub struct File {
 
 impl File {
     /// All statements in order. Statements of a block follow the statement of the block.
-    pub fn flat(&self) -> impl Iterator<Item = &Stmt> {
+    pub fn all_stmts(&self) -> impl Iterator<Item = &Stmt> {
         self.stmts.iter().flat_map(|stmt| std::iter::once(stmt).chain(stmt.body()))
     }
 }

@@ -1,6 +1,6 @@
 //! Brackets: their kinds, and the closing bracket of each opening one in the whole text.
 
-use crate::lexer::{Raw, RawToken};
+use crate::lexer::{RawKind, RawToken};
 use crate::token::Token;
 
 /// The three kinds of brackets.
@@ -13,21 +13,21 @@ pub(crate) enum Bracket {
 
 impl Bracket {
     /// The kind that `raw` opens.
-    pub fn opened_by(raw: Raw) -> Option<Bracket> {
+    pub fn opened_by(raw: RawKind) -> Option<Bracket> {
         match raw {
-            Raw::LParen => Some(Bracket::Paren),
-            Raw::LBracket => Some(Bracket::Square),
-            Raw::LBrace => Some(Bracket::Brace),
+            RawKind::LParen => Some(Bracket::Paren),
+            RawKind::LBracket => Some(Bracket::Square),
+            RawKind::LBrace => Some(Bracket::Brace),
             _ => None,
         }
     }
 
     /// The kind that `raw` closes.
-    pub fn closed_by(raw: Raw) -> Option<Bracket> {
+    pub fn closed_by(raw: RawKind) -> Option<Bracket> {
         match raw {
-            Raw::RParen => Some(Bracket::Paren),
-            Raw::RBracket => Some(Bracket::Square),
-            Raw::RBrace => Some(Bracket::Brace),
+            RawKind::RParen => Some(Bracket::Paren),
+            RawKind::RBracket => Some(Bracket::Square),
+            RawKind::RBrace => Some(Bracket::Brace),
             _ => None,
         }
     }

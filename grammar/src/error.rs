@@ -197,14 +197,11 @@ impl SyntaxError {
             SyntaxErrorKind::BadCharacter(c) => character_help(*c)?.to_owned(),
             SyntaxErrorKind::IntegerTooLarge => format!("The largest number is {}.", i64::MAX),
             SyntaxErrorKind::TooDeep => "Give a part of it a name with `const`.".to_owned(),
-            SyntaxErrorKind::Unclosed { close, .. } => format!(
-                "Write `{close}` at the end of the \
-                statement."
-            ),
+            SyntaxErrorKind::Unclosed { close, .. } => format!("Write `{close}` here."),
             SyntaxErrorKind::UnclosedBlock { .. } => {
                 "Write `}` on the line after its last directive.".to_owned()
             }
-            SyntaxErrorKind::MissingBlock { .. } => BLOCK_IN_BRACES.to_owned(),
+            SyntaxErrorKind::MissingBlock { .. } => MISSING_BLOCK_HELP.to_owned(),
             SyntaxErrorKind::NestedBlock => {
                 "Close the outer block first. If several blocks cover a call, the one with the smallest \
                  bound applies."
@@ -329,23 +326,24 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
         _ => return None,
     };
     Some(match only {
-        A_FILE_NAME => "Write the file name in double quotes, as in `model \"higgs.json\"`. A fingerprint \
+        STRING_TERM => "Write the file name in double quotes, as in `model \"higgs.json\"`. A fingerprint \
                         may follow it, as in \
                         `\"sha256:...\"`."
             .to_owned(),
         "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),
         "`<=`" => "Write the condition as in `when n_rows <= 8 { ... }`.".to_owned(),
-        THE_BLOCK => BLOCK_IN_BRACES.to_owned(),
-        THE_END => "Put the rest on a line of its own, or remove it.".to_owned(),
+        BLOCK_START_TERM => MISSING_BLOCK_HELP.to_owned(),
+        STATEMENT_END_TERM => "Put the rest on a line of its own, or remove it.".to_owned(),
         _ => return None,
     })
 }
 
 /// Term for a string literal in messages. Only `model` takes one.
-pub(crate) const A_FILE_NAME: &str = "a string in quotes";
+pub(crate) const STRING_TERM: &str = "a string in quotes";
 /// Term for the end of a statement in messages.
-pub(crate) const THE_END: &str = "the end of the statement";
+pub(crate) const STATEMENT_END_TERM: &str = "the end of the statement";
 /// Term for the start of a block in messages.
-pub(crate) const THE_BLOCK: &str = "the `{` of the block";
+pub(crate) const BLOCK_START_TERM: &str = "the `{` of the block";
 /// Advice if the start of a block is missing.
-const BLOCK_IN_BRACES: &str = "Write the directives in braces, as in `when n_rows <= 8 { parallel(tree) }`.";
+const MISSING_BLOCK_HELP: &str =
+    "Write the directives in braces, as in `when n_rows <= 8 { parallel(tree) }`.";

@@ -8,7 +8,7 @@
 use crate::ast::{Ident, Span, Stmt};
 use crate::brackets::Bracket;
 use crate::error::SyntaxErrorKind;
-use crate::lexer::{Raw, RawToken, bom_len};
+use crate::lexer::{RawKind, RawToken, bom_len};
 use crate::reuse::Reusable;
 use crate::statement::{Statement, StatementBody, StatementBuilder};
 use crate::stream::{TokenStream, tokens_of_line};
@@ -56,8 +56,8 @@ impl<'s> LayoutPass<'s> {
         loop {
             let token = self.stream.peek()?;
             match token.kind {
-                Raw::Newline => self.line_start = token.end,
-                Raw::Semicolon => {}
+                RawKind::Newline => self.line_start = token.end,
+                RawKind::Semicolon => {}
                 _ => return Some(token),
             }
             self.stream.next += 1;
@@ -80,7 +80,7 @@ impl<'s> LayoutPass<'s> {
         let Some(first) = self.skip_blank() else { return true };
         let Some(block) = self.block else { return false };
         let outdented = first.start.saturating_sub(self.line_start) <= block.indent;
-        first.kind == Raw::RBrace
+        first.kind == RawKind::RBrace
             || !block.is_closed && self.stream.begins_line(self.stream.next) && outdented
     }
 
@@ -92,16 +92,19 @@ impl<'s> LayoutPass<'s> {
     /// Ends the current block and returns its span.
     pub fn close_block(&mut self) -> Span {
         let Some(block) = self.block.take() else { return Span::default() };
-        if let Some(close) = self.stream.peek().filter(|token| token.kind == Raw::RBrace) {
+        if let Some(close) = self.stream.peek().filter(|token| token.kind == RawKind::RBrace) {
             self.stream.next += 1;
-            let is_apart = |kind| matches!(kind, Raw::Newline | Raw::Semicolon | Raw::RBrace);
+            let is_apart = |kind| matches!(kind, RawKind::Newline | RawKind::Semicolon | RawKind::RBrace);
             if let Some(next) = self.stream.peek().filter(|next| !is_apart(next.kind)) {
                 self.stream.report(next.span(), SyntaxErrorKind::MissingSeparator);
             }
             return block.open.to(close.span());
         }
-        let last =
-            self.stream.consumed().iter().rfind(|token| !matches!(token.kind, Raw::Newline | Raw::Semicolon));
+        let last = self
+            .stream
+            .consumed()
+            .iter()
+            .rfind(|token| !matches!(token.kind, RawKind::Newline | RawKind::Semicolon));
         let block_span = last.map_or(block.open, |last| block.open.to(last.span()));
         let here = Span { start: block_span.end, end: block_span.end };
         self.stream.report(here, SyntaxErrorKind::UnclosedBlock { opener: block.open });
@@ -112,7 +115,7 @@ impl<'s> LayoutPass<'s> {
     pub fn statement(&mut self) -> Option<Statement<'s>> {
         let first = self.skip_blank()?;
         let word = self.stream.text(first);
-        let is_name = first.kind == Raw::Name;
+        let is_name = first.kind == RawKind::Name;
         if is_name && word == "when" && self.block.is_none() {
             return Some(self.head(first));
         }
@@ -123,19 +126,19 @@ impl<'s> LayoutPass<'s> {
         let mut builder = StatementBuilder::new(first);
         while let Some(token) = self.stream.peek() {
             let ends = match token.kind {
-                Raw::Semicolon => true,
-                Raw::Newline => self.newline_ends(&builder, indent),
-                Raw::RBrace => self.closes_block(&builder),
-                Raw::Name => builder.is_complete() && self.line_start_at(self.stream.next).is_statement(),
+                RawKind::Semicolon => true,
+                RawKind::Newline => self.newline_ends(&builder, indent),
+                RawKind::RBrace => self.closes_block(&builder),
+                RawKind::Name => builder.is_complete() && self.line_start_at(self.stream.next).is_statement(),
                 _ => false,
             };
             if ends {
-                if token.kind == Raw::Name {
+                if token.kind == RawKind::Name {
                     builder.report(&mut self.stream, token.span(), SyntaxErrorKind::MissingSeparator);
                 }
                 break;
             }
-            if token.kind != Raw::Newline {
+            if token.kind != RawKind::Newline {
                 builder.push(&mut self.stream);
             }
             self.stream.next += 1;
@@ -158,18 +161,18 @@ impl<'s> LayoutPass<'s> {
         let mut open = None;
         while let Some(token) = self.stream.peek() {
             match token.kind {
-                Raw::LBrace => {
+                RawKind::LBrace => {
                     open = Some(token);
                     break;
                 }
-                Raw::Semicolon | Raw::RBrace => break,
-                Raw::Newline if self.newline_ends(&builder, indent) && !self.is_before_brace() => break,
-                Raw::Name
+                RawKind::Semicolon | RawKind::RBrace => break,
+                RawKind::Newline if self.newline_ends(&builder, indent) && !self.is_before_brace() => break,
+                RawKind::Name
                     if builder.ends_operand() && self.line_start_at(self.stream.next).is_statement() =>
                 {
                     break;
                 }
-                Raw::Newline => {}
+                RawKind::Newline => {}
                 _ => builder.push(&mut self.stream),
             }
             self.stream.next += 1;
@@ -193,8 +196,8 @@ impl<'s> LayoutPass<'s> {
         self.stream
             .rest()
             .iter()
-            .find(|token| token.kind != Raw::Newline)
-            .is_some_and(|token| token.kind == Raw::LBrace)
+            .find(|token| token.kind != RawKind::Newline)
+            .is_some_and(|token| token.kind == RawKind::LBrace)
     }
 
     /// Whether a `}` without an opening brace follows, before the head of another block.
@@ -202,10 +205,10 @@ impl<'s> LayoutPass<'s> {
         let mut open = 0_usize;
         for (index, token) in (self.stream.next..).zip(self.stream.rest()) {
             match token.kind {
-                Raw::LBrace => open += 1,
-                Raw::RBrace if open == 0 => return true,
-                Raw::RBrace => open -= 1,
-                Raw::Name if self.stream.text(*token) == "when" && self.stream.begins_line(index) => {
+                RawKind::LBrace => open += 1,
+                RawKind::RBrace if open == 0 => return true,
+                RawKind::RBrace => open -= 1,
+                RawKind::Name if self.stream.text(*token) == "when" && self.stream.begins_line(index) => {
                     return false;
                 }
                 _ => {}
@@ -222,9 +225,9 @@ impl<'s> LayoutPass<'s> {
         let mut span = first.span();
         while let Some(token) = self.stream.peek() {
             let ends = match token.kind {
-                Raw::Newline => !is_block || !self.is_before_brace(),
-                Raw::Semicolon => true,
-                Raw::RBrace => self.block.is_some(),
+                RawKind::Newline => !is_block || !self.is_before_brace(),
+                RawKind::Semicolon => true,
+                RawKind::RBrace => self.block.is_some(),
                 _ => false,
             };
             if ends {
@@ -236,14 +239,14 @@ impl<'s> LayoutPass<'s> {
         }
         let word = Ident { text: word.to_owned(), span: first.span() };
         let body = if is_block { StatementBody::Unparsable } else { StatementBody::Reserved(word) };
-        Statement { body, span, faulty: true }
+        Statement { body, span, has_error: true }
     }
 
     /// Whether the newline under the cursor ends the statement.
     fn newline_ends(&mut self, builder: &StatementBuilder<'s>, indent: usize) -> bool {
         let Some(opener) = builder.outermost_open() else { return true };
         while let Some(token) =
-            self.stream.get(self.stream.next + 1).filter(|token| token.kind == Raw::Newline)
+            self.stream.get(self.stream.next + 1).filter(|token| token.kind == RawKind::Newline)
         {
             self.line_start = token.end;
             self.stream.next += 1;
@@ -266,13 +269,13 @@ impl<'s> LayoutPass<'s> {
         let (Some(first), Some(second)) = (self.stream.get(index), self.stream.get(index + 1)) else {
             return LineStart::Other;
         };
-        if first.kind != Raw::Name {
+        if first.kind != RawKind::Name {
             return LineStart::Other;
         }
         match (self.stream.text(first), second.kind) {
-            ("param" | "const" | "target" | "when", Raw::Name)
-            | ("model", Raw::Str(_))
-            | ("sched", Raw::Number) => LineStart::Header,
+            ("param" | "const" | "target" | "when", RawKind::Name)
+            | ("model", RawKind::Str(_))
+            | ("sched", RawKind::Number) => LineStart::Header,
             (_, kind) if Bracket::opened_by(kind) == Some(Bracket::Paren) => LineStart::Call,
             _ => LineStart::Other,
         }

@@ -2,7 +2,7 @@
 
 use crate::ast::Span;
 use crate::brackets::Bracket;
-use crate::lexer::{Raw, lex};
+use crate::lexer::{RawKind, lex};
 
 /// Kind of a lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,15 +41,19 @@ pub fn lexemes(source: &str) -> Vec<Lexeme> {
     let (tokens, _) = lex(source);
     let known = tokens.into_iter().filter_map(|token| {
         let kind = match token.kind {
-            Raw::Newline | Raw::Semicolon | Raw::Comment => return None,
-            Raw::Name | Raw::ForeignName => LexemeKind::Name,
-            Raw::Number => LexemeKind::Number,
-            Raw::Str(_) | Raw::QuotedStr(_) => LexemeKind::Text,
-            Raw::Comma => LexemeKind::Comma,
-            Raw::Dot => LexemeKind::Dot,
-            Raw::Equals | Raw::Plus | Raw::Minus | Raw::Star | Raw::Slash | Raw::Percent | Raw::Compare => {
-                LexemeKind::Operator
-            }
+            RawKind::Newline | RawKind::Semicolon | RawKind::Comment => return None,
+            RawKind::Name | RawKind::ForeignName => LexemeKind::Name,
+            RawKind::Number => LexemeKind::Number,
+            RawKind::Str(_) | RawKind::QuotedStr(_) => LexemeKind::Text,
+            RawKind::Comma => LexemeKind::Comma,
+            RawKind::Dot => LexemeKind::Dot,
+            RawKind::Equals
+            | RawKind::Plus
+            | RawKind::Minus
+            | RawKind::Star
+            | RawKind::Slash
+            | RawKind::Percent
+            | RawKind::Compare => LexemeKind::Operator,
             raw if Bracket::opened_by(raw).is_some() => LexemeKind::Open,
             raw if Bracket::closed_by(raw).is_some() => LexemeKind::Close,
             _ => LexemeKind::Bad,

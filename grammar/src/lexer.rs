@@ -8,7 +8,7 @@ use crate::ast::{Comment, Span};
 /// The kinds of raw tokens.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\x0c]+")]
-pub(crate) enum Raw {
+pub(crate) enum RawKind {
     #[token("\n")]
     Newline,
     #[token(";")]
@@ -66,7 +66,7 @@ pub(crate) enum Raw {
 }
 
 /// Moves to the end of the string, at the closing quote or before the end of the line.
-fn string(lexer: &mut Lexer<Raw>) -> bool {
+fn string(lexer: &mut Lexer<RawKind>) -> bool {
     let rest = lexer.remainder();
     let mut escaped = false;
     for (at, byte) in rest.bytes().enumerate() {
@@ -90,7 +90,7 @@ fn string(lexer: &mut Lexer<Raw>) -> bool {
 
 /// Moves to the end of a string in other quotes. Without a closing quote on the line, the opening quote is
 /// the token.
-fn other_quotes(lexer: &mut Lexer<Raw>) -> bool {
+fn other_quotes(lexer: &mut Lexer<RawKind>) -> bool {
     let quotes: &[char] = if matches!(lexer.slice(), "'" | "‘" | "’") {
         &['\'', '‘', '’']
     } else {
@@ -109,7 +109,7 @@ fn other_quotes(lexer: &mut Lexer<Raw>) -> bool {
 /// A raw token with its byte range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawToken {
-    pub kind: Raw,
+    pub kind: RawKind,
     pub start: usize,
     pub end: usize,
 }
@@ -129,19 +129,19 @@ pub(crate) fn bom_len(source: &str) -> usize {
 pub(crate) fn lex(source: &str) -> (Vec<RawToken>, Vec<Comment>) {
     let mut tokens: Vec<RawToken> = Vec::new();
     let mut comments = Vec::new();
-    let mut lexer = Raw::lexer(source);
+    let mut lexer = RawKind::lexer(source);
     lexer.bump(bom_len(source));
     while let Some(kind) = lexer.next() {
         let range = lexer.span();
         match kind {
-            Ok(Raw::Comment) => {
+            Ok(RawKind::Comment) => {
                 let text = lexer.slice().trim_end_matches('\r');
                 let span = Span::new(range.start, range.start + text.len());
                 comments.push(Comment { text: text.to_owned(), span });
             }
-            Ok(Raw::QuotedStr(false)) | Err(()) => match tokens.last_mut() {
-                Some(last) if last.kind == Raw::Bad && last.end == range.start => last.end = range.end,
-                _ => tokens.push(RawToken { kind: Raw::Bad, start: range.start, end: range.end }),
+            Ok(RawKind::QuotedStr(false)) | Err(()) => match tokens.last_mut() {
+                Some(last) if last.kind == RawKind::Bad && last.end == range.start => last.end = range.end,
+                _ => tokens.push(RawToken { kind: RawKind::Bad, start: range.start, end: range.end }),
             },
             Ok(kind) => tokens.push(RawToken { kind, start: range.start, end: range.end }),
         }
@@ -153,7 +153,7 @@ pub(crate) fn lex(source: &str) -> (Vec<RawToken>, Vec<Comment>) {
 mod tests {
     use super::*;
 
-    fn kinds(source: &str) -> Vec<Raw> {
+    fn kinds(source: &str) -> Vec<RawKind> {
         lex(source).0.into_iter().map(|token| token.kind).collect()
     }
 
@@ -177,22 +177,22 @@ mod tests {
 
     #[test]
     fn strings_end_at_the_quote_or_at_the_line() {
-        assert_eq!(kinds(r#""a // b" "c\"d" "e\\""#), [Raw::Str(true); 3]);
-        assert_eq!(kinds("\"a\r\n\"b"), [Raw::Str(false), Raw::Newline, Raw::Str(false)]);
+        assert_eq!(kinds(r#""a // b" "c\"d" "e\\""#), [RawKind::Str(true); 3]);
+        assert_eq!(kinds("\"a\r\n\"b"), [RawKind::Str(false), RawKind::Newline, RawKind::Str(false)]);
         assert_eq!(texts("\"a\r\n\"b\\"), ["\"a", "\n", "\"b\\"]);
-        assert_eq!(kinds("\"é\\é\""), [Raw::Str(true)]);
+        assert_eq!(kinds("\"é\\é\""), [RawKind::Str(true)]);
     }
 
     #[test]
     fn a_byte_order_mark_is_skipped_at_the_start_only() {
         let (tokens, _) = lex("\u{feff}a");
-        assert_eq!(tokens, [RawToken { kind: Raw::Name, start: 3, end: 4 }]);
-        assert_eq!(kinds("a\u{feff}"), [Raw::Name, Raw::Bad]);
+        assert_eq!(tokens, [RawToken { kind: RawKind::Name, start: 3, end: 4 }]);
+        assert_eq!(kinds("a\u{feff}"), [RawKind::Name, RawKind::Bad]);
     }
 
     #[test]
     fn unknown_characters_become_one_token_each_run() {
         assert_eq!(texts("a @§ $ größe"), ["a", "@§", "$", "größe"]);
-        assert_eq!(kinds("a @§ $ größe"), [Raw::Name, Raw::Bad, Raw::Bad, Raw::ForeignName]);
+        assert_eq!(kinds("a @§ $ größe"), [RawKind::Name, RawKind::Bad, RawKind::Bad, RawKind::ForeignName]);
     }
 }

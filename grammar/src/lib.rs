@@ -105,17 +105,17 @@ pub fn parse_strict(source: &str) -> Result<File, Vec<SyntaxError>> {
 }
 
 fn parse_statement(layout: &mut LayoutPass<'_>, statement: Statement<'_>) -> Stmt {
-    let Statement { body, span, faulty } = statement;
+    let Statement { body, span, has_error } = statement;
     let kind = match body {
         StatementBody::Unparsable => StmtKind::Error,
         StatementBody::Reserved(word) => StmtKind::Reserved(word),
         StatementBody::Tokens(tokens) => {
             let mut context = ParseContext { source: layout.stream.source, error: None };
             let kind = grammar::StmtParser::new().parse(&mut context, tokens).unwrap_or_else(|error| {
-                context.failed(error);
+                context.note_failure(error);
                 StmtKind::Error
             });
-            layout.stream.errors.extend(context.error.filter(|_| !faulty));
+            layout.stream.errors.extend(context.error.filter(|_| !has_error));
             kind
         }
     };

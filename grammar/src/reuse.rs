@@ -38,7 +38,7 @@ impl<'o> Reusable<'o> {
         let rest = new.len().min(was.len()) - before;
         let after = common(new.iter().rev().take(rest), was.iter().rev().take(rest));
         let shift = new.len() as i64 - was.len() as i64;
-        let stmts = old.file.flat().filter(|stmt| !matches!(stmt.kind, StmtKind::When(_))).collect();
+        let stmts = old.file.all_stmts().filter(|stmt| !matches!(stmt.kind, StmtKind::When(_))).collect();
         Some(Reusable { old, stmts, before, after: new.len() - after, shift, next: 0, next_error: 0 })
     }
 

@@ -4,7 +4,7 @@
 use crate::ast::{Comparison, Ident, Span};
 use crate::brackets::{Bracket, OpenBrackets};
 use crate::error::{MAX_NESTING, SyntaxErrorKind};
-use crate::lexer::{Raw, RawToken};
+use crate::lexer::{RawKind, RawToken};
 use crate::stream::TokenStream;
 use crate::text::{integer, unescape};
 use crate::token::{Spanned, Token, first_word, is_reserved};
@@ -16,7 +16,7 @@ pub(crate) struct Statement<'s> {
     /// Span from the first to the last token, without a closing `;`.
     pub span: Span,
     /// Whether an error was reported. Errors that follow from it are then dropped.
-    pub faulty: bool,
+    pub has_error: bool,
 }
 
 /// Content of a statement for the parser.
@@ -51,7 +51,7 @@ pub(crate) struct StatementBuilder<'s> {
     level: usize,
     /// Nesting depth of the next operand, without the signs directly before it.
     base: usize,
-    faulty: bool,
+    has_error: bool,
     too_deep: bool,
 }
 
@@ -65,7 +65,7 @@ impl<'s> StatementBuilder<'s> {
             end: first.start,
             level: 0,
             base: 0,
-            faulty: false,
+            has_error: false,
             too_deep: false,
         }
     }
@@ -95,7 +95,7 @@ impl<'s> StatementBuilder<'s> {
     /// Reports an error of this statement.
     pub fn report(&mut self, stream: &mut TokenStream<'s>, span: Span, kind: SyntaxErrorKind) {
         if !self.too_deep {
-            self.faulty = true;
+            self.has_error = true;
             stream.report(span, kind);
         }
     }
@@ -123,7 +123,7 @@ impl<'s> StatementBuilder<'s> {
         param
             && self.ends_operand()
             && stream.text(raw) == "in"
-            && stream.kind(stream.next + 1) == Some(Raw::LBrace)
+            && stream.kind(stream.next + 1) == Some(RawKind::LBrace)
     }
 
     /// Adds a token other than a bracket.
@@ -132,7 +132,7 @@ impl<'s> StatementBuilder<'s> {
             return self.push_quoted(stream, raw, inner);
         }
         if let Some(token) = self.token(stream, raw) {
-            self.nest(stream, &token, raw);
+            self.track_nesting(stream, &token, raw);
             if token.is_operand() && self.ends_operand() && !self.frames.is_empty() {
                 self.insert_comma(stream);
             }
@@ -142,7 +142,7 @@ impl<'s> StatementBuilder<'s> {
 
     /// Content of quotes that should not be a string: a number, or a name with dots.
     fn quoted_value(&self, stream: &TokenStream<'s>, raw: RawToken) -> Option<&'s str> {
-        if !matches!(raw.kind, Raw::Str(true) | Raw::QuotedStr(_)) {
+        if !matches!(raw.kind, RawKind::Str(true) | RawKind::QuotedStr(_)) {
             return None;
         }
         // The first word of a statement decides whether a string may follow.
@@ -184,15 +184,15 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// Tracks the nesting: a sign adds a level to its operand.
-    fn nest(&mut self, stream: &mut TokenStream<'s>, token: &Token<'s>, raw: RawToken) {
+    fn track_nesting(&mut self, stream: &mut TokenStream<'s>, token: &Token<'s>, raw: RawToken) {
         match token {
-            Token::Minus if !self.ends_operand() => self.deepen(stream, raw),
+            Token::Minus if !self.ends_operand() => self.add_level(stream, raw),
             _ => self.level = self.base,
         }
     }
 
     /// Adds a level. The list of a directive is one level, which the limit does not count.
-    fn deepen(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) {
+    fn add_level(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) {
         self.level += 1;
         if self.level > MAX_NESTING + 1 && !self.too_deep {
             self.report(stream, raw.span(), SyntaxErrorKind::TooDeep);
@@ -204,7 +204,7 @@ impl<'s> StatementBuilder<'s> {
     fn open(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, kind: Bracket) {
         self.frames.push(Frame { kind, index: stream.next, span: raw.span(), outer: self.base });
         self.open.add(kind);
-        self.deepen(stream, raw);
+        self.add_level(stream, raw);
         self.base = self.level;
         self.emit(raw, kind.open_token());
     }
@@ -242,7 +242,7 @@ impl<'s> StatementBuilder<'s> {
 
     /// Closes the open brackets, innermost first, until one is `wanted`; one error covers them all.
     fn close_until(&mut self, stream: &mut TokenStream<'s>, wanted: impl Fn(&Frame) -> bool) {
-        let here = RawToken { kind: Raw::Bad, start: self.end, end: self.end };
+        let here = RawToken { kind: RawKind::Bad, start: self.end, end: self.end };
         let mut close = String::new();
         let mut outermost = None;
         while self.frames.last().is_some_and(|frame| !wanted(frame)) {
@@ -257,7 +257,7 @@ impl<'s> StatementBuilder<'s> {
     }
 
     fn insert_comma(&mut self, stream: &mut TokenStream<'s>) {
-        let here = RawToken { kind: Raw::Comma, start: self.end, end: self.end };
+        let here = RawToken { kind: RawKind::Comma, start: self.end, end: self.end };
         self.report(stream, here.span(), SyntaxErrorKind::MissingComma);
         self.emit(here, Token::Comma);
     }
@@ -265,21 +265,21 @@ impl<'s> StatementBuilder<'s> {
     /// The token for a raw one other than a bracket.
     fn token(&mut self, stream: &mut TokenStream<'s>, raw: RawToken) -> Option<Token<'s>> {
         Some(match raw.kind {
-            Raw::Comma => Token::Comma,
-            Raw::Dot => Token::Dot,
-            Raw::Equals => Token::Equals,
-            Raw::Plus => Token::Plus,
-            Raw::Minus => Token::Minus,
-            Raw::Star => Token::Star,
-            Raw::Slash => Token::Slash,
-            Raw::Percent => Token::Percent,
-            Raw::Compare => self.comparison(stream, raw),
-            Raw::Name => self.name(stream, raw),
-            Raw::ForeignName => self.foreign_name(stream, raw),
-            Raw::Number => self.number(stream, raw),
-            Raw::Str(closed) => self.string(stream, raw, closed),
-            Raw::QuotedStr(_) => self.quoted_string(stream, raw),
-            Raw::Bad => self.bad(stream, raw),
+            RawKind::Comma => Token::Comma,
+            RawKind::Dot => Token::Dot,
+            RawKind::Equals => Token::Equals,
+            RawKind::Plus => Token::Plus,
+            RawKind::Minus => Token::Minus,
+            RawKind::Star => Token::Star,
+            RawKind::Slash => Token::Slash,
+            RawKind::Percent => Token::Percent,
+            RawKind::Compare => self.comparison(stream, raw),
+            RawKind::Name => self.name(stream, raw),
+            RawKind::ForeignName => self.foreign_name(stream, raw),
+            RawKind::Number => self.number(stream, raw),
+            RawKind::Str(closed) => self.string(stream, raw, closed),
+            RawKind::QuotedStr(_) => self.quoted_string(stream, raw),
+            RawKind::Bad => self.bad(stream, raw),
             _ => return None,
         })
     }
@@ -316,8 +316,8 @@ impl<'s> StatementBuilder<'s> {
             return Token::In;
         }
         let free = matches!(self.tokens.first(), Some((_, Token::Target, _)));
-        if is_reserved(text) && !free && !stream.reported.contains(&text) {
-            stream.reported.push(text);
+        if is_reserved(text) && !free && !stream.reported_words.contains(&text) {
+            stream.reported_words.push(text);
             self.report(stream, raw.span(), SyntaxErrorKind::ReservedName(text.to_owned()));
         }
         Token::Name(text)
@@ -375,13 +375,13 @@ impl<'s> StatementBuilder<'s> {
         is_closed: bool,
     ) -> Statement<'s> {
         self.close_until(stream, |_| false);
-        let here = RawToken { kind: Raw::LBrace, start: self.end, end: self.end };
+        let here = RawToken { kind: RawKind::LBrace, start: self.end, end: self.end };
         if open.is_none() {
             self.report(stream, here.span(), SyntaxErrorKind::MissingBlock { is_closed });
         }
         self.emit(open.unwrap_or(here), Token::LBrace);
         let body = if self.too_deep { StatementBody::Unparsable } else { StatementBody::Tokens(self.tokens) };
-        Statement { body, span: self.span, faulty: self.faulty }
+        Statement { body, span: self.span, has_error: self.has_error }
     }
 
     /// Finishes the statement.
@@ -390,7 +390,7 @@ impl<'s> StatementBuilder<'s> {
         self.add_parens(stream);
         self.add_keyword(stream);
         let body = if self.too_deep { StatementBody::Unparsable } else { StatementBody::Tokens(self.tokens) };
-        Statement { body, span: self.span, faulty: self.faulty }
+        Statement { body, span: self.span, has_error: self.has_error }
     }
 
     /// Adds missing parentheses to `parallel b0` and `tile batch, b0, b1, 64`.

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use crate::ast::Span;
 use crate::brackets::partners;
 use crate::error::{SyntaxError, SyntaxErrorKind};
-use crate::lexer::{Raw, RawToken};
+use crate::lexer::{RawKind, RawToken};
 
 /// The raw tokens of a text, of which those before `next` are read.
 pub(crate) struct TokenStream<'s> {
@@ -20,7 +20,7 @@ pub(crate) struct TokenStream<'s> {
     /// Index of the token that ends the current line or statement, or of an earlier one.
     line_end: usize,
     /// Reserved words already reported as names: renaming corrects all uses at once.
-    pub reported: Vec<&'s str>,
+    pub reported_words: Vec<&'s str>,
     pub errors: Vec<SyntaxError>,
 }
 
@@ -32,7 +32,7 @@ impl<'s> TokenStream<'s> {
             next: 0,
             partners: OnceCell::new(),
             line_end: 0,
-            reported: Vec::new(),
+            reported_words: Vec::new(),
             errors: Vec::new(),
         }
     }
@@ -53,7 +53,7 @@ impl<'s> TokenStream<'s> {
     }
 
     /// Kind of the token at `index`.
-    pub fn kind(&self, index: usize) -> Option<Raw> {
+    pub fn kind(&self, index: usize) -> Option<RawKind> {
         self.get(index).map(|token| token.kind)
     }
 
@@ -87,12 +87,12 @@ impl<'s> TokenStream<'s> {
 
     /// Whether the token at `index` is the first one on its line.
     pub fn begins_line(&self, index: usize) -> bool {
-        index.checked_sub(1).and_then(|before| self.kind(before)).is_none_or(|kind| kind == Raw::Newline)
+        index.checked_sub(1).and_then(|before| self.kind(before)).is_none_or(|kind| kind == RawKind::Newline)
     }
 }
 
 /// Number of tokens before the line or the statement ends.
 pub(crate) fn tokens_of_line(tokens: &[RawToken]) -> usize {
-    let end = tokens.iter().position(|token| matches!(token.kind, Raw::Newline | Raw::Semicolon));
+    let end = tokens.iter().position(|token| matches!(token.kind, RawKind::Newline | RawKind::Semicolon));
     end.unwrap_or(tokens.len())
 }

@@ -4,7 +4,9 @@ use lalrpop_util::{ErrorRecovery, ParseError};
 use std::convert::Infallible;
 
 use crate::ast::{BinOp, Comparison, Expr, ExprKind, Ident, Path, Segment, Span, StmtKind, When};
-use crate::error::{A_FILE_NAME, MAX_NESTING, SyntaxError, SyntaxErrorKind, THE_BLOCK, THE_END};
+use crate::error::{
+    BLOCK_START_TERM, MAX_NESTING, STATEMENT_END_TERM, STRING_TERM, SyntaxError, SyntaxErrorKind,
+};
 use crate::token::Token;
 
 /// An expression with the depth of its tree.
@@ -47,12 +49,12 @@ impl<'s> ParseContext<'s> {
     }
 
     /// Notes an error that the parser recovered from.
-    pub fn recovered(&mut self, recovery: ErrorRecovery<usize, Token<'s>, Infallible>) {
-        self.failed(recovery.error);
+    pub fn note_recovery(&mut self, recovery: ErrorRecovery<usize, Token<'s>, Infallible>) {
+        self.note_failure(recovery.error);
     }
 
     /// Notes a parse error.
-    pub fn failed(&mut self, error: ParserError<'s>) {
+    pub fn note_failure(&mut self, error: ParserError<'s>) {
         let (l, r, expected) = match error {
             ParseError::UnrecognizedToken { token: (l, _, r), expected } => (l, r, expected),
             ParseError::UnrecognizedEof { location, expected } => (location, location, expected),
@@ -60,7 +62,7 @@ impl<'s> ParseContext<'s> {
             ParseError::InvalidToken { location } => (location, location, Vec::new()),
             ParseError::User { error } => match error {},
         };
-        let found = if l == r { THE_END.to_owned() } else { quoted(self.text(l, r)) };
+        let found = if l == r { STATEMENT_END_TERM.to_owned() } else { quoted(self.text(l, r)) };
         let expected = expected_terms(&expected);
         self.note(Span::new(l, r), SyntaxErrorKind::Unexpected { found, expected });
     }
@@ -158,18 +160,21 @@ fn expected_terms(terminals: &[String]) -> Vec<String> {
         (value, "a value"),
         (has("number") && !value, "a processor name"),
         (has("name") && !has("number") && !has("sched"), "a name"),
-        (has("string"), A_FILE_NAME),
+        (has("string"), STRING_TERM),
         (has("comparison"), "`<=`"),
         (has("=") && !has("comparison"), "`=`"),
         (has("in"), "`in`"),
         (has("{") && !after_operand, "`{`"),
-        (has("{") && after_operand, THE_BLOCK),
+        (has("{") && after_operand, BLOCK_START_TERM),
         (has("(") && !value && !after_operand, "`(`"),
         (has(","), "`,`"),
         (has(")"), "`)`"),
         (has("]"), "`]`"),
         (has("}"), "`}`"),
-        (terminals.is_empty() || after_operand && !closes && !has("{") && !has("comparison"), THE_END),
+        (
+            terminals.is_empty() || after_operand && !closes && !has("{") && !has("comparison"),
+            STATEMENT_END_TERM,
+        ),
     ];
     terms.into_iter().filter(|(wanted, _)| *wanted).map(|(_, term)| term.to_owned()).collect()
 }

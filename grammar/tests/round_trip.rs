@@ -115,7 +115,7 @@ proptest! {
         let parsed = parse(&text);
         prop_assert!(parsed.errors.iter().all(|error| error.code == "S0008"), "{text}\n{:?}", parsed.errors);
         let blocks = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::When(_))).count();
-        prop_assert_eq!(text.lines().count(), file.flat().count() + blocks);
+        prop_assert_eq!(text.lines().count(), file.all_stmts().count() + blocks);
         prop_assert_eq!(print_file(&parsed.file), text);
         prop_assert_eq!(bare(parsed.file), file);
     }

@@ -60,7 +60,7 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
         let several = node.axis == Axis::Tree && (builder.node(id).trips() != Some(1) || node.is_part);
         if several {
             if let Some(outer) = path.outer
-                && builder.node(outer).place > node.place
+                && builder.node(outer).lineage_path > node.lineage_path
             {
                 let (outer, inner) = (builder.name(outer), builder.name(id));
                 let why =

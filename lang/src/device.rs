@@ -80,8 +80,8 @@ impl Limits {
         Limits {
             kind: target.kind,
             gpu: gpu.map_or_else(any_gpu, |gpu| gpu.limits),
-            shared_everywhere: gpu.map_or_else(least_shared, |gpu| gpu.limits.shared),
-            warp: gpu.unwrap_or(GpuKind::usual(Maker::Nvidia)).warp.into(),
+            shared_everywhere: gpu.map_or_else(least_shared_memory, |gpu| gpu.limits.shared_bytes),
+            warp: gpu.unwrap_or(GpuKind::default_of(Maker::Nvidia)).warp.into(),
             l2: cpu.map_or(any_l2, Cpu::l2),
             vector_bits: cpu.and_then(Cpu::vector_bits),
             max_rows: None,
@@ -99,18 +99,18 @@ impl Limits {
     }
 
     /// Most iterations of a loop on this axis of a block.
-    pub fn block_axis(&self, axis: GpuAxis) -> i64 {
+    pub fn max_block_iterations(&self, axis: GpuAxis) -> i64 {
         self.gpu.block[axis as usize]
     }
 
     /// Most iterations of a loop on this axis of the grid.
-    pub fn grid_axis(&self, axis: GpuAxis) -> i64 {
+    pub fn max_grid_iterations(&self, axis: GpuAxis) -> i64 {
         self.gpu.grid[axis as usize]
     }
 }
 
-fn least_shared() -> u64 {
-    GPUS.iter().map(|gpu| gpu.limits.shared).min().unwrap_or(0)
+fn least_shared_memory() -> u64 {
+    GPUS.iter().map(|gpu| gpu.limits.shared_bytes).min().unwrap_or(0)
 }
 
 /// The largest of each limit over all GPUs, with the multiprocessors of the usual one.
@@ -120,7 +120,7 @@ fn any_gpu() -> GpuLimits {
         threads: most(|gpu| gpu.threads),
         block: [most(|gpu| gpu.block[0]), most(|gpu| gpu.block[1]), most(|gpu| gpu.block[2])],
         grid: [most(|gpu| gpu.grid[0]), most(|gpu| gpu.grid[1]), most(|gpu| gpu.grid[2])],
-        shared: GPUS.iter().map(|gpu| gpu.limits.shared).max().unwrap_or(0),
-        multiprocessors: GpuKind::usual(Maker::Nvidia).limits.multiprocessors,
+        shared_bytes: GPUS.iter().map(|gpu| gpu.limits.shared_bytes).max().unwrap_or(0),
+        multiprocessors: GpuKind::default_of(Maker::Nvidia).limits.multiprocessors,
     }
 }

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use pair::{Pairs, preorder};
 use sched_nest::show::{annotations, range};
-pub use variants::{Fate, RowsChange, diff_by_rows, diff_by_rows_json, show_diff_by_rows};
+pub use variants::{BoundChange, RowsChange, diff_by_rows, diff_by_rows_json, show_diff_by_rows};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub enum Change {
         /// The loop's name in the second nest.
         name: Option<String>,
         /// The property: `range`, `limit`, `facts`, `order of accumulation` and so on.
-        what: &'static str,
+        property: &'static str,
         /// Old value.
         from: String,
         /// New value.
@@ -84,7 +84,7 @@ fn stage(a: &Nest, b: &Nest, stage: &str) -> Vec<Change> {
         (Some(a), Some(b)) => of_loops(&a, &b).into_iter().map(|change| change.of_stage(stage)).collect(),
         (a, b) => vec![Change::Changed {
             name: Some(stage.to_owned()),
-            what: "loops arranged by",
+            property: "loops arranged by",
             from: arranged(a.is_some()),
             to: arranged(b.is_some()),
         }],
@@ -104,8 +104,8 @@ impl Change {
             Change::Moved { name, from, to } => {
                 Change::Moved { name: of(name), from: from.map(of), to: to.map(of) }
             }
-            Change::Changed { name, what, from, to } => {
-                Change::Changed { name: name.map(of), what, from, to }
+            Change::Changed { name, property, from, to } => {
+                Change::Changed { name: name.map(of), property, from, to }
             }
         }
     }
@@ -120,7 +120,7 @@ fn of_loops(a: &Nest, b: &Nest) -> Vec<Change> {
         match pairs.of_second(id) {
             None => changes.push(Change::Added {
                 name: this.name.clone(),
-                range: range_and_facts(this),
+                range: range_and_annotations(this),
                 inside: pairs.second.parent(id).map(|outer| b.get(outer).name.clone()),
             }),
             Some(before) => compare(a, b, before, id, &pairs, &mut changes),
@@ -128,14 +128,14 @@ fn of_loops(a: &Nest, b: &Nest) -> Vec<Change> {
     }
     for id in preorder(a).into_iter().filter(|id| pairs.of_first(*id).is_none()) {
         let this = a.get(id);
-        changes.push(Change::Removed { name: this.name.clone(), range: range_and_facts(this) });
+        changes.push(Change::Removed { name: this.name.clone(), range: range_and_annotations(this) });
     }
     whole(a, b, &mut changes);
     changes
 }
 
 /// `0..64 step 8 [parallel]`
-fn range_and_facts(this: &Loop) -> String {
+fn range_and_annotations(this: &Loop) -> String {
     let range = range(&this.start, &this.stop, &this.step);
     let annotations = annotations(&this.annotations).join(", ");
     if annotations.is_empty() { range } else { format!("{range} [{annotations}]") }
@@ -153,9 +153,9 @@ fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, cha
         let to = pairs.second.parent(after).map(|id| b.get(id).name.clone());
         changes.push(Change::Moved { name: new.name.clone(), from, to });
     }
-    let mut changed = |what: &'static str, from: String, to: String| {
+    let mut changed = |property: &'static str, from: String, to: String| {
         if from != to {
-            changes.push(Change::Changed { name: name.clone(), what, from, to });
+            changes.push(Change::Changed { name: name.clone(), property, from, to });
         }
     };
     changed("range", range(&old.start, &old.stop, &old.step), range(&new.start, &new.stop, &new.step));
@@ -169,10 +169,10 @@ fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, cha
 
 /// Adds the changes of the whole nest.
 fn whole(a: &Nest, b: &Nest, changes: &mut Vec<Change>) {
-    let mut changed = |what: &'static str, words: fn(&Nest) -> String| {
+    let mut changed = |property: &'static str, words: fn(&Nest) -> String| {
         let (from, to) = (words(a), words(b));
         if from != to {
-            changes.push(Change::Changed { name: None, what, from, to });
+            changes.push(Change::Changed { name: None, property, from, to });
         }
     };
     changed("representation", |nest| nest.representation.map_or("", Layout::word).to_owned());
@@ -206,9 +206,9 @@ pub fn show_diff(changes: &[Change]) -> String {
                 let (from, to) = (place(from.as_deref()), place(to.as_deref()));
                 writeln!(out, "~ {name} moved: {from} -> {to}")
             }
-            Change::Changed { name, what, from, to } => {
+            Change::Changed { name, property, from, to } => {
                 let name = name.as_ref().map_or(String::new(), |name| format!("{name}: "));
-                writeln!(out, "~ {name}{what}: {} -> {}", or_none(from), or_none(to))
+                writeln!(out, "~ {name}{property}: {} -> {}", or_none(from), or_none(to))
             }
         };
     }

@@ -22,7 +22,8 @@ macro_rules! directives {
                     "Cut the loop at a value; each half has a copy of the body."
                     |builder, step| builder.modify(step, &SplitLoop::new(v, first, second, Some(at)));
                 SplitByDepth "splitByDepth" { v: Index }
-                    "Cut the tree loop into runs of trees of the same depth: `v[0]`, `v[1]`, and so on."
+                    "Cut the tree loop into runs of iterations whose deepest trees have the same depth: \
+`v[0]`, `v[1]`, and so on."
                     |builder, step| builder.modify(step, &SplitLoopByDepth::new(v));
                 Reorder "reorder" { v: Indices }
                     "Permute loops of one perfectly nested chain."
@@ -42,31 +43,31 @@ macro_rules! directives {
                     "Run the iterations in parallel on CPU threads.";
                 GpuDimension "gpuDimension" on_gpus { v: Index, dimension: Keyword(DIMENSIONS) }
                     "Map the loop to a dimension of the GPU launch.";
-                Cache "cache" lowered { v: Index }
+                Cache "cache" everywhere { v: Index }
                     "Copy what one iteration uses into a buffer: rows or trees.";
-                Interleave "interleave" lowered { v: Index; n: Number }
+                Interleave "interleave" everywhere { v: Index; n: Number }
                     "Advance n walks of the leaf loop together, step by step.";
-                Vectorize "vectorize" lowered { v: Index; width: Number }
+                Vectorize "vectorize" everywhere { v: Index; width: Number }
                     "Walk iterations of the leaf loop in the lanes of a vector.";
-                UnrollAndJam "unrollAndJam" lowered { v: Index }
+                UnrollAndJam "unrollAndJam" everywhere { v: Index }
                     "Walk several trees of the loop together if few rows remain.";
-                UnrollWalk "unrollWalk" lowered { v: Index, depth: Number }
+                UnrollWalk "unrollWalk" everywhere { v: Index, depth: Number }
                     "Walk the first steps as straight-line code without leaf tests; pad shallow leaves.";
-                PeelWalk "peelWalk" lowered { v: Index, n: Number }
+                PeelWalk "peelWalk" everywhere { v: Index, n: Number }
                     "Walk the first steps as straight-line code, without leaf tests down to the shallowest \
 leaf.";
-                SpeculateWalk "speculateWalk" lowered { v: Index, levels: Number }
+                SpeculateWalk "speculateWalk" everywhere { v: Index, levels: Number }
                     "Test all nodes of the top levels, and select the path by the results.";
-                AtomicReduce "atomicReduce" lowered { v: Index }
+                AtomicReduce "atomicReduce" everywhere { v: Index }
                     "Add the values of parallel iterations with atomic instructions.";
                 SharedReduce "sharedReduce" on_gpus { v: Index }
                     "Keep partial sums in the shared memory of a GPU block.";
-                VectorReduce "vectorReduce" lowered { v: Index, width: Number }
+                VectorReduce "vectorReduce" everywhere { v: Index, width: Number }
                     "Add up the partial sums of parallel iterations with vectors.";
                 // With one argument, it takes the layout and applies to all loops.
-                Representation "representation" lowered { v: Index; layout: Keyword(Layout::WORDS) }
+                Representation "representation" everywhere { v: Index; layout: Keyword(Layout::WORDS) }
                     "Choose the memory layout of the trees.";
-                TileTrees "tileTrees" lowered { n: Number; how: Keyword(TILINGS) }
+                TileTrees "tileTrees" everywhere { n: Number; how: Keyword(TILINGS) }
                     "Group nodes of a tree into tiles; each step of a walk passes one tile.";
             }
         }
@@ -110,9 +111,9 @@ pub struct Signature {
     /// Whether the last parameter may be repeated.
     pub repeats: bool,
     /// Whether the directive changes the nest, in the order written. Others annotate the final nest.
-    pub shapes: bool,
+    pub is_modifier: bool,
     /// Targets that support the directive.
-    pub lowered: Lowered,
+    pub targets: SupportedTargets,
     /// Effect of the directive, in one line.
     pub summary: &'static str,
     /// Page of the directive in the book.
@@ -219,8 +220,8 @@ macro_rules! signatures {
                 ],
                 required: [$(stringify!($part)),*].len(),
                 repeats: false $(|| repeats!($part_role))*,
-                shapes: true,
-                lowered: Lowered::Everywhere,
+                is_modifier: true,
+                targets: SupportedTargets::Everywhere,
                 summary: $shape_summary,
                 page: page!($shape_name),
             },)*
@@ -233,8 +234,8 @@ macro_rules! signatures {
                 ],
                 required: [$(stringify!($given)),*].len(),
                 repeats: false,
-                shapes: false,
-                lowered: lowered!($state),
+                is_modifier: false,
+                targets: supported_targets!($state),
                 summary: $note_summary,
                 page: page!($note_name),
             },)*
@@ -242,21 +243,21 @@ macro_rules! signatures {
     };
 }
 
-macro_rules! lowered {
-    (lowered) => {
-        Lowered::Everywhere
+macro_rules! supported_targets {
+    (everywhere) => {
+        SupportedTargets::Everywhere
     };
     (on_cpus) => {
-        Lowered::OnCpus
+        SupportedTargets::OnCpus
     };
     (on_gpus) => {
-        Lowered::OnGpus
+        SupportedTargets::OnGpus
     };
 }
 
 /// Targets that support a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lowered {
+pub enum SupportedTargets {
     /// On CPUs only.
     OnCpus,
     /// On GPUs only, and in the simulator.
@@ -265,13 +266,13 @@ pub enum Lowered {
     Everywhere,
 }
 
-impl Lowered {
+impl SupportedTargets {
     /// The targets as a short list.
     pub fn word(self) -> &'static str {
         match self {
-            Lowered::OnCpus => "CPU",
-            Lowered::OnGpus => "GPU",
-            Lowered::Everywhere => "CPU, GPU",
+            SupportedTargets::OnCpus => "CPU",
+            SupportedTargets::OnGpus => "GPU",
+            SupportedTargets::Everywhere => "CPU, GPU",
         }
     }
 }

@@ -21,7 +21,7 @@ pub use statement::WIDTH;
 use statement::{INDENT, OutputLine, StatementParts};
 
 /// Blanks before the comment after a statement.
-const GAP: usize = 2;
+const COMMENT_GAP: usize = 2;
 
 /// The canonical layout of a schedule. It has the same meaning and comments, and formatting it again changes
 /// nothing.
@@ -30,7 +30,7 @@ const GAP: usize = 2;
 ///
 /// Syntax errors of the text, which is then not formatted.
 pub fn format(source: &str) -> Result<String, Vec<SyntaxError>> {
-    blocks(source).map(|blocks| blocks.into_iter().map(|block| block.text).collect())
+    format_parts(source).map(|blocks| blocks.into_iter().map(|block| block.text).collect())
 }
 
 /// Whole lines of the source, and their formatted text.
@@ -43,7 +43,7 @@ pub struct FormattedLines {
 
 /// The formatted text in the smallest possible parts. Statements and comments on separate lines are separate
 /// parts. The parts cover the source.
-pub fn blocks(source: &str) -> Result<Vec<FormattedLines>, Vec<SyntaxError>> {
+pub fn format_parts(source: &str) -> Result<Vec<FormattedLines>, Vec<SyntaxError>> {
     let parsed = parse(source);
     if !parsed.errors.is_empty() {
         return Err(parsed.errors);
@@ -218,6 +218,6 @@ fn align(lines: &mut [OutputLine]) {
     };
     for block in lines.chunk_by_mut(are_neighbours) {
         let width = block.iter().map(OutputLine::width).max().unwrap_or(0);
-        block.iter_mut().for_each(|line| line.column = width + GAP);
+        block.iter_mut().for_each(|line| line.column = width + COMMENT_GAP);
     }
 }

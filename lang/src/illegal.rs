@@ -4,7 +4,7 @@
 use crate::lineage::DirectiveIndex;
 pub use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};
 pub use crate::problem::Problem;
-pub use crate::size::Size;
+pub use crate::size::CodeSize;
 use sched_nest::LoopId;
 
 /// A refused operation, or a legal one with a remark.

@@ -16,52 +16,52 @@ use crate::directives::{Op, SIGNATURES};
 use crate::lineage::NestBuilder;
 use crate::options::Options;
 
-use crate::operation::NEW;
+use crate::operation::TRIED_OPERATION;
 pub use crate::operation::{Argument, Operation};
 pub(crate) use candidates::Forms;
 
 /// A legal next step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Next {
+pub struct NextStep {
     /// The directive with the most likely arguments.
     pub operation: Operation,
     /// The directive with other legal numbers for the same loops.
-    pub others: Vec<Operation>,
+    pub with_other_numbers: Vec<Operation>,
 }
 
-impl Next {
+impl NextStep {
     /// The directive as text: `tile(batch, b0, b1, 64)`.
     pub fn text(&self) -> String {
         self.operation.to_string()
     }
 
     /// Effect of the directive, in one sentence.
-    pub fn why(&self) -> &'static str {
+    pub fn effect(&self) -> &'static str {
         self.operation.signature().map_or("", |signature| signature.summary)
     }
 
     /// The other values of the number, as text.
     pub fn choices(&self) -> Vec<String> {
         let last = |operation: &Operation| operation.arguments().pop();
-        self.others.iter().filter_map(last).map(|argument| argument.text().to_owned()).collect()
+        self.with_other_numbers.iter().filter_map(last).map(|argument| argument.text().to_owned()).collect()
     }
 }
 
 /// The legal next operations on a builder, of one directive or of all. Each proposal costs about one legality
 /// check.
-pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next> {
+pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<NextStep> {
     let mut known = ProblemCounter::default();
     judge(builder, limits, &mut known);
     let mut trial = builder.clone();
     let mut is_legal = |operation: &Operation| {
         let mut found = Trial::new(&known);
-        let result = operation.apply(NEW, &mut trial);
+        let result = operation.apply(TRIED_OPERATION, &mut trial);
         if result.is_ok() {
             judge(&trial, limits, &mut found);
         }
         // Annotations are taken back. A refused modifier did not change the nest.
-        if !operation.shapes() {
-            trial.forget(NEW);
+        if !operation.is_modifier() {
+            trial.forget(TRIED_OPERATION);
         } else if result.is_ok() {
             trial = builder.clone();
         }
@@ -69,7 +69,7 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
     };
     let ops = candidate_ops(only);
     let forms = ops.into_iter().flat_map(|op| candidates::of(op, builder, &|_| false));
-    forms.filter_map(|forms| legal(forms, &mut is_legal)).collect()
+    forms.filter_map(|forms| legal_step(forms, &mut is_legal)).collect()
 }
 
 /// The legal next steps at `offset`: directives that leave everything before and after it as legal as before.
@@ -77,17 +77,17 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
 ///
 /// Steps that the rest of the text makes illegal are left out too. An annotation costs about one legality
 /// check of the whole nest. A modifier also repeats the later modifiers.
-pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<Next> {
+pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<NextStep> {
     let gap = InsertionGap::find(source, offset);
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
-    let mut point = prepared.point(gap.at, None);
+    let mut point = prepared.insertion_point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
     let wanted = candidate_ops(only);
     let (on_gpu, others): (Vec<Op>, Vec<Op>) = wanted.into_iter().partition(|op| *op == Op::GpuDimension);
     let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, point.nest(), &is_taken));
     let all: Vec<Forms> = forms.collect();
     all.into_iter()
-        .filter_map(|forms| legal(forms, &mut |form| point.fits(form, &mut { Work::ENDLESS })))
+        .filter_map(|forms| legal_step(forms, &mut |form| point.fits(form, &mut { Work::ENDLESS })))
         .collect()
 }
 
@@ -98,10 +98,10 @@ pub fn candidate_ops(only: Option<Op>) -> Vec<Op> {
 }
 
 /// The legal forms of a step, if there are any.
-fn legal(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<Next> {
+fn legal_step(forms: Forms, is_legal: &mut dyn FnMut(&Operation) -> bool) -> Option<NextStep> {
     let mut legal = forms.into_iter().filter(is_legal);
     let operation = legal.next()?;
-    Some(Next { operation, others: legal.collect() })
+    Some(NextStep { operation, with_other_numbers: legal.collect() })
 }
 
 /// A text with a gap for one more directive.
@@ -117,7 +117,7 @@ impl InsertionGap {
         let parsed = sched_grammar::parse(source);
         let is_directive = |kind: &StmtKind| matches!(kind, StmtKind::Directive(_) | StmtKind::Error);
         let touches = |span: Span| (span.start as usize) < offset && offset <= span.end as usize;
-        let typed = parsed.file.flat().find(|stmt| touches(stmt.span) && is_directive(&stmt.kind));
+        let typed = parsed.file.all_stmts().find(|stmt| touches(stmt.span) && is_directive(&stmt.kind));
         let span = typed.map(|stmt| stmt.span.range()).filter(|range| source.get(range.clone()).is_some());
         match span {
             // A directive that ends at `offset` is complete, and the gap follows it.

@@ -38,9 +38,9 @@ pub enum UnrollAndJamNeeds {
         /// The leaf loop.
         leaf: String,
         /// Whether the leaf loop has vectors.
-        vectors: bool,
+        has_vectors: bool,
         /// Whether several walks advance together.
-        several: bool,
+        is_interleaved: bool,
     },
 }
 

@@ -7,14 +7,14 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Obligation {
     /// Whether a split point is a value of the loop.
-    OnStep {
+    SplitOnStep {
         /// The split point.
         at: Sym,
         /// The loop's step.
         step: Sym,
     },
     /// Whether a split point lies inside the loop.
-    Between {
+    SplitInside {
         /// The split point.
         at: Sym,
         /// Start of the loop.
@@ -23,21 +23,21 @@ pub enum Obligation {
         stop: Sym,
     },
     /// Whether a tile fits the loop's step.
-    Multiple {
+    TileOnStep {
         /// The tile's size.
         size: Sym,
         /// The loop's step.
         step: Sym,
     },
     /// Whether a tile's size is legal.
-    Size {
+    TileSize {
         /// The size.
         size: Sym,
         /// The loop's step, unless that is 1.
         step: Option<Sym>,
     },
-    /// Runs of consecutive trees of the same depth, into which `splitByDepth` cuts a loop.
-    EquallyDeep,
+    /// Runs of iterations whose deepest trees have the same depth, into which `splitByDepth` cuts a loop.
+    DepthRuns,
     /// Number of iterations of a loop.
     Trips {
         /// The loop.
@@ -54,7 +54,7 @@ pub enum Obligation {
         name: String,
     },
     /// Whether a number is in the directive's range.
-    InRange {
+    NumberInRange {
         /// The number.
         number: Sym,
     },
@@ -64,12 +64,12 @@ impl Obligation {
     /// Whether a property for which `test` holds could settle it.
     pub fn mentions(&self, test: &dyn Fn(Property) -> bool) -> bool {
         let syms: [Option<&Sym>; 3] = match self {
-            Obligation::OnStep { at, step } => [Some(at), Some(step), None],
-            Obligation::Between { at, start, stop } => [Some(at), Some(start), Some(stop)],
-            Obligation::Multiple { size, step } => [Some(size), Some(step), None],
-            Obligation::Size { size, step } => [Some(size), step.as_ref(), None],
-            Obligation::InRange { number } => [Some(number), None, None],
-            Obligation::EquallyDeep => return test(Property::MaxDepth),
+            Obligation::SplitOnStep { at, step } => [Some(at), Some(step), None],
+            Obligation::SplitInside { at, start, stop } => [Some(at), Some(start), Some(stop)],
+            Obligation::TileOnStep { size, step } => [Some(size), Some(step), None],
+            Obligation::TileSize { size, step } => [Some(size), step.as_ref(), None],
+            Obligation::NumberInRange { number } => [Some(number), None, None],
+            Obligation::DepthRuns => return test(Property::MaxDepth),
             Obligation::Trips { .. } | Obligation::Threads { .. } => return test(Property::NumTrees),
             Obligation::Stage { .. } => return test(Property::Units),
         };
@@ -81,22 +81,22 @@ impl Obligation {
 impl fmt::Display for Obligation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obligation::OnStep { at, step } => write!(f, "whether {at} falls on a step of {step}"),
-            Obligation::Between { at, start, stop } => {
+            Obligation::SplitOnStep { at, step } => write!(f, "whether {at} falls on a step of {step}"),
+            Obligation::SplitInside { at, start, stop } => {
                 write!(f, "whether {at} lies between {start} and {stop}")
             }
-            Obligation::Multiple { size, step } => {
+            Obligation::TileOnStep { size, step } => {
                 write!(f, "whether {size} is a multiple of the step {step}")
             }
-            Obligation::Size { size, step: None } => write!(f, "whether the size {size} is at least 1"),
-            Obligation::Size { size, step: Some(step) } => {
+            Obligation::TileSize { size, step: None } => write!(f, "whether the size {size} is at least 1"),
+            Obligation::TileSize { size, step: Some(step) } => {
                 write!(f, "whether the size {size} is at least 1 and a multiple of the step {step}")
             }
-            Obligation::EquallyDeep => f.write_str("which trees have the same depth"),
+            Obligation::DepthRuns => f.write_str("which trees have the same depth"),
             Obligation::Trips { name } => write!(f, "how many iterations `{name}` has"),
             Obligation::Threads { name } => write!(f, "how many threads `{name}` needs"),
             Obligation::Stage { name } => write!(f, "whether the model has a stage `{name}`"),
-            Obligation::InRange { number } => write!(f, "whether {number} is in range"),
+            Obligation::NumberInRange { number } => write!(f, "whether {number} is in range"),
         }
     }
 }

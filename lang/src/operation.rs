@@ -6,15 +6,15 @@ use std::slice::Iter;
 use crate::directives::{Op, SIGNATURES, Signature, directives};
 use crate::illegal::Illegal;
 use crate::lineage::{
-    Annotation, DirectiveIndex, NestBuilder, ReorderLoops, Select, SortTrees, SpecializeLoop, SplitLoop,
-    SplitLoopByDepth, TileLoop, TileTrees, UnrollLoop,
+    Annotation, DirectiveIndex, LoopSelector, NestBuilder, ReorderLoops, SortTrees, SpecializeLoop,
+    SplitLoop, SplitLoopByDepth, TileLoop, TileTrees, UnrollLoop,
 };
 use crate::resolve::Arg;
 use sched_nest::Layout;
 use sched_nest::sym::Sym;
 
 /// Directive index of an operation that is tried out.
-pub(crate) const NEW: DirectiveIndex = DirectiveIndex(u32::MAX);
+pub(crate) const TRIED_OPERATION: DirectiveIndex = DirectiveIndex(u32::MAX);
 
 /// An argument as written, with its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ trait ArgumentValue: Sized {
     fn push_arguments(&self, into: &mut Vec<Argument>);
 
     /// Loops, if any.
-    fn loops(&self) -> &[Select] {
+    fn loops(&self) -> &[LoopSelector] {
         &[]
     }
 
@@ -65,7 +65,7 @@ trait ArgumentValue: Sized {
     }
 }
 
-impl ArgumentValue for Select {
+impl ArgumentValue for LoopSelector {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
         match args.next()? {
             Arg::Index(select) => Some(select.clone()),
@@ -77,16 +77,16 @@ impl ArgumentValue for Select {
         into.push(Argument::Loop(self.to_string()));
     }
 
-    fn loops(&self) -> &[Select] {
+    fn loops(&self) -> &[LoopSelector] {
         std::slice::from_ref(self)
     }
 }
 
-impl ArgumentValue for Vec<Select> {
+impl ArgumentValue for Vec<LoopSelector> {
     fn take(args: &mut Iter<'_, Arg>) -> Option<Self> {
-        let mut all = vec![Select::take(args)?];
+        let mut all = vec![LoopSelector::take(args)?];
         while !args.as_slice().is_empty() {
-            all.push(Select::take(args)?);
+            all.push(LoopSelector::take(args)?);
         }
         Some(all)
     }
@@ -95,7 +95,7 @@ impl ArgumentValue for Vec<Select> {
         self.iter().for_each(|select| select.push_arguments(into));
     }
 
-    fn loops(&self) -> &[Select] {
+    fn loops(&self) -> &[LoopSelector] {
         self
     }
 }
@@ -148,8 +148,8 @@ impl ArgumentValue for &'static str {
 }
 
 macro_rules! held {
-    (Index) => { Select };
-    (Indices) => { Vec<Select> };
+    (Index) => { LoopSelector };
+    (Indices) => { Vec<LoopSelector> };
     (NewIndex) => { String };
     (Number) => { Sym };
     (Keyword) => { &'static str };
@@ -168,7 +168,7 @@ macro_rules! operations {
         pub enum Operation {
             $(#[doc = $summary] $shape($(held!($role)),*),)*
             /// An annotation of a loop.
-            State(Select, Annotation),
+            Annotate(LoopSelector, Annotation),
             /// `representation(name)`
             Layout(Layout),
             /// `tileTrees(n)`
@@ -182,12 +182,12 @@ macro_rules! operations {
                     $(Operation::$shape(..) => Op::$shape,)*
                     Operation::Layout(_) => Op::Representation,
                     Operation::TileTrees(_) => Op::TileTrees,
-                    Operation::State(_, annotation) => annotation.op(),
+                    Operation::Annotate(_, annotation) => annotation.op(),
                 }
             }
 
             /// The modifier `op` with these arguments, if they have the right number and kinds.
-            pub(crate) fn shape(op: Op, args: &[Arg]) -> Option<Operation> {
+            pub(crate) fn modifier(op: Op, args: &[Arg]) -> Option<Operation> {
                 let mut args = args.iter();
                 let operation = match op {
                     $(Op::$shape => {
@@ -205,7 +205,7 @@ macro_rules! operations {
                     $(Operation::$shape($($part),*) => { $($part.push_arguments(&mut all);)* })*
                     Operation::Layout(layout) => all.push(Argument::Word(layout.word().to_owned())),
                     Operation::TileTrees(n) => all.push(Argument::Number(n.to_string())),
-                    Operation::State(select, annotation) => {
+                    Operation::Annotate(select, annotation) => {
                         select.push_arguments(&mut all);
                         all.extend(second(annotation));
                     }
@@ -214,13 +214,13 @@ macro_rules! operations {
             }
 
             /// Loops of the operation, as written.
-            pub fn loops(&self) -> &[Select] {
+            pub fn loops(&self) -> &[LoopSelector] {
                 match self {
                     $(Operation::$shape($($part),*) => {
                         [$($part.loops()),*].into_iter().find(|loops| !loops.is_empty()).unwrap_or_default()
                     })*
                     Operation::Layout(_) | Operation::TileTrees(_) => &[],
-                    Operation::State(select, _) => select.loops(),
+                    Operation::Annotate(select, _) => select.loops(),
                 }
             }
 
@@ -258,7 +258,7 @@ macro_rules! operations {
                         let tiles = TileTrees { nodes: *nodes, by_probability: false };
                         builder.forest_mut().set_tile_trees(step, tiles)
                     }
-                    Operation::State(v, annotation) => {
+                    Operation::Annotate(v, annotation) => {
                         let loops = builder.select(step, 0, v)?;
                         loops.into_iter().try_for_each(|id| builder.annotate(step, id, *annotation))
                     }
@@ -272,8 +272,8 @@ directives!(operations);
 
 impl Operation {
     /// Whether the operation is a modifier. Others are annotations.
-    pub fn shapes(&self) -> bool {
-        self.signature().is_some_and(|signature| signature.shapes)
+    pub fn is_modifier(&self) -> bool {
+        self.signature().is_some_and(|signature| signature.is_modifier)
     }
 
     /// Signature of the directive.
@@ -286,7 +286,7 @@ impl Operation {
         let small = || u32::try_from(number.as_int()?).ok();
         match &mut self {
             Operation::TileTrees(nodes) => *nodes = small()?,
-            Operation::State(_, annotation) => {
+            Operation::Annotate(_, annotation) => {
                 annotation.limit()?;
                 *annotation = Annotation::of(annotation.op(), Some(small()?))?;
             }

@@ -60,18 +60,18 @@ impl std::str::FromStr for Target {
 
 /// Purpose of a check, which decides whether unknown properties are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Supported {
-    /// Display: the whole language is supported.
+pub enum CheckPurpose {
+    /// Display of the schedule: properties may be unknown.
     #[default]
-    Everything,
+    Display,
     /// Compilation: an unknown property is an error.
-    Compilable,
+    Compile,
 }
 
-impl Supported {
+impl CheckPurpose {
     /// Whether the caller compiles the schedule.
-    pub fn is_code(self) -> bool {
-        self != Supported::Everything
+    pub fn is_compilation(self) -> bool {
+        self != CheckPurpose::Display
     }
 }
 
@@ -84,7 +84,7 @@ pub struct Options {
     /// Largest number of rows that the loops process at once.
     pub batch_size: Option<u64>,
     /// Values that override params, in order.
-    pub sets: Vec<(String, i64)>,
+    pub param_values: Vec<(String, i64)>,
     /// Overrides the file's target.
     pub target: Option<Target>,
     /// Bits of the machine's vector registers if the target names no machine, if known.
@@ -92,5 +92,5 @@ pub struct Options {
     /// Whether open obligations are errors.
     pub strict: bool,
     /// Purpose of the check.
-    pub supported: Supported,
+    pub purpose: CheckPurpose,
 }

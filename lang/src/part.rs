@@ -66,7 +66,7 @@ pub(crate) fn is_header(stmt: &Stmt) -> bool {
 
 /// Position inside a block.
 #[derive(Clone, Copy, Debug)]
-pub struct InBlock<'f> {
+pub struct BlockPosition<'f> {
     /// Index of the block's part.
     pub part: usize,
     /// The block.
@@ -76,7 +76,7 @@ pub struct InBlock<'f> {
 }
 
 /// The block whose braces enclose `offset`.
-pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<InBlock<'f>> {
+pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<BlockPosition<'f>> {
     let after = file.stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
     let at = after.checked_sub(1)?;
     let block = Block::of(file.stmts.get(at)?)?;
@@ -96,7 +96,7 @@ pub fn block_at<'f>(source: &str, file: &'f File, offset: usize) -> Option<InBlo
             as usize,
     };
     let is_inside = start < offset && offset <= end && !text.is_empty();
-    is_inside.then_some(InBlock { part: before + 1, block, end })
+    is_inside.then_some(BlockPosition { part: before + 1, block, end })
 }
 
 /// Index of the part at `offset`: that of a block between its braces.

@@ -4,7 +4,7 @@ use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
 use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};
 use crate::obligation::Obligation;
-use crate::size::Size;
+use crate::size::CodeSize;
 use sched_nest::sym::Sym;
 use sched_nest::{GpuDimension, Layout};
 
@@ -352,12 +352,12 @@ problems! {
         /// The expanded code would be too large.
         CODE_TOO_LARGE => CodeTooLarge {
             /// Size of the code.
-            size: Size,
+            size: CodeSize,
         },
         /// The expanded code compiles slowly.
         CODE_LARGE => CodeLarge {
             /// Size of the code.
-            size: Size,
+            size: CodeSize,
         },
         /// Something cannot be decided without a model.
         UNVERIFIED => Unverified {

@@ -6,10 +6,10 @@ use sched_grammar::{SyntaxError, SyntaxErrorKind};
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes};
 use crate::directives::{Role, find};
 use crate::lineage::DirectiveIndex;
-use crate::schedule::Event;
+use crate::schedule::DirectiveText;
 
 /// Largest number of errors of one check, and of its other diagnostics. More would not help the reader.
-const MOST: usize = 1000;
+const MAX_DIAGNOSTICS: usize = 1000;
 
 /// The diagnostics of one check.
 pub struct Report<'a> {
@@ -35,15 +35,15 @@ impl<'a> Report<'a> {
         Report { source, directives, end_of_header, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
 
-    /// Adds a diagnostic; beyond [`MOST`], only counts it. Open obligations are errors if the caller is
-    /// strict.
+    /// Adds a diagnostic; beyond [`MAX_DIAGNOSTICS`], only counts it. Open obligations are errors if the
+    /// caller is strict.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
         if self.strict && diagnostic.code == codes::UNVERIFIED {
             diagnostic.severity = Severity::Error;
         }
         let count = if diagnostic.severity == Severity::Error { &mut self.errors } else { &mut self.others };
         *count += 1;
-        if *count <= MOST {
+        if *count <= MAX_DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -79,8 +79,8 @@ impl<'a> Report<'a> {
     pub fn is_full(&mut self, code: Code) -> bool {
         let is_error = self.severity(code) == Severity::Error;
         let count = if is_error { &mut self.errors } else { &mut self.others };
-        *count += usize::from(*count >= MOST);
-        *count > MOST
+        *count += usize::from(*count >= MAX_DIAGNOSTICS);
+        *count > MAX_DIAGNOSTICS
     }
 
     /// Severity of a code in this check.
@@ -111,14 +111,14 @@ impl<'a> Report<'a> {
     }
 
     /// All directives in order.
-    pub fn events(&self) -> Vec<Event> {
+    pub fn directive_texts(&self) -> Vec<DirectiveText> {
         let mut line = 1;
         let mut at = 0;
         let event = |(number, (_, span)): (usize, &(&Directive, Span))| {
             let start = span.start as usize;
             line += self.source.get(at..start).map_or(0, |text| text.matches('\n').count());
             at = start;
-            Event { span: *span, line, text: self.text(DirectiveIndex(number as u32)).to_owned() }
+            DirectiveText { span: *span, line, text: self.text(DirectiveIndex(number as u32)).to_owned() }
         };
         self.directives.iter().enumerate().map(event).collect()
     }

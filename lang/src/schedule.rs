@@ -3,7 +3,7 @@
 use sched_grammar::ast::Span;
 
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::lineage::{DirectiveIndex, Index};
+use crate::lineage::{DirectiveIndex, IndexRecord};
 use crate::options::Target;
 use sched_nest::sym::Sym;
 use sched_nest::{Nest, Variants};
@@ -42,7 +42,7 @@ pub struct Param {
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
+pub struct CheckedSchedule {
     /// Loop nests, if there are no errors: one for each block, and one for all other calls.
     pub nests: Option<Variants<Nest>>,
     /// The header.
@@ -55,7 +55,7 @@ pub struct Checked {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Checked {
+impl CheckedSchedule {
     /// The loop nest for calls that no block covers, if there are no errors.
     pub fn nest(&self) -> Option<&Nest> {
         self.nests.as_ref().map(Variants::rest)
@@ -71,11 +71,11 @@ impl Checked {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lineage {
     /// All index variables in the order in which they were made; the two roots come first.
-    pub indices: Vec<Index>,
+    pub indices: Vec<IndexRecord>,
     /// The stages of sums.
     pub stages: Vec<StageLineage>,
     /// Directives in order, by directive index.
-    pub events: Vec<Event>,
+    pub directives: Vec<DirectiveText>,
 }
 
 /// The index variables of a stage of sums.
@@ -86,12 +86,12 @@ pub struct StageLineage {
     /// Whether the schedule arranges the stage. Otherwise the compiler does, from the initial loops.
     pub is_arranged: bool,
     /// All index variables in the order in which they were made; the roots come first.
-    pub indices: Vec<Index>,
+    pub indices: Vec<IndexRecord>,
 }
 
 /// A directive of the text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct DirectiveText {
     /// Span.
     pub span: Span,
     /// Line at which the directive begins, from 1.
@@ -102,7 +102,7 @@ pub struct Event {
 
 impl Lineage {
     /// The directive of an operation.
-    pub fn event(&self, step: DirectiveIndex) -> Option<&Event> {
-        self.events.get(step.0 as usize)
+    pub fn directive(&self, step: DirectiveIndex) -> Option<&DirectiveText> {
+        self.directives.get(step.0 as usize)
     }
 }

@@ -4,4 +4,4 @@ mod lineage;
 pub(crate) mod until;
 
 pub use lineage::{lineage_json, lineages_json, show_lineage, show_lineages, show_plain_stages};
-pub use until::{Until, until_line};
+pub use until::{TruncatedSchedule, until_line};

@@ -2,7 +2,7 @@
 
 /// Size of the expanded code of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct CodeSize {
     /// Number of separate copies of walks.
     pub walks: u64,
     /// Estimated number of instructions of intermediate code.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{DirectiveIndex, Select};
+use crate::lineage::{DirectiveIndex, LoopSelector};
 use crate::obligation::Obligation;
 use crate::resolve::{Arg, Call};
 use sched_nest::{ModelInfo, StageInfo, StageKind};
@@ -28,9 +28,9 @@ pub(crate) struct StageCalls {
 /// Sorts the calls of a schedule by stage. Without a model, a name before a loop that no directive makes is
 /// taken for a stage.
 pub(crate) fn by_stage(calls: &[Call], model: Option<&ModelInfo>) -> StageCalls {
-    let mut sorter = Sorter::new(calls, model);
+    let mut sorter = CallSorter::new(calls, model);
     // Annotations are of loops of the final nest.
-    let (modifiers, annotations): (Vec<&Call>, Vec<&Call>) = calls.iter().partition(|call| call.shapes);
+    let (modifiers, annotations): (Vec<&Call>, Vec<&Call>) = calls.iter().partition(|call| call.is_modifier);
     modifiers.into_iter().chain(annotations).for_each(|call| sorter.add(call));
     sorter.finish()
 }
@@ -48,7 +48,7 @@ struct StageLoops {
     copied_by: Option<(DirectiveIndex, usize)>,
 }
 
-struct Sorter<'m> {
+struct CallSorter<'m> {
     model: Option<&'m ModelInfo>,
     /// Names of the stage of trees: the model's own name; without a model, each stage name that is written
     /// before loops, but before no loop of a layer.
@@ -61,11 +61,11 @@ struct Sorter<'m> {
     result: StageCalls,
 }
 
-impl<'m> Sorter<'m> {
+impl<'m> CallSorter<'m> {
     fn new(calls: &[Call], model: Option<&'m ModelInfo>) -> Self {
         let made: BTreeSet<String> = calls.iter().flat_map(Call::new_names).map(str::to_owned).collect();
         let roots = ["batch", "tree"].map(str::to_owned);
-        let mut sorter = Sorter {
+        let mut sorter = CallSorter {
             model,
             trees: BTreeSet::new(),
             forest: roots.into(),
@@ -73,7 +73,7 @@ impl<'m> Sorter<'m> {
             made,
             result: StageCalls::default(),
         };
-        let known = model.map_or_else(|| sorter.guessed(calls), |model| model.stages.clone());
+        let known = model.map_or_else(|| sorter.guess_stages(calls), |model| model.stages.clone());
         for info in known {
             match info.kind {
                 StageKind::Trees => sorter.trees.extend([info.name]),
@@ -84,7 +84,7 @@ impl<'m> Sorter<'m> {
     }
 
     /// The stages that a text without a model names.
-    fn guessed(&mut self, calls: &[Call]) -> Vec<StageInfo> {
+    fn guess_stages(&mut self, calls: &[Call]) -> Vec<StageInfo> {
         let mut kinds: BTreeMap<String, StageKind> = BTreeMap::new();
         for (step, at, select) in selects(calls) {
             let kind = match select.name.as_str() {
@@ -113,8 +113,8 @@ impl<'m> Sorter<'m> {
     }
 
     /// The name of a stage before a loop: a qualifier that no loop has.
-    fn stage_name<'s>(&self, select: &'s Select) -> Option<&'s str> {
-        let first = select.scope.first().filter(|tag| tag.number.is_none())?;
+    fn stage_name<'s>(&self, select: &'s LoopSelector) -> Option<&'s str> {
+        let first = select.scope.first().filter(|qualifier| qualifier.number.is_none())?;
         let is_loop = self.made.contains(&*first.name) || matches!(&*first.name, "batch" | "tree");
         (!is_loop).then_some(&*first.name)
     }
@@ -125,7 +125,7 @@ impl<'m> Sorter<'m> {
         if let Some(unknown) = named.iter().find(|name| !self.is_stage(name)) {
             return self.refuse_name(call, unknown);
         }
-        if let Some(mixed) = self.mixed(call) {
+        if let Some(mixed) = self.mixed_stages(call) {
             return self.result.problems.push(mixed);
         }
         let in_forest = named.is_subset(&self.trees)
@@ -134,7 +134,8 @@ impl<'m> Sorter<'m> {
         for stage in &mut self.stages {
             is_taken |= stage.add(call, &named, in_forest);
         }
-        let refuser = self.stages.iter_mut().find(|stage| !in_forest && !is_taken && stage.had_loops(call));
+        let refuser =
+            self.stages.iter_mut().find(|stage| !in_forest && !is_taken && stage.had_all_loops(call));
         if let Some(stage) = refuser {
             return stage.refuse(call);
         }
@@ -145,8 +146,8 @@ impl<'m> Sorter<'m> {
     }
 
     /// The problem of a call that names loops of several stages.
-    fn mixed(&self, call: &Call) -> Option<Illegal> {
-        let mut common: Option<(&Select, Vec<&str>)> = None;
+    fn mixed_stages(&self, call: &Call) -> Option<Illegal> {
+        let mut common: Option<(&LoopSelector, Vec<&str>)> = None;
         for (at, select) in call.selects() {
             let own = self.owners(select);
             if own.is_empty() {
@@ -158,7 +159,7 @@ impl<'m> Sorter<'m> {
             };
             let shared: Vec<&str> = before.iter().copied().filter(|stage| own.contains(stage)).collect();
             if shared.is_empty() {
-                let place = |select: &Select, stage: &str| (select.name.clone(), stage.to_owned());
+                let place = |select: &LoopSelector, stage: &str| (select.name.clone(), stage.to_owned());
                 let other = place(first, before.first()?);
                 let problem = Problem::TwoStages(Box::new([other, place(select, own.first()?)]));
                 return Some(Illegal::argument(call.step, at, problem, Vec::new()));
@@ -172,7 +173,7 @@ impl<'m> Sorter<'m> {
     }
 
     /// The stages that a loop may belong to.
-    fn owners(&self, select: &Select) -> Vec<&str> {
+    fn owners(&self, select: &LoopSelector) -> Vec<&str> {
         let named = self.stage_name(select);
         let stages = self.stages.iter().filter(|stage| stage.names.contains(&select.name));
         let in_forest = self.forest.contains(&select.name) || has_copies(select);
@@ -217,8 +218,9 @@ impl StageLoops {
     }
 
     /// Whether the stage has, or once had, all loops that a call names without a stage.
-    fn had_loops(&self, call: &Call) -> bool {
-        let had = |select: &Select| self.names.contains(&select.name) || self.replaced.contains(&select.name);
+    fn had_all_loops(&self, call: &Call) -> bool {
+        let had =
+            |select: &LoopSelector| self.names.contains(&select.name) || self.replaced.contains(&select.name);
         call.selects().all(|(_, select)| select.scope.is_empty() && had(select))
             && call.selects().next().is_some()
     }
@@ -233,7 +235,7 @@ impl StageLoops {
     /// names. `in_forest` is true if the nest of trees has all its loops, too.
     fn add(&mut self, call: &Call, named: &BTreeSet<String>, in_forest: bool) -> bool {
         let is_named = named.contains(&self.info.name);
-        let has_loop = |select: &Select| self.names.contains(&select.name) && !has_copies(select);
+        let has_loop = |select: &LoopSelector| self.names.contains(&select.name) && !has_copies(select);
         let mut selects = call.selects().peekable();
         let concerns = selects.peek().is_some()
             && (named.is_empty() || (is_named && named.len() == 1))
@@ -251,7 +253,7 @@ impl StageLoops {
                 self.copied_by = self.copied_by.or(Some((call.step, 0)));
                 return true;
             }
-            if !acts(call.op) {
+            if !acts_on_stages(call.op) {
                 return true;
             }
         } else {
@@ -269,7 +271,7 @@ impl StageLoops {
 }
 
 /// Whether a directive acts on the loops of a stage of sums.
-pub(crate) fn acts(op: Op) -> bool {
+pub(crate) fn acts_on_stages(op: Op) -> bool {
     matches!(
         op,
         Op::Tile
@@ -284,12 +286,14 @@ pub(crate) fn acts(op: Op) -> bool {
 }
 
 /// Whether a name has qualifiers beside that of a stage, or a number.
-fn has_copies(select: &Select) -> bool {
-    select.number.is_some() || select.scope.len() > 1 || select.scope.iter().any(|tag| tag.number.is_some())
+fn has_copies(select: &LoopSelector) -> bool {
+    select.number.is_some()
+        || select.scope.len() > 1
+        || select.scope.iter().any(|qualifier| qualifier.number.is_some())
 }
 
 /// The names of loops in calls, with their places.
-fn selects(calls: &[Call]) -> impl Iterator<Item = (DirectiveIndex, usize, &Select)> {
+fn selects(calls: &[Call]) -> impl Iterator<Item = (DirectiveIndex, usize, &LoopSelector)> {
     calls.iter().flat_map(|call| call.selects().map(|(at, select)| (call.step, at, select)))
 }
 
@@ -298,7 +302,10 @@ fn without_stage(call: &Call, trees: &BTreeSet<String>) -> Call {
     let mut call = call.clone();
     for arg in &mut call.args {
         if let Arg::Index(select) = arg
-            && select.scope.first().is_some_and(|tag| tag.number.is_none() && trees.contains(&*tag.name))
+            && select
+                .scope
+                .first()
+                .is_some_and(|qualifier| qualifier.number.is_none() && trees.contains(&*qualifier.name))
         {
             select.scope.remove(0);
         }

@@ -9,7 +9,7 @@ use crate::check::Outcome;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::options::Options;
 use crate::part::parts;
-use crate::schedule::Event;
+use crate::schedule::DirectiveText;
 use crate::show::until::{blank, is_annotation};
 
 /// The schedules of a text: the one outside of all blocks, then those in blocks in the order of the text.
@@ -49,7 +49,7 @@ impl<'s> Variations<'s> {
     }
 
     /// Number of schedules.
-    pub fn schedules(&self) -> usize {
+    pub fn schedule_count(&self) -> usize {
         self.outcome.variants().count()
     }
 
@@ -59,12 +59,12 @@ impl<'s> Variations<'s> {
     }
 
     /// The directives of a schedule, in their order.
-    pub fn directives(&self, schedule: usize) -> Vec<Event> {
-        self.outcome.lineage(self.source, &self.parsed.file, schedule).events
+    pub fn directives(&self, schedule: usize) -> Vec<DirectiveText> {
+        self.outcome.lineage(self.source, &self.parsed.file, schedule).directives
     }
 
     /// The text itself.
-    pub fn whole(&self, schedule: usize) -> Variation {
+    pub fn unchanged(&self, schedule: usize) -> Variation {
         self.leave_out(schedule, &[], &|_, _| false)
     }
 
@@ -92,8 +92,8 @@ impl<'s> Variations<'s> {
     /// A schedule whose param has another value.
     pub fn with_param(&self, schedule: usize, name: &str, value: i64) -> Variation {
         let mut options = self.options.clone();
-        options.sets.retain(|(other, _)| other != name);
-        options.sets.push((name.to_owned(), value));
+        options.param_values.retain(|(other, _)| other != name);
+        options.param_values.push((name.to_owned(), value));
         let nest = check(self.source, schedule, &options);
         Variation { text: self.source.to_owned(), left_out: Vec::new(), nest }
     }
@@ -102,7 +102,7 @@ impl<'s> Variations<'s> {
     pub fn number_at(&self, offset: usize) -> Option<(usize, NumberLiteral)> {
         let number = number_at(&self.parsed.file, offset)?;
         let holds = |stmt: &&Stmt| stmt.span.start <= number.span.start && number.span.end <= stmt.span.end;
-        let owner = (0..self.schedules()).find(|at| self.statements(*at).iter().any(holds));
+        let owner = (0..self.schedule_count()).find(|at| self.statements(*at).iter().any(holds));
         Some((owner.unwrap_or(0), number))
     }
 
@@ -170,7 +170,7 @@ fn check(text: &str, schedule: usize, options: &Options) -> Result<Nest, Vec<Dia
 /// The number at `offset`: an argument of a directive, or the value of a param or a const.
 pub fn number_at(file: &File, offset: usize) -> Option<NumberLiteral> {
     let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
-    let values = file.flat().filter(|stmt| holds(stmt.span)).flat_map(|stmt| match &stmt.kind {
+    let values = file.all_stmts().filter(|stmt| holds(stmt.span)).flat_map(|stmt| match &stmt.kind {
         StmtKind::Directive(directive) => directive.args.as_slice(),
         StmtKind::Param { default: value, .. } | StmtKind::Const { value, .. } => std::slice::from_ref(value),
         _ => &[],
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn prefixes_leave_out_what_is_not_made_yet() {
         with(TEXT, |all| {
-            assert_eq!((all.schedules(), all.max_rows(0), all.max_rows(1)), (2, None, Some(8)));
+            assert_eq!((all.schedule_count(), all.max_rows(0), all.max_rows(1)), (2, None, Some(8)));
             let texts: Vec<String> = all.directives(0).into_iter().map(|directive| directive.text).collect();
             assert_eq!(texts.len(), 4);
             assert_eq!(texts[3], "vectorize(b1, 16)");
@@ -236,7 +236,7 @@ mod tests {
                 "{}",
                 nest(&second)
             );
-            assert_eq!(nest(&all.prefix(0, 4)), nest(&all.whole(0)));
+            assert_eq!(nest(&all.prefix(0, 4)), nest(&all.unchanged(0)));
             assert!(second.text.contains("when n_rows <= 8 {\n  tile"), "the other schedule stays");
         });
     }

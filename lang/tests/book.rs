@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::check;
 use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
-use sched_lang::directives::{Lowered, Op, Role, SIGNATURES, Signature};
+use sched_lang::directives::{Op, Role, SIGNATURES, Signature, SupportedTargets};
 use sched_nest::show::show_nests;
 
 /// Chapters before the directives, and after them.
@@ -207,7 +207,7 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
 fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
     let loops = signature.position(|role| role == Role::Index);
-    let kind = match (signature.shapes, loops) {
+    let kind = match (signature.is_modifier, loops) {
         (true, Some(_)) => "A loop modifier.",
         (true, None) => "A modifier of the whole nest.",
         (false, Some(at)) if signature.is_optional(at) => {
@@ -216,15 +216,15 @@ fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String
         (false, Some(_)) => "An annotation of a loop of the final nest.",
         (false, None) => "An annotation of the whole nest.",
     };
-    let order = if signature.shapes {
+    let order = if signature.is_modifier {
         "Modifiers apply one after the other, in the order of the text."
     } else {
         "Annotations have no order."
     };
-    let support = match signature.lowered {
-        Lowered::Everywhere => "For CPUs and GPUs.",
-        Lowered::OnCpus => "For CPUs only.",
-        Lowered::OnGpus => "For GPUs only, or for `schedc predict --simulate`.",
+    let support = match signature.targets {
+        SupportedTargets::Everywhere => "For CPUs and GPUs.",
+        SupportedTargets::OnCpus => "For CPUs only.",
+        SupportedTargets::OnGpus => "For GPUs only, or for `schedc predict --simulate`.",
     };
     let _ = writeln!(text, "{kind} {order}\n{support}\n");
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();
@@ -240,7 +240,7 @@ fn directives(text: &str) -> String {
     let start = text.split_once("<!-- list -->").map_or(text, |(start, _)| start);
     let mut out = format!("{start}<!-- list -->\n\n| directive | what it does | targets |\n|---|---|---|\n");
     for signature in SIGNATURES {
-        let compiled = signature.lowered.word();
+        let compiled = signature.targets.word();
         let usage = signature.usage();
         let _ =
             writeln!(out, "| [`{usage}`](./{}.md) | {} | {compiled} |", signature.name, signature.summary);

@@ -107,7 +107,7 @@ fn all_together(text: &str, options: &Options, unsure: bool) -> usize {
 fn fixes_of_failing_schedules() {
     let (mut alone, mut together) = (0, 0);
     for text in schedules("tests/fail") {
-        let options = sched_testing::options_of(&text);
+        let options = sched_testing::options_of_schedule(&text);
         alone += each_alone(&text, &options);
         together += all_together(&text, &options, false) + all_together(&text, &options, true);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sched_lang::check;
 use sched_lang::diagnostics::{Severity, codes, concise, full};
 use sched_nest::show::show_nests;
-use sched_testing::{options, options_of};
+use sched_testing::{options, options_of_schedule};
 
 fn schedules(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -51,7 +51,7 @@ fn pass() {
     let mut failures = Vec::new();
     for path in schedules("tests/pass") {
         let source = std::fs::read_to_string(&path).expect("a schedule");
-        let actual = passing(&path, &source, &options_of(&source));
+        let actual = passing(&path, &source, &options_of_schedule(&source));
         expect(&path.with_extension("nest"), &actual, &mut failures);
     }
     finish(failures);
@@ -94,7 +94,7 @@ fn fail() {
     let mut failures = Vec::new();
     for path in schedules("tests/fail") {
         let source = std::fs::read_to_string(&path).expect("a schedule");
-        let checked = check(&source, &options_of(&source));
+        let checked = check(&source, &options_of_schedule(&source));
         let actual = full::render(&name(&path), &source, &checked.diagnostics, false);
         assert!(!checked.diagnostics.is_empty(), "{} has nothing to say", path.display());
         expect(&path.with_extension("txt"), &actual, &mut failures);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sched_lang::diagnostics::{Code, Severity};
 use sched_lang::directives::{Op, SIGNATURES};
-use sched_lang::legal_next::{Argument, Next, at};
-use sched_lang::{Options, Supported, check};
+use sched_lang::legal_next::{Argument, NextStep, at};
+use sched_lang::{CheckPurpose, Options, check};
 use sched_nest::Layout;
 use sched_testing::schedules::{Rng, schedule};
 
@@ -30,8 +30,8 @@ fn problems(text: &str, options: &Options) -> BTreeMap<Code, usize> {
 }
 
 /// The texts of a step in all of its forms.
-fn forms(next: &Next) -> impl Iterator<Item = String> {
-    std::iter::once(next.text()).chain(next.others.iter().map(ToString::to_string))
+fn forms(next: &NextStep) -> impl Iterator<Item = String> {
+    std::iter::once(next.text()).chain(next.with_other_numbers.iter().map(ToString::to_string))
 }
 
 /// Writes each proposal into the text. Returns the number of proposals.
@@ -171,7 +171,7 @@ fn nothing_simple_is_missing() {
     }
     for seed in 0..120 {
         let options = sched_testing::options("trees=12 depth=4 compile");
-        assert_eq!(options.supported, Supported::Compilable);
+        assert_eq!(options.purpose, CheckPurpose::Compile);
         let text = schedule(seed, options.model.as_deref().expect("a model"));
         found += nothing_is_missing(&text, &options);
     }
@@ -182,12 +182,12 @@ fn nothing_simple_is_missing() {
 fn a_directive_being_written_is_left_out() {
     let text = "tile(batch, b0, b1, 64)\nreor\nparallel(b0)\n";
     let proposals = at(text, text.find("reor").expect("there") + 4, &Options::default(), Some(Op::Reorder));
-    let texts: Vec<String> = proposals.iter().map(Next::text).collect();
+    let texts: Vec<String> = proposals.iter().map(NextStep::text).collect();
     assert!(texts.contains(&"reorder(tree, b1)".to_owned()), "{texts:?}");
     // An annotation of a loop that is replaced later has no effect.
     let text = "\ntile(batch, b0, b1, 64)\n";
     let texts: Vec<String> =
-        at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(Next::text).collect();
+        at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(NextStep::text).collect();
     assert_eq!(texts, ["parallel(tree)"]);
     let choices = at("", 0, &sched_testing::options("trees=100"), Some(Op::Tile));
     assert_eq!(choices[0].text(), "tile(batch, b0, b1, 64)");

@@ -2,14 +2,14 @@
 
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::codes;
-use sched_lang::directives::{Lowered, SIGNATURES};
+use sched_lang::directives::{SIGNATURES, SupportedTargets};
 use sched_lang::illegal::Problem;
-use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select};
+use sched_lang::lineage::{Annotation, DirectiveIndex, LoopSelector, NestBuilder};
 use sched_lang::operation::Operation;
-use sched_lang::{ModelInfo, Options, Supported, Target, check, legality};
+use sched_lang::{CheckPurpose, ModelInfo, Options, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
-use sched_testing::schedules::{Rng, by_rows, gpu_schedule, schedule};
+use sched_testing::schedules::{Rng, gpu_schedule, schedule, schedule_with_blocks};
 
 fn model(rng: &mut Rng) -> ModelInfo {
     let num_trees = 1 + rng.below(40) as u32;
@@ -19,7 +19,7 @@ fn model(rng: &mut Rng) -> ModelInfo {
 
 #[test]
 fn every_row_walks_every_tree_once() {
-    all_rows_walk_all_trees(|lowered, _| lowered != Lowered::OnGpus, schedule);
+    all_rows_walk_all_trees(|targets, _| targets != SupportedTargets::OnGpus, schedule);
 }
 
 /// GPU schedules, including those without code generation.
@@ -34,17 +34,17 @@ fn every_row_walks_every_tree_once_in_launches() {
 
 /// Checks random schedules. `wanted` selects directives that must occur in them.
 fn all_rows_walk_all_trees(
-    wanted: impl Fn(Lowered, &str) -> bool,
+    wanted: impl Fn(SupportedTargets, &str) -> bool,
     schedule: impl Fn(u64, &ModelInfo) -> String,
 ) {
-    let supported = Supported::Compilable;
+    let purpose = CheckPurpose::Compile;
     let mut seen = std::collections::HashMap::new();
     let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
     for seed in 0..seeds {
         let mut rng = Rng(seed);
         let model = model(&mut rng);
         let text = schedule(seed, &model);
-        let options = Options { model: Some(model.clone().into()), supported, ..Options::default() };
+        let options = Options { model: Some(model.clone().into()), purpose, ..Options::default() };
         let checked = check(&text, &options);
         let nest = checked
             .nest()
@@ -70,7 +70,7 @@ fn all_rows_walk_all_trees(
             }
         }
     }
-    for directive in SIGNATURES.iter().filter(|directive| wanted(directive.lowered, directive.name)) {
+    for directive in SIGNATURES.iter().filter(|directive| wanted(directive.targets, directive.name)) {
         assert!(
             seen.get(directive.name).is_some_and(|count| *count >= 5),
             "{} is never made: {seen:?}",
@@ -83,11 +83,11 @@ fn all_rows_walk_all_trees(
 fn typed_operations_mean_what_text_means() {
     let model = sched_testing::options("trees=100 depth=6").model.expect("a model");
     let mut builder = NestBuilder::new(Some(model.clone()));
-    let b1 = Select::all("b1");
+    let b1 = LoopSelector::all("b1");
     let tile = |v: &str, outer: &str, inner: &str, size: i64| {
-        Operation::Tile(Select::all(v), outer.to_owned(), inner.to_owned(), size.into())
+        Operation::Tile(LoopSelector::all(v), outer.to_owned(), inner.to_owned(), size.into())
     };
-    let reorder = |order: &[&str]| Operation::Reorder(order.iter().copied().map(Select::all).collect());
+    let reorder = |order: &[&str]| Operation::Reorder(order.iter().copied().map(LoopSelector::all).collect());
     tile("batch", "b0", "b1", 64).apply(DirectiveIndex(0), &mut builder).expect("legal");
     reorder(&["b0", "tree", "b1"]).apply(DirectiveIndex(1), &mut builder).expect("legal");
     let id = builder.select(DirectiveIndex(2), 0, &b1).expect("known")[0];
@@ -117,10 +117,10 @@ fn blocks_are_schedules_of_their_own() {
         let model = model(&mut Rng(seed));
         let options = Options {
             model: Some(model.clone().into()),
-            supported: Supported::Compilable,
+            purpose: CheckPurpose::Compile,
             ..Options::default()
         };
-        let drawn = by_rows(seed, &model);
+        let drawn = schedule_with_blocks(seed, &model);
         let nests = |text: &str, options: &Options| {
             let checked = check(text, options);
             checked.nests.unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics))

@@ -11,7 +11,7 @@ use sched_lang::{Options, check, check_lineage};
 use sched_nest::show::{nest_json, show_nest};
 use sched_nest::{Nest, Variants};
 use sched_testing::schedules::schedule;
-use sched_testing::{options, options_of};
+use sched_testing::{options, options_of_schedule};
 
 fn files(folder: &str, extension: &str) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -36,7 +36,7 @@ fn expect(path: &Path, actual: &str) {
 #[test]
 fn lineages() {
     for (path, source) in files("tests/lineage", "sched") {
-        let (checked, lineages) = check_lineage(&source, &options_of(&source));
+        let (checked, lineages) = check_lineage(&source, &options_of_schedule(&source));
         assert!(!checked.has_errors(), "{}: {:?}", path.display(), checked.diagnostics);
         expect(&path.with_extension("txt"), &show_lineages(&lineages));
         let lineage = lineages.rest();
@@ -66,7 +66,7 @@ fn differences() {
     for (path, text) in files("tests/diff", "txt") {
         let (schedules, _) = text.split_once("====\n").expect("a line of `=`");
         let (a, b) = schedules.split_once("----\n").expect("a line of `-`");
-        let options = options_of(a);
+        let options = options_of_schedule(a);
         let (a, b) = (nests_of(a, &options), nests_of(b, &options));
         let there = diff_by_rows(&a, &b);
         let back = diff_by_rows(&b, &a);

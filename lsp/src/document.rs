@@ -11,7 +11,7 @@ use sched_ide::Analysis;
 use sched_lang::Options;
 use tower_lsp_server::ls_types::{TextDocumentContentChangeEvent, Uri};
 
-use crate::models::{Model, Status};
+use crate::models::{InspectedModel, Status};
 use crate::settings::Settings;
 use crate::text::{Encoding, Text};
 
@@ -27,7 +27,7 @@ pub struct Document {
     /// Number of the present state, unique among the states of all documents. A state is the text with all
     /// other inputs of its check.
     epoch: u64,
-    state: State,
+    state: CheckState,
     /// The snapshot before the present one. The next check reuses most of its parsed text.
     before: Option<Arc<Snapshot>>,
     /// Snapshots that are no longer used; [`Document::tidy`] frees them.
@@ -39,7 +39,7 @@ pub struct Document {
 
 /// The progress of checking the present state.
 #[derive(Debug)]
-enum State {
+enum CheckState {
     Unchecked,
     Checked(Arc<Snapshot>),
     /// The checker panicked on this state. It is not checked again.
@@ -83,7 +83,7 @@ fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: 
     };
     let source = Arc::clone(text.source());
     match before {
-        Some(before) => before.edited(source, options),
+        Some(before) => before.after_edit(source, options),
         None => Analysis::new(source, options),
     }
 }
@@ -100,7 +100,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    fn model(&self) -> Option<&Arc<Model>> {
+    fn model(&self) -> Option<&Arc<InspectedModel>> {
         self.status.model()
     }
 
@@ -115,7 +115,7 @@ impl Binding {
 }
 
 /// Inputs of a document's check besides its text.
-pub struct Surroundings<'a> {
+pub struct CheckInputs<'a> {
     /// The settings of the document's folder.
     pub settings: Arc<Settings>,
     /// The workspace folder that contains the document.
@@ -148,7 +148,7 @@ impl Document {
             version,
             text,
             epoch: next_epoch(),
-            state: State::Unchecked,
+            state: CheckState::Unchecked,
             before: None,
             outdated: Vec::new(),
             last_good: None,
@@ -169,7 +169,7 @@ impl Document {
     /// Drops the result of the last check, so that the document is checked again with the same text.
     pub fn forget(&mut self) {
         self.epoch = next_epoch();
-        if let State::Checked(snapshot) = std::mem::replace(&mut self.state, State::Unchecked) {
+        if let CheckState::Checked(snapshot) = std::mem::replace(&mut self.state, CheckState::Unchecked) {
             self.before = Some(snapshot);
         }
     }
@@ -179,11 +179,11 @@ impl Document {
     /// # Errors
     ///
     /// When the checker panicked on this state.
-    pub fn snapshot(&mut self, around: &mut Surroundings) -> Result<Arc<Snapshot>, InternalError> {
+    pub fn snapshot(&mut self, around: &mut CheckInputs) -> Result<Arc<Snapshot>, InternalError> {
         match &self.state {
-            State::Checked(snapshot) => return Ok(Arc::clone(snapshot)),
-            State::InternalError => return Err(InternalError),
-            State::Unchecked => {}
+            CheckState::Checked(snapshot) => return Ok(Arc::clone(snapshot)),
+            CheckState::InternalError => return Err(InternalError),
+            CheckState::Unchecked => {}
         }
         let before = self.before.take();
         let analysis = before.as_ref().map(|snapshot| &snapshot.analysis);
@@ -191,11 +191,11 @@ impl Document {
         self.tidy();
         self.outdated.extend(before);
         let Ok(snapshot) = checked else {
-            self.state = State::InternalError;
+            self.state = CheckState::InternalError;
             return Err(InternalError);
         };
         let snapshot = Arc::new(snapshot);
-        self.state = State::Checked(Arc::clone(&snapshot));
+        self.state = CheckState::Checked(Arc::clone(&snapshot));
         self.model.clone_from(&snapshot.binding.path);
         self.is_missing = matches!(snapshot.binding.status, Status::Missing);
         if snapshot.analysis.is_legal() {
@@ -208,7 +208,7 @@ impl Document {
 
     /// Checks the last state with a nest again after its model or a setting has changed. If it has errors
     /// now, it is dropped.
-    fn renew_last_good(&mut self, around: &mut Surroundings) {
+    fn renew_last_good(&mut self, around: &mut CheckInputs) {
         let Some(last) = self.last_good.take() else { return };
         let status = last.binding.path.as_deref().map_or(Status::Missing, |path| (around.look_up)(path));
         let binding = Binding { status, ..last.binding.clone() };
@@ -251,11 +251,11 @@ impl Document {
         self.last_good.as_ref()
     }
 
-    fn check(&self, before: Option<&Analysis>, around: &mut Surroundings) -> Snapshot {
+    fn check(&self, before: Option<&Analysis>, around: &mut CheckInputs) -> Snapshot {
         // Only the check finds the `model` line, and it needs the model. So the first check uses a guess.
         let mut binding = self.guess(around);
         let mut analysis = analyse(&self.text, before, &binding, &around.settings);
-        let named = analysis.checked().header.model.clone();
+        let named = analysis.verdict().header.model.clone();
         let right = self.bind(named, around);
         if !binding.is_like(&right) {
             analysis = analyse(&self.text, Some(&analysis), &right, &around.settings);
@@ -273,14 +273,14 @@ impl Document {
     }
 
     /// The model of the first line that looks like a `model` line, without a parse.
-    fn guess(&self, around: &mut Surroundings) -> Binding {
+    fn guess(&self, around: &mut CheckInputs) -> Binding {
         let line = self.text.source().lines().find_map(|line| line.trim_start().strip_prefix("model"));
         let name = line.and_then(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
         self.bind(name.map(|name| (name.to_owned(), Span::default())), around)
     }
 
     /// The model of the `model` line, or else of the settings.
-    fn bind(&self, named: Option<(String, Span)>, around: &mut Surroundings) -> Binding {
+    fn bind(&self, named: Option<(String, Span)>, around: &mut CheckInputs) -> Binding {
         let folder = around.folder.clone();
         let setting = || {
             let name = around.settings.model.as_deref()?;

@@ -12,11 +12,11 @@ use tower_lsp_server::jsonrpc::{Request, Response};
 /// The method that replaces a malformed message; its params are the error.
 pub const UNREADABLE: &str = "$/unreadable";
 /// Longest accepted message, in bytes; longer ones are skipped.
-const LONGEST: u64 = 64 << 20;
+const MAX_MESSAGE_BYTES: u64 = 64 << 20;
 /// Longest line of a header.
-const LONGEST_LINE: u64 = 4096;
+const MAX_HEADER_LINE_BYTES: u64 = 4096;
 /// Most messages that wait for the server.
-const WAITING: usize = 256;
+const MAX_WAITING_MESSAGES: usize = 256;
 
 /// The readable messages of the client, one after the other.
 pub struct Frames {
@@ -28,7 +28,7 @@ pub struct Frames {
 impl Frames {
     /// Starts a thread that reads messages, since a read would block a task.
     pub fn new(mut input: impl BufRead + Send + 'static) -> Frames {
-        let (sender, messages) = channel(WAITING);
+        let (sender, messages) = channel(MAX_WAITING_MESSAGES);
         std::thread::spawn(move || {
             while let Some(body) = next(&mut input) {
                 let message = [format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes(), body].concat();
@@ -68,7 +68,7 @@ impl AsyncRead for Frames {
 /// The next message, or [`UNREADABLE`] in place of a malformed one; `None` at the end of the input.
 fn next(input: &mut impl BufRead) -> Option<Vec<u8>> {
     let length = match header(input)? {
-        Some(length) if length <= LONGEST => length,
+        Some(length) if length <= MAX_MESSAGE_BYTES => length,
         Some(length) => {
             std::io::copy(&mut input.take(length), &mut std::io::sink()).ok()?;
             return Some(unreadable(-32600, "the message is too long"));
@@ -88,7 +88,7 @@ fn header(input: &mut impl BufRead) -> Option<Option<u64>> {
     let mut length = None;
     loop {
         let mut line = Vec::new();
-        input.take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
+        input.take(MAX_HEADER_LINE_BYTES).read_until(b'\n', &mut line).ok()?;
         if line.is_empty() {
             return None;
         }

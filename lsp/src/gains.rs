@@ -7,7 +7,7 @@ use sched_ide::Gain;
 use tokio::task::AbortHandle;
 
 /// Maximum number of positions whose gains are cached.
-const MOST: usize = 128;
+const MAX_CACHED_POSITIONS: usize = 128;
 
 /// Predicted gains of proposals, by the labels that the list shows.
 pub type ByLabel = HashMap<String, Gain>;
@@ -44,7 +44,7 @@ impl Gains {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != place);
         kept.push((place, Arc::new(gains)));
-        let surplus = kept.len().saturating_sub(MOST);
+        let surplus = kept.len().saturating_sub(MAX_CACHED_POSITIONS);
         kept.drain(..surplus);
     }
 

@@ -51,7 +51,7 @@ where
         // The protocol reserves this prefix for notifications. The framework drops unknown methods with it,
         // requests too, so requests get their error response here.
         if request.method().starts_with("$/") && request.id().is_some() {
-            let answer = unknown(request.id().cloned(), request.method());
+            let answer = unknown_method(request.id().cloned(), request.method());
             return Box::pin(async { Ok(answer) });
         }
         if request.method() == "shutdown" {
@@ -97,7 +97,7 @@ fn internal_error(id: Option<Id>, method: &str) -> Option<Response> {
 }
 
 /// The error response to a request with an unknown method; `None` for notifications.
-fn unknown(id: Option<Id>, method: &str) -> Option<Response> {
+fn unknown_method(id: Option<Id>, method: &str) -> Option<Response> {
     let error = Error { data: Some(method.into()), ..Error::method_not_found() };
     Some(Response::from_error(id?, error))
 }

@@ -12,11 +12,11 @@ use tokio::process::Command;
 use tokio::sync::Semaphore;
 
 /// Maximum number of programs that run at the same time.
-const AT_ONCE: usize = 2;
+const MAX_RUNNING_JOBS: usize = 2;
 /// Maximum number of programs that run or wait; further ones are refused.
-const WAITING: usize = 32;
+const MAX_JOBS: usize = 32;
 /// Maximum length of a program's output in bytes; the rest is cut off.
-const LONGEST: u64 = 256 << 20;
+const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 
 /// The queue of `schedc` processes.
 #[derive(Clone)]
@@ -36,22 +36,22 @@ pub struct Job {
     /// Working directory; `None` for that of the server.
     pub folder: Option<PathBuf>,
     /// Whether the program runs at low priority.
-    pub aside: bool,
+    pub low_priority: bool,
 }
 
 /// Keeps a program in the count of `Jobs::waiting`; dropping this value takes it out.
-struct Counted(Arc<AtomicUsize>);
+struct CountedJob(Arc<AtomicUsize>);
 
-impl Drop for Counted {
+impl Drop for CountedJob {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A running program. Dropping this value sends it a signal to end, so that it removes its unfinished files.
-struct Running(u32);
+struct RunningProgram(u32);
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Some(id) = i32::try_from(self.0).ok().and_then(Pid::from_raw) {
             let _ = kill_process(id, Signal::TERM);
@@ -81,7 +81,11 @@ impl Jobs {
         let own = std::env::current_exe().ok();
         let beside = own.and_then(|own| Some(own.parent()?.join("schedc"))).filter(|path| path.is_file());
         let program = beside.unwrap_or_else(|| PathBuf::from("schedc"));
-        Jobs { program: program.into(), permits: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
+        Jobs {
+            program: program.into(),
+            permits: Arc::new(Semaphore::new(MAX_RUNNING_JOBS)),
+            waiting: Arc::default(),
+        }
     }
 
     /// Runs a program and returns its output. Dropping the future kills the program.
@@ -90,11 +94,11 @@ impl Jobs {
     ///
     /// The program's error message, or the reason why it could not run, as a text for users.
     pub async fn run(&self, job: Job) -> Result<String, String> {
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_JOBS {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err("too many programs are waiting to run; wait for them to end".to_owned());
         }
-        let _counted = Counted(Arc::clone(&self.waiting));
+        let _counted = CountedJob(Arc::clone(&self.waiting));
         let _permit = self.permits.acquire().await.map_err(|error| error.to_string())?;
         self.run_now(job).await
     }
@@ -115,7 +119,7 @@ impl Jobs {
     async fn run_now(&self, job: Job) -> Result<String, String> {
         let mut command = self.command();
         command.args(&job.arguments);
-        if job.aside {
+        if job.low_priority {
             lower_priority(&mut command);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -123,7 +127,7 @@ impl Jobs {
             command.current_dir(folder);
         }
         let mut child = command.spawn().map_err(|error| self.cannot_run(&error))?;
-        let running = child.id().map(Running);
+        let running = child.id().map(RunningProgram);
         let input = child.stdin.take();
         let feed = async {
             if let Some(mut input) = input {
@@ -147,12 +151,12 @@ impl Jobs {
     }
 }
 
-/// The output of a program, up to the limit [`LONGEST`].
+/// The output of a program, up to the limit [`MAX_OUTPUT_BYTES`].
 async fn read(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
         // If the program dies, the output read so far counts.
-        let _ = from.take(LONGEST).read_to_end(&mut bytes).await;
+        let _ = from.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes).await;
     }
     bytes
 }
@@ -185,7 +189,7 @@ mod tests {
             "#!/bin/sh\ntrap 'echo cleaned up > ended; exit' TERM\necho begun > begun\nsleep 50 & wait\n";
         fs::write(&program, script).expect("a script");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a script to run");
-        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        let permits = Arc::new(Semaphore::new(MAX_RUNNING_JOBS));
         let jobs = Jobs { program: program.into(), permits, waiting: Arc::default() };
         let job = Job { folder: Some(folder.clone()), ..Job::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

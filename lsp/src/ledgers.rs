@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::Uri;
 use crate::convert::failed;
 
 /// Maximum number of cached ledgers.
-const MOST: usize = 64;
+const MAX_CACHED_LEDGERS: usize = 64;
 
 /// A cached ledger, with the text and the model of the measurement.
 #[derive(Clone, Debug)]
@@ -63,12 +63,12 @@ impl Ledgers {
             (&other.uri, &other.text, &other.fingerprint) != (&one.uri, &one.text, &one.fingerprint)
         });
         kept.push(one);
-        let surplus = kept.len().saturating_sub(MOST);
+        let surplus = kept.len().saturating_sub(MAX_CACHED_LEDGERS);
         kept.drain(..surplus);
     }
 
     /// Registers the background measurement of a document, and ends the document's earlier measurement.
-    pub fn runs(&self, uri: &Uri, work: &JoinHandle<()>) {
+    pub fn register(&self, uri: &Uri, work: &JoinHandle<()>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, task| !task.is_finished());
         if let Some(before) = running.insert(uri.as_str().to_owned(), work.abort_handle()) {

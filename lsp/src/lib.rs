@@ -40,7 +40,7 @@ use tower_lsp_server::{LspService, LspServiceBuilder};
 use frames::Frames;
 use guard::Guard;
 use jobs::Jobs;
-use models::Endings;
+use models::ModelFileEndings;
 pub use pages::Explain;
 use pages::Pages;
 use server::Server;
@@ -48,7 +48,7 @@ use state::Shared;
 
 /// Maximum number of requests in progress. Edits and cancellations count too, so the limit must exceed the
 /// number of requests that can wait.
-const AT_ONCE: usize = 4096;
+const MAX_REQUESTS: usize = 4096;
 
 /// Serves one client over standard input and output until it exits. The exit status is 0 if the client
 /// requested the shutdown first, as the protocol demands, and 1 otherwise.
@@ -65,7 +65,11 @@ pub fn run(explain: Explain, endings: &[&'static str], may_be_model: fn(&[u8]) -
         }
     };
     let shut_down = Arc::new(AtomicBool::new(false));
-    runtime.block_on(serve(Arc::clone(&shut_down), explain, Endings { words: endings.into(), may_be_model }));
+    runtime.block_on(serve(
+        Arc::clone(&shut_down),
+        explain,
+        ModelFileEndings { endings: endings.into(), may_be_model },
+    ));
     // The thread that writes may wait for a client that no longer reads.
     runtime.shutdown_background();
     if shut_down.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::from(1) }
@@ -82,7 +86,7 @@ fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
         .custom_method("window/workDoneProgress/cancel", Server::cancel)
 }
 
-async fn serve(shut_down: Arc<AtomicBool>, explain: Explain, endings: Endings) {
+async fn serve(shut_down: Arc<AtomicBool>, explain: Explain, endings: ModelFileEndings) {
     let (to_read, wanted) = tokio::sync::mpsc::unbounded_channel();
     let pages = Arc::new(Pages::new(explain));
     let build = |client| {
@@ -99,6 +103,7 @@ async fn serve(shut_down: Arc<AtomicBool>, explain: Explain, endings: Endings) {
     tokio::spawn(async move { workspace::read_models(&shared, wanted).await });
 
     let input = Frames::new(BufReader::new(std::io::stdin()));
-    let server = tower_lsp_server::Server::new(input, tokio::io::stdout(), socket).concurrency_level(AT_ONCE);
+    let server =
+        tower_lsp_server::Server::new(input, tokio::io::stdout(), socket).concurrency_level(MAX_REQUESTS);
     server.serve(Guard::new(service, shut_down)).await;
 }

@@ -11,32 +11,34 @@ use sched_nest::{ModelInfo, StageInfo, StageKind};
 /// Endings of the names of model files, without the dot. The program that runs the server names them, since
 /// the server knows no formats. A model may have any other name.
 #[derive(Clone, Debug)]
-pub struct Endings {
+pub struct ModelFileEndings {
     /// The endings.
-    pub words: Arc<[&'static str]>,
+    pub endings: Arc<[&'static str]>,
     /// Whether a file with such an ending may be a model; the argument is the file's first bytes.
     pub may_be_model: fn(&[u8]) -> bool,
 }
 
-impl Default for Endings {
+impl Default for ModelFileEndings {
     fn default() -> Self {
-        Endings { words: Arc::default(), may_be_model: |_| false }
+        ModelFileEndings { endings: Arc::default(), may_be_model: |_| false }
     }
 }
 
-impl Endings {
+impl ModelFileEndings {
     /// Whether the name of a file has one of the endings.
-    pub fn fit(&self, path: &Path) -> bool {
-        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| self.words.contains(&ending))
+    pub fn matches(&self, path: &Path) -> bool {
+        path.extension()
+            .and_then(|ending| ending.to_str())
+            .is_some_and(|ending| self.endings.contains(&ending))
     }
 }
 
 /// Maximum number of cached models.
-const MOST: usize = 64;
+const MAX_CACHED_MODELS: usize = 64;
 
 /// A model that was read.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct InspectedModel {
     /// The model properties with which schedules are checked.
     pub info: Arc<ModelInfo>,
     /// The fingerprint of the file's content.
@@ -51,14 +53,14 @@ pub enum Status {
     /// Being read for the first time.
     Loading,
     /// Read. While a changed file is read again, this is the earlier model.
-    Ready(Arc<Model>),
+    Ready(Arc<InspectedModel>),
     /// The file could not be read as a model; the text has the reason.
     Failed(Arc<str>),
 }
 
 impl Status {
     /// The model, if it was read.
-    pub fn model(&self) -> Option<&Arc<Model>> {
+    pub fn model(&self) -> Option<&Arc<InspectedModel>> {
         match self {
             Status::Ready(model) => Some(model),
             _ => None,
@@ -82,7 +84,7 @@ impl Stamp {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedModel {
     stamp: Stamp,
     status: Status,
     used: u64,
@@ -91,7 +93,7 @@ struct Entry {
 /// The cache of models, by path.
 #[derive(Debug, Default)]
 pub struct Models {
-    entries: HashMap<PathBuf, Entry>,
+    entries: HashMap<PathBuf, CachedModel>,
     clock: u64,
 }
 
@@ -119,7 +121,7 @@ impl Models {
             }
             None => {
                 self.make_room();
-                self.entries.insert(path.to_path_buf(), Entry { stamp, status: Status::Loading, used });
+                self.entries.insert(path.to_path_buf(), CachedModel { stamp, status: Status::Loading, used });
                 (Status::Loading, Some(stamp))
             }
         }
@@ -132,7 +134,7 @@ impl Models {
 
     /// Stores the result of reading a model, unless the file has changed since. Returns whether the status of
     /// the model has changed.
-    pub fn store(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
+    pub fn store(&mut self, path: &Path, stamp: Stamp, result: Result<InspectedModel, String>) -> bool {
         let same = result.as_ref().ok().and_then(|model| self.with_content(model));
         let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else {
             return false;
@@ -152,14 +154,14 @@ impl Models {
     }
 
     /// A cached model with the same content under any path, since models are often copied.
-    fn with_content(&self, model: &Model) -> Option<Arc<Model>> {
+    fn with_content(&self, model: &InspectedModel) -> Option<Arc<InspectedModel>> {
         let known = self.entries.values().filter_map(|entry| entry.status.model());
         known.into_iter().find(|known| ***known == *model).cloned()
     }
 
     /// Drops the models that were looked up least recently, until there is room for one more.
     fn make_room(&mut self) {
-        while self.entries.len() >= MOST {
+        while self.entries.len() >= MAX_CACHED_MODELS {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
             self.entries.remove(&path);
@@ -219,7 +221,7 @@ impl InspectedStage {
 }
 
 /// Reads the output of `schedc inspect --facts`.
-pub fn parse(text: &str) -> Option<Model> {
+pub fn parse(text: &str) -> Option<InspectedModel> {
     let facts: InspectedFacts = serde_json::from_str(text).ok()?;
     let info = ModelInfo {
         num_trees: facts.num_trees,
@@ -228,28 +230,28 @@ pub fn parse(text: &str) -> Option<Model> {
         num_classes: facts.num_classes,
         depths: facts.depths.into(),
         leaves: facts.leaves,
-        leaf_vectors: facts.leaf_vectors,
+        has_leaf_vectors: facts.leaf_vectors,
         value_bytes: facts.value_bytes,
         sum_bytes: facts.sum_bytes,
         bin_bytes: facts.bin_bytes,
-        bins: facts.bins,
+        bins_per_row: facts.bins,
         category_features: facts.category_features,
         class_features: facts.class_features,
         oblivious: facts.oblivious,
         stages: facts.stages.into_iter().filter_map(InspectedStage::info).collect(),
         ..ModelInfo::default()
     };
-    Some(Model { info: Arc::new(info), fingerprint: facts.fingerprint })
+    Some(InspectedModel { info: Arc::new(info), fingerprint: facts.fingerprint })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn model(trees: u32) -> Model {
+    fn model(trees: u32) -> InspectedModel {
         let info =
             ModelInfo { num_trees: trees, depths: vec![3; trees as usize].into(), ..ModelInfo::default() };
-        Model { info: info.into(), fingerprint: format!("sha256:{trees}") }
+        InspectedModel { info: info.into(), fingerprint: format!("sha256:{trees}") }
     }
 
     fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
@@ -292,10 +294,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("schedc-many-models-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let mut models = Models::default();
-        for number in 0..3 * MOST {
+        for number in 0..3 * MAX_CACHED_MODELS {
             models.look_up(&file(&folder, &number.to_string(), ""));
         }
-        assert_eq!(models.entries.len(), MOST);
+        assert_eq!(models.entries.len(), MAX_CACHED_MODELS);
         std::fs::remove_dir_all(&folder).expect("the folder was there");
     }
 }

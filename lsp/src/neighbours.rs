@@ -9,29 +9,29 @@ use std::time::{Duration, SystemTime};
 
 use sched_lang::diagnostics::nearest;
 
-use crate::models::Endings;
+use crate::models::ModelFileEndings;
 
 /// Maximum number of entries that are read of a folder.
 const MOST_ENTRIES: usize = 10_000;
 /// Number of first bytes of a file that decide whether it may be a model. More bytes would recognise rare
 /// forms of models, and take longer to read.
-const BEGINNING: u64 = 4096;
+const PREFIX_BYTES: u64 = 4096;
 /// Maximum number of folders in which one search for models looks.
 const MOST_FOLDERS: usize = 64;
 /// Maximum depth of folders that a search for models opens, below the folder where it begins.
-const DEEPEST: usize = 4;
+const MAX_FOLDER_DEPTH: usize = 4;
 /// Maximum number of cached listings; a full cache is emptied.
 const MOST_LISTINGS: usize = 512;
 /// Maximum number of existing models that are proposed in place of a wrong path.
-const MOST_MEANT: usize = 3;
+const MAX_SIMILAR_MODELS: usize = 3;
 /// Resolution of modification times: a second change this soon after the first may leave a folder's time
 /// unchanged. A listing that was read so early is therefore not reused.
-const UNSETTLED: Duration = Duration::from_millis(100);
+const MTIME_RESOLUTION: Duration = Duration::from_millis(100);
 
 /// Cached listings of folders.
 #[derive(Debug, Default)]
 pub struct Neighbours {
-    endings: Endings,
+    endings: ModelFileEndings,
     folders: HashMap<PathBuf, Listing>,
     /// The number of times that a folder was read.
     reads: usize,
@@ -55,7 +55,7 @@ struct Listing {
 
 impl Neighbours {
     /// Creates an empty cache; files with these endings may be models.
-    pub fn new(endings: Endings) -> Neighbours {
+    pub fn new(endings: ModelFileEndings) -> Neighbours {
         Neighbours { endings, ..Neighbours::default() }
     }
 
@@ -69,7 +69,7 @@ impl Neighbours {
         match self.folders.get(folder) {
             Some(known) if known.is_settled && known.changed == changed => Arc::clone(&known.entries),
             _ => {
-                let is_settled = now.duration_since(changed).is_ok_and(|age| age > UNSETTLED);
+                let is_settled = now.duration_since(changed).is_ok_and(|age| age > MTIME_RESOLUTION);
                 let entries = Arc::new(read(folder, &self.endings));
                 self.reads += 1;
                 if self.folders.len() >= MOST_LISTINGS {
@@ -83,7 +83,7 @@ impl Neighbours {
     }
 
     /// The models in a folder and its subfolders as relative paths, those of outer folders first.
-    pub fn below(&mut self, folder: &Path) -> Vec<String> {
+    pub fn models_below(&mut self, folder: &Path) -> Vec<String> {
         let mut open = VecDeque::from([(String::new(), 0)]);
         let (mut found, mut seen) = (Vec::new(), 0);
         while let Some((inner, level)) = open.pop_front() {
@@ -93,7 +93,7 @@ impl Neighbours {
             }
             let entries = self.entries(&folder.join(&inner));
             found.extend(entries.models.iter().map(|name| format!("{inner}{name}")));
-            if level < DEEPEST {
+            if level < MAX_FOLDER_DEPTH {
                 open.extend(entries.folders.iter().map(|name| (format!("{inner}{name}/"), level + 1)));
             }
         }
@@ -102,7 +102,7 @@ impl Neighbours {
 
     /// The existing models that `path`, which names none, may be a misspelling of; the most similar first.
     /// All paths are relative to `folder`.
-    pub fn meant(&mut self, folder: &Path, path: &str) -> Vec<String> {
+    pub fn similar_models(&mut self, folder: &Path, path: &str) -> Vec<String> {
         let (inner, name) = path.rsplit_once('/').map_or(("", path), |(inner, name)| (inner, name));
         let beside = match inner {
             "" => Vec::new(),
@@ -112,7 +112,7 @@ impl Neighbours {
             }
         };
         let mut seen = BTreeSet::new();
-        let mut known: Vec<String> = beside.into_iter().chain(self.below(folder)).collect();
+        let mut known: Vec<String> = beside.into_iter().chain(self.models_below(folder)).collect();
         known.retain(|model| seen.insert(model.clone()));
         let stem = |path: &str| Path::new(path).file_stem().map(std::ffi::OsStr::to_os_string);
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -122,12 +122,12 @@ impl Neighbours {
         meant.extend(known.iter().filter(|model| stem(model) == stem(name)).cloned());
         let mut seen = BTreeSet::new();
         meant.retain(|model| seen.insert(model.clone()));
-        meant.truncate(MOST_MEANT);
+        meant.truncate(MAX_SIMILAR_MODELS);
         meant
     }
 }
 
-fn read(folder: &Path, endings: &Endings) -> Entries {
+fn read(folder: &Path, endings: &ModelFileEndings) -> Entries {
     let mut found = Entries::default();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES) {
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -138,7 +138,7 @@ fn read(folder: &Path, endings: &Endings) -> Entries {
         }
         if is_folder && !is_filled {
             found.folders.push(name);
-        } else if !is_folder && endings.fit(Path::new(&name)) && begins_as_model(&entry.path(), endings) {
+        } else if !is_folder && endings.matches(Path::new(&name)) && begins_as_model(&entry.path(), endings) {
             found.models.push(name);
         }
     }
@@ -148,10 +148,10 @@ fn read(folder: &Path, endings: &Endings) -> Entries {
 }
 
 /// Whether a file may be a model, by its first bytes.
-fn begins_as_model(path: &Path, endings: &Endings) -> bool {
+fn begins_as_model(path: &Path, endings: &ModelFileEndings) -> bool {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut beginning = Vec::new();
-        std::fs::File::open(path)?.take(BEGINNING).read_to_end(&mut beginning)?;
+        std::fs::File::open(path)?.take(PREFIX_BYTES).read_to_end(&mut beginning)?;
         Ok(beginning)
     };
     read().is_ok_and(|beginning| (endings.may_be_model)(&beginning))
@@ -163,7 +163,7 @@ mod tests {
 
     /// Creates an empty cache with the endings of two formats.
     fn neighbours() -> Neighbours {
-        Neighbours::new(Endings { words: Arc::new(["json", "tl", "ubj"]), may_be_model: |_| true })
+        Neighbours::new(ModelFileEndings { endings: Arc::new(["json", "tl", "ubj"]), may_be_model: |_| true })
     }
 
     struct Folder(PathBuf);
@@ -204,7 +204,7 @@ mod tests {
             ["z.json", "a.ubj", "rows.csv", ".hidden/m.json", "target/m.json", "in/m.tl", "in/er/m.json"];
         let folder = Folder::new("below", &files);
         let mut neighbours = neighbours();
-        assert_eq!(neighbours.below(&folder.0), ["a.ubj", "z.json", "in/m.tl", "in/er/m.json"]);
+        assert_eq!(neighbours.models_below(&folder.0), ["a.ubj", "z.json", "in/m.tl", "in/er/m.json"]);
         assert_eq!(neighbours.entries(&folder.0).folders, ["in"]);
         assert_eq!(*neighbours.entries(&folder.0.join("away")), Entries::default());
     }
@@ -216,22 +216,22 @@ mod tests {
         settle(&folder.0);
         settle(&folder.0.join("in"));
         for _ in 0..3 {
-            assert_eq!(neighbours.below(&folder.0), ["in/m.json"]);
+            assert_eq!(neighbours.models_below(&folder.0), ["in/m.json"]);
         }
         assert_eq!(neighbours.reads, 2, "two folders, each once");
         folder.add("in/n.json");
-        assert_eq!(neighbours.below(&folder.0), ["in/m.json", "in/n.json"]);
+        assert_eq!(neighbours.models_below(&folder.0), ["in/m.json", "in/n.json"]);
         assert_eq!(neighbours.reads, 3);
     }
 
     #[test]
     fn a_huge_tree_is_not_walked() {
         let files: Vec<String> = (0..3 * MOST_FOLDERS).map(|number| format!("f{number:03}/m.json")).collect();
-        let deep = format!("{}m.json", "d/".repeat(DEEPEST + 1));
+        let deep = format!("{}m.json", "d/".repeat(MAX_FOLDER_DEPTH + 1));
         let all: Vec<&str> = files.iter().map(String::as_str).chain([deep.as_str()]).collect();
         let folder = Folder::new("huge", &all);
         let mut neighbours = neighbours();
-        let found = neighbours.below(&folder.0);
+        let found = neighbours.models_below(&folder.0);
         assert!(neighbours.reads <= MOST_FOLDERS && !found.contains(&deep), "{}", neighbours.reads);
     }
 
@@ -239,8 +239,8 @@ mod tests {
     fn files_that_do_not_begin_as_models_are_no_models() {
         let folder = Folder::new("begin", &["model.json", "settings.json"]);
         std::fs::write(folder.0.join("model.json"), "{\"learner\": {}}").expect("a file");
-        let endings = Endings {
-            words: Arc::new(["json"]),
+        let endings = ModelFileEndings {
+            endings: Arc::new(["json"]),
             may_be_model: |beginning| beginning.starts_with(b"{\"learner\""),
         };
         assert_eq!(Neighbours::new(endings).entries(&folder.0).models, ["model.json"]);
@@ -250,7 +250,7 @@ mod tests {
     fn proposed_models_are_spelled_alike_or_have_the_same_name() {
         let folder = Folder::new("meant", &["model.json", "other.json", "in/forest.json", "in/model.ubj"]);
         let mut neighbours = neighbours();
-        let mut meant = |path: &str| neighbours.meant(&folder.0, path);
+        let mut meant = |path: &str| neighbours.similar_models(&folder.0, path);
         assert_eq!(meant("modle.json"), ["model.json"]);
         assert_eq!(meant("forest.json"), ["in/forest.json"]);
         assert_eq!(meant("in/forst.json"), ["in/forest.json"]);

@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::ProgressToken;
 use crate::state::Shared;
 
 /// Time limit for the client to accept a token for progress; after it, the work runs without progress.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs `work`, which runs a program, and returns the program's output. Shows progress under `title` if the
 /// client can. If the client cancels the request or its progress, drops the work, which ends the program.
@@ -68,6 +68,7 @@ async fn new_token(shared: &Shared) -> Option<ProgressToken> {
         return None;
     }
     let token = ProgressToken::String(format!("schedc/{}", NEXT.fetch_add(1, Ordering::Relaxed)));
-    let agreed = tokio::time::timeout(PATIENCE, shared.client.create_work_done_progress(token.clone())).await;
+    let agreed =
+        tokio::time::timeout(TOKEN_TIMEOUT, shared.client.create_work_done_progress(token.clone())).await;
     agreed.is_ok_and(|answer| answer.is_ok()).then_some(token)
 }

@@ -12,10 +12,10 @@ use tower_lsp_server::ls_types::*;
 
 use crate::document::Document;
 use crate::pages::Pages;
-use crate::requests::drops::{Drops, DropsParams};
-use crate::requests::ir::{Ir, IrParams};
+use crate::requests::drops::{DropsAnswer, DropsParams};
+use crate::requests::ir::{IrAnswer, IrParams};
 use crate::requests::ledger::{LedgerAnswer, LedgerParams};
-use crate::requests::lineage::{Lineage, LineageParams};
+use crate::requests::lineage::{LineageAnswer, LineageParams};
 use crate::requests::nest::{NestAnswer, NestParams};
 use crate::requests::{
     actions, commands, completion, definition, diagnostics, drops, folding, formatting, highlight, hints,
@@ -36,7 +36,7 @@ pub struct Server {
 impl LanguageServer for Server {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let (result, wrong) = initialize::initialize(&self.shared, params);
-        workspace::complain(&self.shared, wrong).await;
+        workspace::report_setting_errors(&self.shared, wrong).await;
         Ok(result)
     }
 
@@ -82,7 +82,7 @@ impl LanguageServer for Server {
             document.forget();
         }
         self.shared.publish(&uri);
-        ledger::saved(&self.shared, &self.pages, &uri);
+        ledger::measure_saved(&self.shared, &self.pages, &uri);
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
@@ -92,15 +92,15 @@ impl LanguageServer for Server {
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
-        workspace::configured(&self.shared, &params.settings).await;
+        workspace::store_sent_settings(&self.shared, &params.settings).await;
     }
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
-        workspace::folders(&self.shared, params.event).await;
+        workspace::change_folders(&self.shared, params.event).await;
     }
 
     async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
-        workspace::files(&self.shared, params).await;
+        workspace::recheck_for_files(&self.shared, params).await;
     }
 
     async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
@@ -216,17 +216,17 @@ impl Server {
     }
 
     /// `sched/drops`
-    pub async fn drops(&self, params: DropsParams) -> Result<Drops> {
+    pub async fn drops(&self, params: DropsParams) -> Result<DropsAnswer> {
         drops::drops(&self.shared, &params)
     }
 
     /// `sched/lineage`
-    pub async fn lineage(&self, params: LineageParams) -> Result<Lineage> {
+    pub async fn lineage(&self, params: LineageParams) -> Result<LineageAnswer> {
         lineage::lineage(&self.shared, &params)
     }
 
     /// `sched/ir`
-    pub async fn ir(&self, params: IrParams) -> Result<Ir> {
+    pub async fn ir(&self, params: IrParams) -> Result<IrAnswer> {
         ir::ir(&self.shared, &self.pages, params).await
     }
 

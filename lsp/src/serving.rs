@@ -16,12 +16,12 @@ use tokio::sync::{mpsc, oneshot};
 use crate::jobs::Jobs;
 
 /// Maximum number of background programs that run at the same time, one for each model.
-const MOST: usize = 2;
+const MAX_PROGRAMS: usize = 2;
 /// Time after which an idle program ends.
-const IDLE: Duration = Duration::from_secs(600);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Client of background programs `schedc ir --serve`, one for each model.
-pub struct Serving {
+pub struct StageClient {
     jobs: Jobs,
     requests: OnceLock<mpsc::UnboundedSender<StageRequest>>,
 }
@@ -52,10 +52,10 @@ struct Program {
     output: Lines<BufReader<ChildStdout>>,
 }
 
-impl Serving {
+impl StageClient {
     /// Creates the state without programs. The first request starts one.
-    pub fn new(jobs: Jobs) -> Serving {
-        Serving { jobs, requests: OnceLock::new() }
+    pub fn new(jobs: Jobs) -> StageClient {
+        StageClient { jobs, requests: OnceLock::new() }
     }
 
     /// Compiles a schedule with a model, and returns the text of a stage. Requests run one after the other; a
@@ -72,7 +72,7 @@ impl Serving {
     ///
     /// # Errors
     ///
-    /// As for [`Serving::stage`].
+    /// As for [`StageClient::stage`].
     pub async fn cost(&self, model: PathBuf, text: String, rows: u64) -> Result<f64, String> {
         let printed = self.ask(model, text, ("cost", Some(rows))).await?;
         printed.trim().parse().map_err(|_| format!("schedc returned no cost: {printed}"))
@@ -96,11 +96,11 @@ impl Serving {
     }
 }
 
-/// Answers requests one after the other. Ends all programs after [`IDLE`] without a request.
+/// Answers requests one after the other. Ends all programs after [`IDLE_TIMEOUT`] without a request.
 async fn serve(jobs: Jobs, mut requests: mpsc::UnboundedReceiver<StageRequest>) {
     let mut programs: HashMap<PathBuf, Program> = HashMap::new();
     loop {
-        let request = match tokio::time::timeout(IDLE, requests.recv()).await {
+        let request = match tokio::time::timeout(IDLE_TIMEOUT, requests.recv()).await {
             Ok(Some(request)) => request,
             Ok(None) => return,
             Err(_) => {
@@ -125,7 +125,7 @@ async fn answer(
     let mut program = match programs.remove(&request.model) {
         Some(program) => program,
         None => {
-            if programs.len() >= MOST {
+            if programs.len() >= MAX_PROGRAMS {
                 programs.clear();
             }
             start(jobs, &request.model)?

@@ -16,13 +16,13 @@ pub struct Settings {
     /// Whether a condition that the checker cannot decide is an error.
     pub strict: bool,
     /// Whether inlay hints show the ranges of the indices of new loops.
-    pub ranges: bool,
+    pub range_hints: bool,
     /// Whether inlay hints show the numbers of iterations of new loops.
-    pub iterations: bool,
+    pub iteration_hints: bool,
     /// Whether inlay hints show the names of arguments.
-    pub parameters: bool,
+    pub parameter_hints: bool,
     /// Whether inlay hints show the values of params and model properties.
-    pub values: bool,
+    pub value_hints: bool,
     /// Whether a schedule has code lenses.
     pub code_lens: bool,
     /// The code lenses of a schedule.
@@ -58,10 +58,10 @@ impl Default for Settings {
             model: None,
             target: None,
             strict: false,
-            ranges: true,
-            iterations: true,
-            parameters: true,
-            values: true,
+            range_hints: true,
+            iteration_hints: true,
+            parameter_hints: true,
+            value_hints: true,
             code_lens: true,
             lenses: Lenses::default(),
             ledger_on_save: false,
@@ -93,12 +93,12 @@ impl Settings {
                 .push(format!("the setting schedc.ledger is `{other}` and must be `save` or `demand`")),
         }
         reader.flag("strict", &mut settings.strict);
-        reader.flag("inlayHints.ranges", &mut settings.ranges);
+        reader.flag("inlayHints.ranges", &mut settings.range_hints);
         // Switching off ranges also switches off iterations, unless the settings have a value for iterations.
-        settings.iterations = settings.ranges;
-        reader.flag("inlayHints.iterations", &mut settings.iterations);
-        reader.flag("inlayHints.parameters", &mut settings.parameters);
-        reader.flag("inlayHints.values", &mut settings.values);
+        settings.iteration_hints = settings.range_hints;
+        reader.flag("inlayHints.iterations", &mut settings.iteration_hints);
+        reader.flag("inlayHints.parameters", &mut settings.parameter_hints);
+        reader.flag("inlayHints.values", &mut settings.value_hints);
         reader.flag("codeLens", &mut settings.code_lens);
         let Lenses { nest, build, bench, ledger, sweep } = &mut settings.lenses;
         reader.flag("lenses.nest", nest);
@@ -157,7 +157,7 @@ mod tests {
             model: Some("m.json".to_owned()),
             target: Some(Target::gpu()),
             strict: true,
-            values: false,
+            value_hints: false,
             lenses: Lenses { build: false, ..Lenses::default() },
             ..Settings::default()
         };

@@ -11,32 +11,32 @@ use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentPositionParams, Uri};
 
 use crate::abilities::Abilities;
-use crate::document::{Document, InternalError, Snapshot, Surroundings};
+use crate::document::{CheckInputs, Document, InternalError, Snapshot};
 use crate::gains::Gains;
 use crate::jobs::Jobs;
 use crate::ledgers::Ledgers;
-use crate::models::{Endings, Models, Stamp, Status};
+use crate::models::{ModelFileEndings, Models, Stamp, Status};
 use crate::neighbours::Neighbours;
-use crate::serving::Serving;
+use crate::serving::StageClient;
 use crate::settings::Settings;
 use crate::symbol_index::SymbolCache;
 use crate::text::Encoding;
 
 /// The path of a model to read, with the stamp of its file.
-pub type ToRead = (PathBuf, Stamp);
+pub type ModelToRead = (PathBuf, Stamp);
 
 /// The server's data, shared by all requests and background tasks.
 pub struct Shared {
     /// The connection to the client.
     pub client: Client,
     /// Wakes the task that publishes diagnostics.
-    pub woken: Notify,
+    pub diagnostics_due: Notify,
     /// Programs that run in the background.
     pub jobs: Jobs,
     /// Programs that keep running between requests.
-    pub serving: Serving,
+    pub serving: StageClient,
     /// Sends models to the task that reads them.
-    pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
+    pub to_read: tokio::sync::mpsc::UnboundedSender<ModelToRead>,
     /// Symbols of the workspace's schedules on disk, for `workspace/symbol`.
     pub symbols: Mutex<SymbolCache>,
     /// Measured ledgers.
@@ -67,7 +67,7 @@ pub struct State {
     /// The models.
     pub models: Models,
     /// File name endings of the models that the client watches.
-    pub endings: Endings,
+    pub endings: ModelFileEndings,
     /// Whether the client reports changed models in the workspace folders.
     pub watches: bool,
     /// URIs of documents whose diagnostics have to be published.
@@ -131,7 +131,7 @@ impl State {
         let is_watched = |path: &Path| {
             let path = without_dots(path);
             let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
-            self.watches && is_inside && self.endings.fit(&path)
+            self.watches && is_inside && self.endings.matches(&path)
         };
         let bound = |document: &Document| Some((document.model()?, document.is_model_missing()));
         let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
@@ -148,7 +148,7 @@ impl State {
     pub fn snapshot(
         &mut self,
         uri: &Uri,
-    ) -> (Option<std::result::Result<Arc<Snapshot>, InternalError>>, Vec<ToRead>) {
+    ) -> (Option<std::result::Result<Arc<Snapshot>, InternalError>>, Vec<ModelToRead>) {
         let mut to_read = Vec::new();
         let settings = self.settings_of(uri);
         let folder = self.folder_of(uri).map(|folder| folder.path.clone());
@@ -159,7 +159,7 @@ impl State {
             status
         };
         let Some(document) = self.documents.get_mut(uri.as_str()) else { return (None, to_read) };
-        let mut around = Surroundings { settings, folder, look_up: &mut look_up };
+        let mut around = CheckInputs { settings, folder, look_up: &mut look_up };
         let snapshot = document.snapshot(&mut around);
         (Some(snapshot), to_read)
     }
@@ -170,14 +170,14 @@ impl Shared {
     pub fn new(
         client: Client,
         jobs: Jobs,
-        to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
-        endings: Endings,
+        to_read: tokio::sync::mpsc::UnboundedSender<ModelToRead>,
+        endings: ModelFileEndings,
     ) -> Shared {
         Shared {
             client,
-            woken: Notify::new(),
+            diagnostics_due: Notify::new(),
             gains: Gains::default(),
-            serving: Serving::new(jobs.clone()),
+            serving: StageClient::new(jobs.clone()),
             jobs,
             to_read,
             symbols: Mutex::default(),
@@ -257,13 +257,13 @@ impl Shared {
 
     /// Calls a function with the cache of files beside schedules, in a thread that may block. The first look
     /// at a folder may take a while.
-    pub async fn look<T: Send + 'static>(
+    pub async fn with_neighbours<T: Send + 'static>(
         self: &Arc<Self>,
-        what: impl FnOnce(&mut Neighbours) -> T + Send + 'static,
+        use_neighbours: impl FnOnce(&mut Neighbours) -> T + Send + 'static,
     ) -> Option<T> {
         let shared = Arc::clone(self);
         let looking = tokio::task::spawn_blocking(move || {
-            what(&mut shared.neighbours.lock().unwrap_or_else(PoisonError::into_inner))
+            use_neighbours(&mut shared.neighbours.lock().unwrap_or_else(PoisonError::into_inner))
         });
         looking.await.ok()
     }
@@ -276,7 +276,7 @@ impl Shared {
     /// Requests the publication of a document's diagnostics.
     pub fn publish(&self, uri: &Uri) {
         self.lock().unpublished.insert(uri.as_str().to_owned());
-        self.woken.notify_one();
+        self.diagnostics_due.notify_one();
     }
 
     /// Checks the documents again for which `concerns` holds, since something besides their text has changed.
@@ -290,7 +290,7 @@ impl Shared {
         }
         state.unpublished.extend(found.iter().map(|uri| uri.as_str().to_owned()));
         drop(state);
-        self.woken.notify_one();
+        self.diagnostics_due.notify_one();
         found
     }
 
@@ -342,7 +342,7 @@ mod tests {
             state.unwatched().into_iter().filter_map(name).collect()
         };
         let mut state = State {
-            endings: Endings { words: Arc::new(["json"]), ..Endings::default() },
+            endings: ModelFileEndings { endings: Arc::new(["json"]), ..ModelFileEndings::default() },
             ..State::default()
         };
         let uri = Uri::from_file_path(folder.join("in")).expect("a path");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sched_grammar::ast::Span;
 use sched_lang::diagnostics::{Diagnostic, Severity};
-use sched_lang::{Options, Supported, check};
+use sched_lang::{CheckPurpose, Options, check};
 use serde_json::json;
 use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::Uri;
@@ -15,14 +15,14 @@ use tower_lsp_server::ls_types::Uri;
 use crate::convert::failed;
 use crate::document::Snapshot;
 use crate::jobs::Job;
-use crate::models::{Model, Status};
+use crate::models::{InspectedModel, Status};
 use crate::pages::Pages;
 use crate::refusal::Refusal;
 use crate::requests::model::{OTHER_MODEL, UNREADABLE, other_fingerprint};
 use crate::state::Shared;
 
 /// A schedule with a model: its text as the editor has it, saved or not.
-pub struct Subject {
+pub struct ScheduleWithModel {
     /// The state of the document at the time of the request.
     pub snapshot: Arc<Snapshot>,
     /// The schedule's model.
@@ -31,20 +31,20 @@ pub struct Subject {
     pages: Arc<Pages>,
 }
 
-impl Subject {
+impl ScheduleWithModel {
     /// Takes an open document that has a model.
     ///
     /// # Errors
     ///
     /// The document is not open, or neither a `model` line nor a setting names a model.
-    pub fn of(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) -> Result<Subject> {
+    pub fn of(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) -> Result<ScheduleWithModel> {
         let snapshot = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
         let model = snapshot.binding.path.clone().ok_or_else(|| {
             failed(
                 "the schedule has no model: add a line such as `model \"model.json\"`, or set schedc.model",
             )
         })?;
-        Ok(Subject { snapshot, model, shared: Arc::clone(shared), pages: Arc::clone(pages) })
+        Ok(ScheduleWithModel { snapshot, model, shared: Arc::clone(shared), pages: Arc::clone(pages) })
     }
 
     /// Runs `schedc` in the schedule's folder with its text as input, and returns what it prints.
@@ -60,15 +60,15 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// As for [`Subject::run`].
-    pub async fn run_aside(&self, arguments: Vec<OsString>) -> Result<String> {
+    /// As for [`ScheduleWithModel::run`].
+    pub async fn run_at_low_priority(&self, arguments: Vec<OsString>) -> Result<String> {
         self.run_with(arguments, true).await
     }
 
-    async fn run_with(&self, arguments: Vec<OsString>, aside: bool) -> Result<String> {
-        self.ready().await?;
+    async fn run_with(&self, arguments: Vec<OsString>, low_priority: bool) -> Result<String> {
+        self.check_model().await?;
         let (input, folder) = (self.snapshot.text.source().to_string(), self.snapshot.folder());
-        let job = Job { arguments, input, folder, aside };
+        let job = Job { arguments, input, folder, low_priority };
         self.shared.jobs.run(job).await.map_err(|why| self.refused(&why, None))
     }
 
@@ -76,16 +76,16 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// As for [`Subject::run`].
+    /// As for [`ScheduleWithModel::run`].
     pub async fn stage(&self, stage: &'static str) -> Result<String> {
-        self.ready().await?;
+        self.check_model().await?;
         let text = self.snapshot.text.source().to_string();
         let stage = self.shared.serving.stage(self.model.clone(), text, stage).await;
         stage.map_err(|why| self.refused(&why, None))
     }
 
     /// Refuses a request for a missing or unreadable model, without starting a program.
-    async fn ready(&self) -> Result<()> {
+    async fn check_model(&self) -> Result<()> {
         match self.shared.model(&self.model).await {
             Status::Missing => {
                 let line = self.snapshot.binding.line;
@@ -97,16 +97,16 @@ impl Subject {
                 Err(self.refusal(Some(UNREADABLE), &message, line))
             }
             Status::Failed(why) => Err(self.refused(&why, self.snapshot.binding.line)),
-            Status::Ready(model) => self.checked(&model),
+            Status::Ready(model) => self.check_schedule(&model),
             Status::Loading => Ok(()),
         }
     }
 
     /// Checks the schedule as the program will.
-    fn checked(&self, model: &Model) -> Result<()> {
+    fn check_schedule(&self, model: &InspectedModel) -> Result<()> {
         let options = Options {
             model: Some(Arc::clone(&model.info)),
-            supported: Supported::Compilable,
+            purpose: CheckPurpose::Compile,
             ..Options::default()
         };
         let checked = check(self.snapshot.text.source(), &options);

@@ -19,7 +19,7 @@ const MOST_FILES: usize = 2000;
 /// Maximum number of folders that the search for schedules opens.
 const MOST_FOLDERS: usize = 10_000;
 /// Longest schedule on disk that the index reads, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_SCHEDULE_BYTES: u64 = 1 << 20;
 
 /// Symbols of schedules on disk, by the paths of the schedules.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ fn schedules(folders: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path, encoding: Encoding) -> Option<Vec<SymbolInformation>> {
-    if std::fs::metadata(path).ok()?.len() > LONGEST {
+    if std::fs::metadata(path).ok()?.len() > MAX_SCHEDULE_BYTES {
         return None;
     }
     let source = std::fs::read_to_string(path).ok()?;

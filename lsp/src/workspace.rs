@@ -14,25 +14,25 @@ use tower_lsp_server::ls_types::{
 
 use crate::document::Document;
 use crate::jobs::Job;
-use crate::models::{self, Endings, Stamp};
+use crate::models::{self, ModelFileEndings, Stamp};
 use crate::settings::{SECTION, Settings};
-use crate::state::{Folder, Shared, State, ToRead};
+use crate::state::{Folder, ModelToRead, Shared, State};
 
 /// Interval between polls of models whose changes the client does not report.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Notification that a document's analysis has changed although its text has not: its model was read, or a
 /// setting has changed. Clients should request pictures of the document's nest again.
-pub enum Changed {}
+pub enum AnalysisChanged {}
 
-impl Notification for Changed {
+impl Notification for AnalysisChanged {
     type Params = Value;
     const METHOD: &'static str = "sched/changed";
 }
 
 /// Registers for messages about changed settings and files.
 pub async fn register(shared: &Shared) {
-    let (abilities, Endings { words: endings, .. }) = {
+    let (abilities, ModelFileEndings { endings, .. }) = {
         let state = shared.lock();
         (state.abilities, state.endings.clone())
     };
@@ -77,16 +77,16 @@ pub async fn configure(shared: &Shared) {
         complaints.extend(wrong);
         read.push(Arc::new(settings));
     }
-    let is_new = take(&mut shared.lock(), &folders, read);
-    complain(shared, complaints).await;
+    let is_new = store_settings(&mut shared.lock(), &folders, read);
+    report_setting_errors(shared, complaints).await;
     if is_new {
-        changed(shared, |_| true).await;
+        recheck_and_notify(shared, |_| true).await;
     }
 }
 
 /// Stores settings: the first element for documents outside of folders, the others for one folder each.
 /// Returns whether any setting has changed.
-fn take(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
+fn store_settings(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
     let before = Arc::clone(&state.settings);
     let mut read = read.into_iter();
     state.settings = read.next().unwrap_or_else(|| Arc::clone(&before));
@@ -101,21 +101,21 @@ fn take(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
 }
 
 /// Stores settings that the client sends with a notification.
-pub async fn configured(shared: &Shared, value: &Value) {
+pub async fn store_sent_settings(shared: &Shared, value: &Value) {
     if shared.lock().abilities.configuration {
         return configure(shared).await;
     }
     let (settings, wrong) = Settings::read(value);
     let settings = Arc::new(settings);
     let before = std::mem::replace(&mut shared.lock().settings, Arc::clone(&settings));
-    complain(shared, wrong).await;
+    report_setting_errors(shared, wrong).await;
     if before != settings {
-        changed(shared, |_| true).await;
+        recheck_and_notify(shared, |_| true).await;
     }
 }
 
 /// Reports errors of settings, each once.
-pub async fn complain(shared: &Shared, mut complaints: Vec<String>) {
+pub async fn report_setting_errors(shared: &Shared, mut complaints: Vec<String>) {
     complaints.sort();
     complaints.dedup();
     for complaint in complaints {
@@ -124,7 +124,7 @@ pub async fn complain(shared: &Shared, mut complaints: Vec<String>) {
 }
 
 /// Adds and removes folders.
-pub async fn folders(shared: &Shared, event: WorkspaceFoldersChangeEvent) {
+pub async fn change_folders(shared: &Shared, event: WorkspaceFoldersChangeEvent) {
     {
         let mut state = shared.lock();
         state.folders.retain(|folder| !event.removed.iter().any(|gone| gone.uri == folder.uri));
@@ -132,16 +132,16 @@ pub async fn folders(shared: &Shared, event: WorkspaceFoldersChangeEvent) {
         let new = event.added.into_iter().filter(|folder| !known.contains(&folder.uri));
         state.folders.extend(new.filter_map(|folder| Folder::new(folder.uri)));
     }
-    changed(shared, |_| true).await;
+    recheck_and_notify(shared, |_| true).await;
     configure(shared).await;
 }
 
 /// Checks the documents again whose models were changed, created or deleted.
-pub async fn files(shared: &Shared, params: DidChangeWatchedFilesParams) {
+pub async fn recheck_for_files(shared: &Shared, params: DidChangeWatchedFilesParams) {
     let paths: Vec<PathBuf> =
         params.changes.iter().filter_map(|change| Some(change.uri.to_file_path()?.into_owned())).collect();
     let same = |a: &PathBuf, b: &PathBuf| a == b || a.file_name() == b.file_name();
-    changed(shared, |document| {
+    recheck_and_notify(shared, |document| {
         let model = document.model();
         model.is_some_and(|model| paths.iter().any(|path| same(path, &model)))
     })
@@ -150,13 +150,13 @@ pub async fn files(shared: &Shared, params: DidChangeWatchedFilesParams) {
 
 /// Checks documents again, and notifies the client so that it can request diagnostics, hints, lenses and
 /// pictures again.
-pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
+pub async fn recheck_and_notify(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     let documents = shared.recheck(concerns);
     if documents.is_empty() {
         return;
     }
     for uri in documents {
-        shared.client.send_notification::<Changed>(json!({ "uri": uri })).await;
+        shared.client.send_notification::<AnalysisChanged>(json!({ "uri": uri })).await;
     }
     let abilities = shared.lock().abilities;
     let client = shared.client.clone();
@@ -179,7 +179,7 @@ pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
 pub async fn watch(shared: &Arc<Shared>) {
     let mut before: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
     loop {
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let known = shared.lock().unwatched();
         if known.is_empty() {
             continue;
@@ -194,13 +194,14 @@ pub async fn watch(shared: &Arc<Shared>) {
         let new: Vec<PathBuf> = found.iter().filter(is_new).map(|(_, _, path)| path.clone()).collect();
         before = now;
         if !new.is_empty() {
-            changed(shared, |document| document.model().is_some_and(|model| new.contains(&model))).await;
+            recheck_and_notify(shared, |document| document.model().is_some_and(|model| new.contains(&model)))
+                .await;
         }
     }
 }
 
 /// Reads models one after the other until the server ends.
-pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ToRead>) {
+pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ModelToRead>) {
     while let Some((path, stamp)) = wanted.recv().await {
         let arguments = vec!["inspect".into(), "--facts".into(), path.clone().into_os_string()];
         let answer = shared.jobs.run(Job { arguments, ..Job::default() }).await;
@@ -211,7 +212,7 @@ pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::Unbound
         let is_new = shared.lock().models.store(&path, stamp, model);
         shared.model_read.notify_waiters();
         if is_new {
-            changed(shared, |document| document.model().as_ref() == Some(&path)).await;
+            recheck_and_notify(shared, |document| document.model().as_ref() == Some(&path)).await;
         }
     }
 }

@@ -5,7 +5,9 @@ use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
-use sched_categories::{Cell, Choices, Form, Lookup, NumbersAs, Origin, Refusal, Unseen, Words, from_json};
+use sched_categories::{
+    Cell, CellForm, ChoiceSyntax, Choices, Lookup, NumbersAs, Origin, Refusal, Unseen, from_json,
+};
 
 /// The categories of a library's model, with the caller's options.
 #[pyclass(frozen, module = "schedc_runtime")]
@@ -31,9 +33,11 @@ impl Categories {
         let value: serde_json::Value =
             serde_json::from_str(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let choices = Choices {
-            unseen: unseen.map(|word| chosen("unseen", word, Unseen::of_word, UNSEEN)).transpose()?,
+            unseen: unseen
+                .map(|word| parse_choice("unseen", word, Unseen::of_word, UNSEEN_CHOICES))
+                .transpose()?,
             numbers: numbers
-                .map(|word| chosen("categories", word, NumbersAs::of_word, NUMBERS))
+                .map(|word| parse_choice("categories", word, NumbersAs::of_word, NUMBERS_CHOICES))
                 .transpose()?,
         };
         let (names, of_trainer) = from_json(&value["model"]["categories"]).unwrap_or_default();
@@ -66,7 +70,7 @@ impl Categories {
         table: bool,
     ) -> PyResult<Vec<CategoryCode>> {
         let lookup = self.lookup(feature, table)?;
-        let form = if dictionary { Form::Dictionary } else { Form::Plain };
+        let form = if dictionary { CellForm::Dictionary } else { CellForm::Plain };
         let code = |value: &Bound<'_, PyAny>| {
             let code = with_cell(value, |cell| lookup.code(cell, form))?;
             Ok(code.map_or_else(|refusal| CategoryCode::Refused(refused(refusal)), CategoryCode::Code))
@@ -82,7 +86,7 @@ impl Categories {
         values: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let lookup = self.lookup(feature, true)?;
-        let codes = numbers_of_texts(values, &|text| lookup.code(Cell::Text(text), Form::Plain).ok())?;
+        let codes = numbers_of_texts(values, &|text| lookup.code(Cell::Text(text), CellForm::Plain).ok())?;
         Ok(codes.map(|codes| narrowed(values.py(), codes)))
     }
 
@@ -100,7 +104,7 @@ impl Categories {
         let lookup = self.lookup(feature, table)?;
         let absent = absent.map(|absent| absent.readonly().as_array().to_vec());
         let is_absent = |row: usize| absent.as_ref().is_some_and(|absent| absent.get(row) == Some(&true));
-        let cells = Cells { lookup, is_absent: &is_absent };
+        let cells = CellEncoder { lookup, is_absent: &is_absent };
         let found = None
             .or_else(|| cells.of::<i64>(values, Cell::Integer))
             .or_else(|| cells.of::<i32>(values, |x| Cell::Integer(x.into())))
@@ -134,11 +138,11 @@ fn narrowed(py: Python<'_>, codes: Vec<f64>) -> Bound<'_, PyAny> {
     }
 }
 
-const UNSEEN: &str = "error, missing, other";
-const NUMBERS: &str = "names, codes";
+const UNSEEN_CHOICES: &str = "error, missing, other";
+const NUMBERS_CHOICES: &str = "names, codes";
 
 /// Parses the value of an option. `all` lists the valid values for the error message.
-fn chosen<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all: &str) -> PyResult<T> {
+fn parse_choice<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all: &str) -> PyResult<T> {
     of_word(word).ok_or_else(|| PyValueError::new_err(format!("{option} is one of {all}, not '{word}'")))
 }
 
@@ -148,7 +152,7 @@ fn refused(refusal: Refusal) -> Refused {
         Refusal::Unseen(name) => Some(name.clone()),
         _ => None,
     };
-    (message, refusal.help(Words::Arguments), name)
+    (message, refusal.help(ChoiceSyntax::Arguments), name)
 }
 
 /// A name as messages quote it.
@@ -192,12 +196,12 @@ fn is_truth(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The look-up of the codes of a column's cells.
-struct Cells<'a> {
+struct CellEncoder<'a> {
     lookup: Lookup<'a>,
     is_absent: &'a dyn Fn(usize) -> bool,
 }
 
-impl Cells<'_> {
+impl CellEncoder<'_> {
     /// The codes of an array of this type, or the first row without one; `None` for an array of another type.
     fn of<T: numpy::Element + Copy>(
         &self,
@@ -208,7 +212,7 @@ impl Cells<'_> {
         let array = array.readonly();
         let code = |(row, value): (usize, &T)| match (self.is_absent)(row) {
             true => Ok(f64::NAN),
-            false => self.lookup.code(cell(*value), Form::Plain).map_err(|refusal| (row, refusal)),
+            false => self.lookup.code(cell(*value), CellForm::Plain).map_err(|refusal| (row, refusal)),
         };
         Some(array.as_array().iter().enumerate().map(code).collect())
     }

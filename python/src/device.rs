@@ -2,22 +2,22 @@
 
 use crate::SchedcError;
 use crate::dlpack::{CUDA, DeviceView, ElementType, capsule, driver};
-use crate::library::{About, Library};
+use crate::library::{Library, LibraryProperties};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sched_library::{Call, Dtype, Kind, Stream};
+use sched_library::{Call, Dtype, OutputKind, Stream};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Status of the C interface: an argument is wrong.
-const ARGUMENT: i32 = 1;
+const STATUS_ARGUMENT: i32 = 1;
 /// Status of the C interface: the model has no code for the call.
-const UNSUPPORTED: i32 = 4;
+const STATUS_UNSUPPORTED: i32 = 4;
 
 /// Memory of a GPU, freed after the work in its stream.
 struct DeviceMemory {
@@ -73,10 +73,11 @@ impl DeviceArray {
         self.memory.device
     }
 
-    /// The handle of the stream in which the elements are written; 1 for the default stream.
+    /// The handle of the stream whose work writes the elements, so readers must wait for it; 1 for the
+    /// default stream.
     #[getter]
     fn stream(&self) -> usize {
-        self.memory.stream.number()
+        self.memory.stream.dlpack_number()
     }
 
     /// The kind and the number of the device in DLPack.
@@ -116,7 +117,7 @@ impl DeviceArray {
             && self.memory.address != 0
         {
             // SAFETY: both are streams of the device.
-            let done = unsafe { driver()?.order(self.memory.device, self.memory.stream, consumer) };
+            let done = unsafe { driver()?.order_streams(self.memory.device, self.memory.stream, consumer) };
             done.map_err(|error| PyBufferError::new_err(error.to_string()))?;
         }
         let place = (self.memory.device, self.memory.address);
@@ -129,11 +130,11 @@ impl DeviceArray {
         self.memory.is_shared.store(true, Ordering::Relaxed);
         let about = PyDict::new(py);
         about.set_item("shape", PyTuple::new(py, &self.shape)?)?;
-        about.set_item("typestr", ElementType::of(self.dtype).text())?;
+        about.set_item("typestr", ElementType::of(self.dtype).typestr())?;
         about.set_item("data", (self.memory.address, false))?;
         about.set_item("strides", py.None())?;
         about.set_item("version", 3)?;
-        about.set_item("stream", self.memory.stream.number())?;
+        about.set_item("stream", self.memory.stream.dlpack_number())?;
         Ok(about)
     }
 
@@ -178,7 +179,7 @@ impl DeviceArray {
             0 => 0,
             _ => {
                 let allocated = driver_of_call()?.alloc(device, bytes, stream);
-                allocated.map_err(|error| SchedcError::new_err(format!("{error}; {HELP}")))?
+                allocated.map_err(|error| SchedcError::new_err(format!("{error}; {NO_MEMORY_HELP}")))?
             }
         };
         let memory =
@@ -205,7 +206,7 @@ impl DeviceArray {
 }
 
 /// Help for the error that no memory could be allocated.
-const HELP: &str = "pass an array for the results as out=";
+const NO_MEMORY_HELP: &str = "pass an array for the results as out=";
 
 /// The driver; SchedcError if there is none.
 fn driver_of_call() -> PyResult<&'static sched_library::Driver> {
@@ -215,7 +216,7 @@ fn driver_of_call() -> PyResult<&'static sched_library::Driver> {
 /// The arguments of a call on rows in a GPU's memory.
 pub struct DeviceCall<'a, 'py> {
     /// The kind of output.
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// The caller's array for the results, in the memory of the same GPU.
     pub out: Option<&'a Bound<'py, PyAny>>,
     /// The stream of the call; None for that of the rows.
@@ -231,12 +232,12 @@ pub struct DeviceCall<'a, 'py> {
 /// ValueError and TypeError for rows and arrays that do not fit, and SchedcError if the library refuses.
 pub fn predict<'py>(
     library: &Library,
-    about: About,
+    properties: LibraryProperties,
     rows: &Bound<'py, PyAny>,
     call: &DeviceCall<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !about.runs_on_gpu {
-        return Err(PyValueError::new_err(not_for_gpus(library)));
+    if !properties.runs_on_gpu {
+        return Err(PyValueError::new_err(not_for_gpus_message(library)));
     }
     let py = rows.py();
     let arrays = py.import(intern!(py, "schedc_runtime._device"))?;
@@ -246,17 +247,17 @@ pub fn predict<'py>(
     };
     let (stream, owner) = if named.is_none() { (Stream::DEFAULT, None) } else { stream_of(&named)? };
     let view = DeviceView::of(rows, stream)?;
-    let dtype = check_rows(&view, library.loaded.num_features(), call.device)?;
-    let (count, columns) = (view.shape[0], library.loaded.num_outputs(call.kind) as i64);
+    let dtype = check_rows(&view, library.functions.num_features(), call.device)?;
+    let (count, columns) = (view.shape[0], library.functions.num_outputs(call.kind) as i64);
     let shape = if columns == 1 { vec![count] } else { vec![count, columns] };
-    let results = (library.loaded.output_type(call.kind), shape);
+    let results = (library.functions.output_type(call.kind), shape);
     if let Some(out) = call.out {
         let to = writable(out, stream, view.device, &results)?;
-        run(py, library, about, (call.kind, dtype, stream), (&view, to.address))?;
+        run(py, library, properties, (call.kind, dtype, stream), (&view, to.address))?;
         return Ok(out.clone());
     }
     let made = DeviceArray::new(view.device, results, (stream, owner))?;
-    run(py, library, about, (call.kind, dtype, stream), (&view, made.memory.address))?;
+    run(py, library, properties, (call.kind, dtype, stream), (&view, made.memory.address))?;
     arrays.call_method1(intern!(py, "returned"), (made, rows))
 }
 
@@ -264,34 +265,34 @@ pub fn predict<'py>(
 fn run(
     py: Python<'_>,
     library: &Library,
-    about: About,
-    (kind, dtype, stream): (Kind, Dtype, Stream),
+    properties: LibraryProperties,
+    (kind, dtype, stream): (OutputKind, Dtype, Stream),
     (rows, out): (&DeviceView<'_>, u64),
 ) -> PyResult<()> {
     let count = rows.shape[0];
-    let call = Pointers(Call {
+    let call = UnlockedCall(Call {
         memory: 1,
         device: rows.device,
         stream: stream.handle(),
         ..Call::new(kind, dtype, address(rows.address), count, address(out).cast_mut())
     });
     let done = py.detach(move || {
-        let Pointers(call) = { call };
+        let UnlockedCall(call) = { call };
         // SAFETY: types and shapes of the arrays were checked, and the caller keeps them.
-        unsafe { library.loaded.call(&call) }
+        unsafe { library.functions.call(&call) }
     });
     done.map_err(|error| match error.status {
-        Some(ARGUMENT) => PyValueError::new_err(other_type(rows.element, about)),
-        Some(UNSUPPORTED) => PyValueError::new_err(unsupported(count)),
+        Some(STATUS_ARGUMENT) => PyValueError::new_err(other_type_message(rows.element, properties)),
+        Some(STATUS_UNSUPPORTED) => PyValueError::new_err(unsupported_message(count)),
         _ => SchedcError::new_err(error.message),
     })
 }
 
 /// A call that may be made without the interpreter's lock.
-struct Pointers(Call);
+struct UnlockedCall(Call);
 
 // SAFETY: the caller keeps the arrays alive during the call.
-unsafe impl Send for Pointers {}
+unsafe impl Send for UnlockedCall {}
 
 fn address(number: u64) -> *const c_void {
     ptr::without_provenance(number as usize)
@@ -358,7 +359,7 @@ fn writable<'py>(
 }
 
 /// The message for a model whose calls never run on a GPU.
-fn not_for_gpus(library: &Library) -> String {
+fn not_for_gpus_message(library: &Library) -> String {
     let (what, more) = match library.has_file() {
         true => ("compiled for the processor", "compile it with schedc.compile(model, target=\"gpu\")"),
         false => ("not compiled yet", "wait() for the compilation"),
@@ -370,8 +371,8 @@ fn not_for_gpus(library: &Library) -> String {
 }
 
 /// The message for rows of a type that the code does not read.
-fn other_type(element: ElementType, about: About) -> String {
-    let wanted = about.row_type;
+fn other_type_message(element: ElementType, properties: LibraryProperties) -> String {
+    let wanted = properties.row_type;
     format!(
         "rows in a GPU's memory are {}, and the library has code for {wanted} alone: give \
          X.astype(\"{wanted}\"), or compile the model with rows=\"both\"",
@@ -380,7 +381,7 @@ fn other_type(element: ElementType, about: About) -> String {
 }
 
 /// The message for a call that has no code for rows in a GPU's memory.
-fn unsupported(rows: i64) -> String {
+fn unsupported_message(rows: i64) -> String {
     format!(
         "the model cannot predict {rows} rows in a GPU's memory: its schedule runs calls of this size on the \
          processor (a block such as `when n_rows <= 100` without gpuDimension), or it names a number for \

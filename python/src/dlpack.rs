@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
 /// Name of capsules of DLPack. A consumer that takes over the memory of a capsule renames the capsule.
-const CAPSULE: &CStr = c"dltensor";
+const DLPACK_CAPSULE_NAME: &CStr = c"dltensor";
 
 /// Kind of device in DLPack: memory of a GPU of NVIDIA.
 pub const CUDA: i32 = 2;
@@ -21,7 +21,7 @@ const ROCM: i32 = 10;
 const CUDA_MANAGED: i32 = 13;
 
 /// Code of floats in DLPack.
-const FLOAT: u8 = 2;
+const FLOAT_CODE: u8 = 2;
 
 /// `DLDevice`.
 #[repr(C)]
@@ -63,21 +63,26 @@ struct ManagedTensor {
 impl ElementType {
     /// Kinds of elements: the letter in `__cuda_array_interface__`, the code in DLPack, and the name in
     /// NumPy.
-    const KINDS: [(char, u8, &str); 5] =
-        [('i', 0, "int"), ('u', 1, "uint"), ('f', FLOAT, "float"), ('c', 5, "complex"), ('b', 6, "bool")];
+    const KINDS: [(char, u8, &str); 5] = [
+        ('i', 0, "int"),
+        ('u', 1, "uint"),
+        ('f', FLOAT_CODE, "float"),
+        ('c', 5, "complex"),
+        ('b', 6, "bool"),
+    ];
 
     /// The element type of results.
     pub fn of(dtype: Dtype) -> ElementType {
         let (code, bits) = match dtype {
-            Dtype::F32 => (FLOAT, 32),
-            Dtype::F64 => (FLOAT, 64),
+            Dtype::F32 => (FLOAT_CODE, 32),
+            Dtype::F64 => (FLOAT_CODE, 64),
             Dtype::I32 => (0, 32),
         };
         ElementType { code, bits, lanes: 1 }
     }
 
     /// The element type of a `typestr` such as `<f4`. `None` for unknown kinds and for the other byte order.
-    fn of_text(text: &str) -> Option<ElementType> {
+    fn of_typestr(text: &str) -> Option<ElementType> {
         let rest = text.strip_prefix(['<', '|', '='])?;
         let (_, code, _) = ElementType::KINDS.into_iter().find(|(letter, ..)| rest.starts_with(*letter))?;
         let bytes: u8 = rest.get(1..)?.parse().ok()?;
@@ -101,7 +106,7 @@ impl ElementType {
     }
 
     /// The `typestr` of `__cuda_array_interface__`.
-    pub fn text(self) -> String {
+    pub fn typestr(self) -> String {
         let letter = ElementType::KINDS.into_iter().find(|(_, code, _)| *code == self.code);
         format!("<{}{}", letter.map_or('V', |(letter, ..)| letter), self.bytes())
     }
@@ -167,10 +172,10 @@ impl<'py> DeviceView<'py> {
 
     fn of_dlpack(export: &Bound<'py, PyAny>, stream: Stream) -> PyResult<DeviceView<'py>> {
         let keywords = PyDict::new(export.py());
-        keywords.set_item("stream", stream.number())?;
+        keywords.set_item("stream", stream.dlpack_number())?;
         let capsule = export.call((), Some(&keywords))?.cast_into::<PyCapsule>()?;
         // The capsule is not renamed, so it frees the tensor when it is dropped.
-        let tensor = capsule.pointer_checked(Some(CAPSULE))?.cast::<ManagedTensor>();
+        let tensor = capsule.pointer_checked(Some(DLPACK_CAPSULE_NAME))?.cast::<ManagedTensor>();
         // SAFETY: capsules of this name hold a managed tensor.
         let raw = unsafe { &tensor.as_ref().tensor };
         let dimensions = usize::try_from(raw.ndim).unwrap_or(0);
@@ -198,7 +203,7 @@ impl<'py> DeviceView<'py> {
         let item = |name: &str| about.call_method1(intern!(py, "get"), (name,));
         let given = |name: &str| item(name).map(|found| Some(found).filter(|found| !found.is_none()));
         let typestr: String = item("typestr")?.extract()?;
-        let element = ElementType::of_text(&typestr).ok_or_else(|| {
+        let element = ElementType::of_typestr(&typestr).ok_or_else(|| {
             PyTypeError::new_err(format!("the array has elements of the type {typestr}; give float32"))
         })?;
         if given("mask")?.is_some() {
@@ -214,7 +219,7 @@ impl<'py> DeviceView<'py> {
         if let Some(writer) = given("stream")? {
             let writer = Stream::of(writer.extract()?);
             // SAFETY: the array names a stream of its device, and the caller another.
-            let done = unsafe { driver()?.order(device, writer, stream) };
+            let done = unsafe { driver()?.order_streams(device, writer, stream) };
             done.map_err(|error| PyBufferError::new_err(error.to_string()))?;
         }
         Ok(DeviceView {
@@ -252,7 +257,7 @@ pub fn driver() -> PyResult<&'static Driver> {
 }
 
 /// An exported array. It lives until the consumer frees it.
-struct Exported<T> {
+struct ExportedTensor<T> {
     managed: ManagedTensor,
     shape: Vec<i64>,
     _owner: T,
@@ -276,13 +281,13 @@ pub fn capsule<T: Send + 'static>(
         byte_offset: 0,
     };
     let managed = ManagedTensor { tensor, context: std::ptr::null_mut(), deleter: Some(free::<T>) };
-    let exported = Box::leak(Box::new(Exported { managed, shape, _owner: owner }));
+    let exported = Box::leak(Box::new(ExportedTensor { managed, shape, _owner: owner }));
     exported.managed.tensor.shape = exported.shape.as_mut_ptr();
     exported.managed.context = (&raw mut *exported).cast();
     let pointer = &raw mut exported.managed;
     // SAFETY: the capsule has the tensor and its destructor; the name lives as long as the program.
     let made = unsafe {
-        let capsule = ffi::PyCapsule_New(pointer.cast(), CAPSULE.as_ptr(), Some(end_capsule));
+        let capsule = ffi::PyCapsule_New(pointer.cast(), DLPACK_CAPSULE_NAME.as_ptr(), Some(end_capsule));
         Bound::from_owned_ptr_or_err(py, capsule)
     };
     if made.is_err() {
@@ -295,18 +300,19 @@ pub fn capsule<T: Send + 'static>(
 /// Frees an exported array.
 unsafe extern "C" fn free<T>(tensor: *mut ManagedTensor) {
     // SAFETY: the context is the box that `capsule` made, and the deleter is called once.
-    drop(unsafe { Box::from_raw((*tensor).context.cast::<Exported<T>>()) });
+    drop(unsafe { Box::from_raw((*tensor).context.cast::<ExportedTensor<T>>()) });
 }
 
 /// Destructor of a capsule: frees the tensor if no consumer has taken it.
 unsafe extern "C" fn end_capsule(capsule: *mut ffi::PyObject) {
     // SAFETY: Python ends a capsule of `capsule`; a consumer has renamed it.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule, CAPSULE.as_ptr()) == 0 {
+        if ffi::PyCapsule_IsValid(capsule, DLPACK_CAPSULE_NAME.as_ptr()) == 0 {
             return;
         }
-        let tensor =
-            NonNull::new(ffi::PyCapsule_GetPointer(capsule, CAPSULE.as_ptr()).cast::<ManagedTensor>());
+        let tensor = NonNull::new(
+            ffi::PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_NAME.as_ptr()).cast::<ManagedTensor>(),
+        );
         if let Some(tensor) = tensor
             && let Some(deleter) = tensor.as_ref().deleter
         {

@@ -26,7 +26,7 @@ pub enum Block<'py> {
 struct OpenBlock<'py> {
     count: usize,
     first: RawColumn,
-    by_column: isize,
+    column_stride: isize,
     _block: Block<'py>,
 }
 
@@ -97,7 +97,7 @@ impl<'py> Blocks<'_, 'py> {
         }
         let column = |block: &OpenBlock<'_>| {
             let position = usize::try_from(position).ok().filter(|position| *position < block.count)?;
-            let offset = block.by_column.checked_mul(position as isize)?;
+            let offset = block.column_stride.checked_mul(position as isize)?;
             let values = block.first.values.cast::<u8>().wrapping_offset(offset).cast();
             Some(RawColumn { values, ..block.first })
         };
@@ -141,24 +141,24 @@ impl<'py> OpenBlock<'py> {
     /// Opens a block. `None` if its number of rows is not `rows`, or if no library reads its type of
     /// elements.
     fn of(block: Block<'py>, rows: usize) -> Option<OpenBlock<'py>> {
-        let (count, first, by_column) = match &block {
+        let (count, first, column_stride) = match &block {
             Block::Array(array) => {
                 let kind = kind_of_elements(array)?;
-                let (count, have, by_column, by_row) = match (array.shape(), array.strides()) {
+                let (count, have, column_stride, by_row) = match (array.shape(), array.strides()) {
                     (&[rows], &[by_row]) => (1, rows, 0, by_row),
-                    (&[count, rows], &[by_column, by_row]) => (count, rows, by_column, by_row),
+                    (&[count, rows], &[column_stride, by_row]) => (count, rows, column_stride, by_row),
                     _ => return None,
                 };
                 if have != rows || (rows > 1 && by_row == 0) {
                     return None;
                 }
                 let stride = if rows <= 1 { 0 } else { by_row as i64 };
-                (count, RawColumn::of(start(array), kind, stride), by_column)
+                (count, RawColumn::of(start(array), kind, stride), column_stride)
             }
             Block::Column(column) => (1, column.column(rows).ok()?, 0),
             Block::Arrow(column) => (1, column.column(rows)?, 0),
         };
-        Some(OpenBlock { count, first, by_column, _block: block })
+        Some(OpenBlock { count, first, column_stride, _block: block })
     }
 }
 

@@ -3,7 +3,9 @@
 use elf::ElfStream;
 use elf::endian::AnyEndian;
 use rustix::fs::{MemfdFlags, memfd_create};
-use sched_library::{Call, Dtype, Kind, LibraryFunctions, ModelFunctions, ModelHandle, RawColumn, Refusal};
+use sched_library::{
+    Call, Dtype, LibraryFunctions, LoadError, ModelFunctions, ModelHandle, OutputKind, RawColumn,
+};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -53,22 +55,22 @@ pub struct CallOptions {
 
 /// Properties of a library's code, from its own description.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct LibraryProperties {
     /// The NumPy type to which arrays of integers are converted.
-    pub whole: &'static str,
+    pub integer_type: &'static str,
     /// Whether calls may run on a GPU.
     pub runs_on_gpu: bool,
     /// The NumPy type of the rows that the code reads.
     pub row_type: &'static str,
 }
 
-impl About {
+impl LibraryProperties {
     /// Reads the library's JSON about its model. Libraries of older releases lack some of it.
-    pub fn of(info: &str) -> About {
+    pub fn of(info: &str) -> LibraryProperties {
         let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
         let model = &about["model"];
-        About {
-            whole: if model["whole_numbers"]["arrays"] == "f32" { "float32" } else { "float64" },
+        LibraryProperties {
+            integer_type: if model["whole_numbers"]["arrays"] == "f32" { "float32" } else { "float64" },
             runs_on_gpu: about["runs_on"] == "gpu",
             row_type: if model["types"]["rows"] == "f64" { "float64" } else { "float32" },
         }
@@ -78,7 +80,7 @@ impl About {
 /// A library in this process, or a model that another Python module of this process has.
 pub struct Library {
     /// Its functions.
-    pub loaded: Box<dyn ModelFunctions + Send + Sync>,
+    pub functions: Box<dyn ModelFunctions + Send + Sync>,
     /// The names of the features; `None` if the model has no names.
     pub feature_names: Option<Vec<String>>,
     takes_columns: bool,
@@ -112,7 +114,7 @@ impl Library {
 
     /// Wraps a model of another module. The owner of the handle must keep the model alive.
     pub fn of_handle(handle: ModelHandle, feature_names: Option<Vec<String>>) -> Library {
-        Library { loaded: Box::new(handle), feature_names, takes_columns: true, file: None }
+        Library { functions: Box::new(handle), feature_names, takes_columns: true, file: None }
     }
 
     fn of_file(file: File, shown: &str) -> Result<Library, String> {
@@ -124,17 +126,17 @@ impl Library {
         // SAFETY: callers must trust the library, since loading it runs its code.
         let loaded = unsafe { LibraryFunctions::open(Path::new(&path), &prefix) };
         let loaded = loaded.map_err(|refusal| match refusal {
-            Refusal::NotLoaded(reason) => {
+            LoadError::NotLoaded(reason) => {
                 format!("{shown} cannot be loaded: {}", reason.replace(&path, shown))
             }
-            Refusal::NoFunction(name) => {
+            LoadError::NoFunction(name) => {
                 format!("the library has no function `{name}`; build it again with this version of schedc")
             }
         })?;
         Ok(Library {
             takes_columns: loaded.takes_columns(),
             feature_names: loaded.feature_names(),
-            loaded: Box::new(loaded),
+            functions: Box::new(loaded),
             file: Some(file),
         })
     }
@@ -188,10 +190,15 @@ impl Library {
     ///
     /// # Safety
     /// The input is readable; the output has room for `num_outputs(kind)` elements of `output_type(kind)` for
-    /// each row, and is not aliased. A base margin has `num_outputs(Kind::Raw)` numbers of the type of
+    /// each row, and is not aliased. A base margin has `num_outputs(OutputKind::Raw)` numbers of the type of
     /// margins for each row.
-    pub unsafe fn predict(&self, kind: Kind, input: Input<'_>, options: CallOptions) -> Result<(), String> {
-        let features = self.loaded.num_features();
+    pub unsafe fn predict(
+        &self,
+        kind: OutputKind,
+        input: Input<'_>,
+        options: CallOptions,
+    ) -> Result<(), String> {
+        let features = self.functions.num_features();
         let of = |rows, dtype, count| Call {
             threads: options.threads,
             base_margin: options.base_margin,
@@ -211,7 +218,7 @@ impl Library {
             }
         };
         // SAFETY: the caller guarantees this.
-        unsafe { self.loaded.call(&call) }.map_err(|error| error.message)
+        unsafe { self.functions.call(&call) }.map_err(|error| error.message)
     }
 }
 

@@ -6,14 +6,14 @@ use crate::columns::{ColumnBuffers, Columns, replace};
 use crate::device::{self, DeviceCall};
 use crate::dlpack::is_on_gpu;
 use crate::frames::{BlockColumns, Lookup, Places, as_packed_row, columns_of_batch, plan_of_stream, rounded};
-use crate::library::{About, CallOptions, Input, Library, RowSlice};
+use crate::library::{CallOptions, Input, Library, LibraryProperties, RowSlice};
 use crate::records::values_of_records;
 use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods, PyDict, PyList, PyString};
-use sched_library::{ColumnType, Dtype, Kind, ModelFunctions, ModelHandle, RawColumn};
+use sched_library::{ColumnType, Dtype, ModelFunctions, ModelHandle, OutputKind, RawColumn};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct Model {
     library: Arc<Library>,
     /// The capsule with the handle of a model of another module, which it keeps alive.
     capsule: Option<Py<PyCapsule>>,
-    about: About,
+    properties: LibraryProperties,
 }
 
 /// Loads a library of `schedc build`, from its path or its bytes.
@@ -45,12 +45,12 @@ pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
         }
     };
     let library = loaded.map_err(PyOSError::new_err)?;
-    let about = About::of(&library.loaded.info());
-    Ok(Model { library: Arc::new(library), capsule: None, about })
+    let properties = LibraryProperties::of(&library.functions.info());
+    Ok(Model { library: Arc::new(library), capsule: None, properties })
 }
 
 /// Name of capsules that hold a [`ModelHandle`].
-const HANDLE: &CStr = c"schedc.ModelHandle";
+const HANDLE_CAPSULE_NAME: &CStr = c"schedc.ModelHandle";
 
 /// Returns the model whose handle is in a capsule. The package `schedc` uses it for models that predict
 /// before they are compiled.
@@ -58,10 +58,10 @@ const HANDLE: &CStr = c"schedc.ModelHandle";
 /// Raises ValueError for a capsule of another version.
 #[pyfunction]
 pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
-    let address = capsule.pointer_checked(Some(HANDLE))?.cast::<ModelHandle>();
+    let address = capsule.pointer_checked(Some(HANDLE_CAPSULE_NAME))?.cast::<ModelHandle>();
     // SAFETY: capsules of this name hold a handle, whose first field is its version.
     let handle = unsafe { *address.as_ref() };
-    if !handle.is_known() {
+    if !handle.has_known_layout() {
         return Err(PyValueError::new_err(
             "schedc and schedc_runtime have different versions; install the same version of both",
         ));
@@ -71,7 +71,11 @@ pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
     let names: Vec<String> =
         serde_json::from_value(about["model"]["feature_names"].clone()).unwrap_or_default();
     let library = Library::of_handle(handle, Some(names).filter(|names| !names.is_empty()));
-    Ok(Model { library: Arc::new(library), capsule: Some(capsule.unbind()), about: About::of(&info) })
+    Ok(Model {
+        library: Arc::new(library),
+        capsule: Some(capsule.unbind()),
+        properties: LibraryProperties::of(&info),
+    })
 }
 
 #[pymethods]
@@ -79,7 +83,7 @@ impl Model {
     /// Number of columns of a row.
     #[getter]
     fn num_features(&self) -> usize {
-        self.library.loaded.num_features()
+        self.library.functions.num_features()
     }
 
     /// Whether the model is a library. If not, another module of this process has the model.
@@ -97,7 +101,7 @@ impl Model {
     /// The library's JSON about its model and schedule.
     #[getter]
     fn info_json(&self) -> String {
-        self.library.loaded.info()
+        self.library.functions.info()
     }
 
     /// Predicts rows.
@@ -124,15 +128,15 @@ impl Model {
             let kind = kind_of(output)?;
             self.columns_of(kind)?;
             let call = DeviceCall { kind, out, stream, device };
-            return device::predict(&self.library, self.about, rows, &call);
+            return device::predict(&self.library, self.properties, rows, &call);
         }
         if stream.is_some() {
             return Err(PyValueError::new_err("stream= is for rows in a GPU's memory"));
         }
         let accepted = AcceptedRows {
-            features: self.library.loaded.num_features(),
+            features: self.library.functions.num_features(),
             takes_columns: self.library.takes_columns(),
-            whole: self.about.whole,
+            integer_type: self.properties.integer_type,
         };
         let rows = rows_of(rows, accepted)?;
         let arguments = CallArguments {
@@ -235,7 +239,7 @@ impl Model {
             .map(|(feature, name)| name.as_ref().filter(|_| !given.contains_key(&feature)))
             .collect();
         let Some(values) = values_of_records(records, &names)? else { return Ok(None) };
-        if names.iter().all(Option::is_some) && features == self.library.loaded.num_features() {
+        if names.iter().all(Option::is_some) && features == self.library.functions.num_features() {
             return self.call_doubles(py, &values, rows, &arguments).map(Some);
         }
         let stride = if rows <= 1 { 0 } else { 8 * features as i64 };
@@ -262,9 +266,9 @@ impl Model {
         let library = &self.library;
         format!(
             "Model({} features, {} trees, {} values)",
-            library.loaded.num_features(),
-            library.loaded.num_outputs(Kind::Leaf),
-            library.loaded.num_outputs(Kind::Value)
+            library.functions.num_features(),
+            library.functions.num_outputs(OutputKind::Leaf),
+            library.functions.num_outputs(OutputKind::Value)
         )
     }
 }
@@ -272,7 +276,7 @@ impl Model {
 /// The arguments of a call that all methods share.
 struct CallArguments<'py> {
     /// The kind of output.
-    kind: Kind,
+    kind: OutputKind,
     /// Whether doubles and integers in columns are rounded to single precision first.
     single: bool,
     /// The caller's array for the results.
@@ -308,10 +312,10 @@ impl<'py> CallArguments<'py> {
 }
 
 /// Arguments of a call that may run without the interpreter's lock. Python objects keep the memory alive.
-struct Pointers<'a>(Input<'a>, CallOptions);
+struct UnlockedCall<'a>(Input<'a>, CallOptions);
 
 // SAFETY: the arrays are borrowed for the duration of the call.
-unsafe impl Send for Pointers<'_> {}
+unsafe impl Send for UnlockedCall<'_> {}
 
 impl Model {
     /// Makes a call on columns of `rows` rows. If the values of a single row are contiguous, calls the
@@ -325,7 +329,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _rounded = if arguments.single { rounded(&mut columns, rows) } else { Vec::new() };
         if rows == 1
-            && columns.len() == self.library.loaded.num_features()
+            && columns.len() == self.library.functions.num_features()
             && let Some((start, element)) = as_packed_row(&columns)
         {
             let slice = RowSlice { start, count: 1, stride: columns.len(), element };
@@ -345,7 +349,7 @@ impl Model {
         let slice = |start, element| RowSlice {
             start,
             count: rows,
-            stride: self.library.loaded.num_features(),
+            stride: self.library.functions.num_features(),
             element,
         };
         if arguments.single {
@@ -371,25 +375,26 @@ impl Model {
         if arguments.device < 0 {
             return Err(PyValueError::new_err("device is the number of a GPU, from 0 on"));
         }
-        match self.library.loaded.output_type(arguments.kind) {
-            Dtype::F32 => self.fill::<f32>(py, input, rows, arguments),
-            Dtype::F64 => self.fill::<f64>(py, input, rows, arguments),
-            Dtype::I32 => self.fill::<i32>(py, input, rows, arguments),
+        match self.library.functions.output_type(arguments.kind) {
+            Dtype::F32 => self.call_into::<f32>(py, input, rows, arguments),
+            Dtype::F64 => self.call_into::<f64>(py, input, rows, arguments),
+            Dtype::I32 => self.call_into::<i32>(py, input, rows, arguments),
         }
     }
 
     /// The number of columns of an output. Raises ValueError if the model lacks it.
-    fn columns_of(&self, kind: Kind) -> PyResult<usize> {
-        let columns = self.library.loaded.num_outputs(kind);
+    fn columns_of(&self, kind: OutputKind) -> PyResult<usize> {
+        let columns = self.library.functions.num_outputs(kind);
         if columns > 0 {
             return Ok(columns);
         }
-        let (what, known) = (kind.word(), Kind::words(|kind| self.library.loaded.num_outputs(kind) > 0));
+        let (what, known) =
+            (kind.word(), OutputKind::words(|kind| self.library.functions.num_outputs(kind) > 0));
         Err(PyValueError::new_err(format!("the model has no output \"{what}\": choose {known}")))
     }
 
     /// Makes the call with results of type `T`, in one dimension for a single column, otherwise in two.
-    fn fill<'py, T: numpy::Element>(
+    fn call_into<'py, T: numpy::Element>(
         &self,
         py: Python<'py>,
         input: Input<'_>,
@@ -414,10 +419,10 @@ impl Model {
             base_margin,
             device: arguments.device,
         };
-        let pointers = Pointers(input, options);
+        let pointers = UnlockedCall(input, options);
         let library = &self.library;
         let done = py.detach(move || {
-            let Pointers(input, options) = { pointers };
+            let UnlockedCall(input, options) = { pointers };
             // SAFETY: the call holds the arrays, and their shapes were checked.
             unsafe { library.predict(kind, input, options) }
         });
@@ -431,10 +436,10 @@ impl Model {
         margin: &Bound<'py, PyAny>,
         count: usize,
     ) -> PyResult<(Bound<'py, PyAny>, *const c_void)> {
-        let margins = self.library.loaded.num_outputs(Kind::Raw);
+        let margins = self.library.functions.num_outputs(OutputKind::Raw);
         let numpy = margin.py().import("numpy")?;
         let packed = |kind: &str| numpy.call_method1("ascontiguousarray", (margin, kind));
-        let (array, size, start) = match self.library.loaded.output_type(Kind::Raw) {
+        let (array, size, start) = match self.library.functions.output_type(OutputKind::Raw) {
             Dtype::F64 => {
                 let array = packed("float64")?;
                 let values = array.cast::<PyArrayDyn<f64>>()?;
@@ -483,7 +488,8 @@ fn writable<T: numpy::Element>(
     if fits { Ok(array.data() as *mut c_void) } else { Err(wrong()) }
 }
 
-fn kind_of(output: &str) -> PyResult<Kind> {
-    Kind::of_word(output)
-        .ok_or_else(|| PyValueError::new_err(format!("output is {}, not {output:?}", Kind::words(|_| true))))
+fn kind_of(output: &str) -> PyResult<OutputKind> {
+    OutputKind::of_word(output).ok_or_else(|| {
+        PyValueError::new_err(format!("output is {}, not {output:?}", OutputKind::words(|_| true)))
+    })
 }

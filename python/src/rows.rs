@@ -35,7 +35,7 @@ pub struct AcceptedRows {
     /// Whether the library accepts columns.
     pub takes_columns: bool,
     /// The NumPy type to which integers are converted.
-    pub whole: &'static str,
+    pub integer_type: &'static str,
 }
 
 /// The rows of an object.
@@ -55,7 +55,7 @@ pub fn rows_of<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyRes
     let dtype = match (kind.as_str(), bytes) {
         ("f", 2 | 4) => "float32",
         ("f", 8) => "float64",
-        ("i" | "u" | "b", _) => accepted.whole,
+        ("i" | "u" | "b", _) => accepted.integer_type,
         _ => {
             let name: String = array.getattr("dtype")?.str()?.extract()?;
             return Err(PyTypeError::new_err(format!(

@@ -13,11 +13,11 @@ const ARRAY_NAME: &CStr = c"arrow_array";
 
 /// Number of slots in a cache of texts and their numbers, a power of two. Columns of categories repeat the
 /// same texts.
-const REMEMBERED: usize = 64;
+const CACHE_SLOTS: usize = 64;
 
 /// Bytes of a view of a text in Arrow. Short texts are in the view itself.
-const VIEW: usize = 16;
-const INLINE: usize = 12;
+const VIEW_BYTES: usize = 16;
+const MAX_INLINE_BYTES: usize = 12;
 
 /// The number of each text of a column by the function `number_of`, NaN for a missing one. `None` if the
 /// column has values that are no texts, or a text has no number.
@@ -63,11 +63,11 @@ fn numbers_of_objects<'py>(
     count: usize,
     number_of: &impl Fn(&str) -> Option<f64>,
 ) -> Option<Vec<f64>> {
-    let mut remembered = [(0_usize, f64::NAN); REMEMBERED];
+    let mut remembered = [(0_usize, f64::NAN); CACHE_SLOTS];
     let mut numbers = Vec::with_capacity(count);
     for cell in cells {
         let address = cell.as_ptr() as usize;
-        let known = &mut remembered[mixed(address as u64)];
+        let known = &mut remembered[slot_of_bits(address as u64)];
         if known.0 != address {
             let number = match cell.cast::<PyString>() {
                 Ok(text) => number_of(text.to_str().ok()?)?,
@@ -83,14 +83,14 @@ fn numbers_of_objects<'py>(
 
 /// Cache of the numbers of a column's recent texts, by a hash of their bytes. A hit takes 10 ns, a look-up by
 /// `number_of` 30 ns (Zen 5).
-struct Recent<'a, F> {
+struct NumberCache<'a, F> {
     number_of: &'a F,
-    known: [Option<(&'a [u8], f64)>; REMEMBERED],
+    known: [Option<(&'a [u8], f64)>; CACHE_SLOTS],
 }
 
-impl<'a, F: Fn(&str) -> Option<f64>> Recent<'a, F> {
-    fn new(number_of: &'a F) -> Recent<'a, F> {
-        Recent { number_of, known: [None; REMEMBERED] }
+impl<'a, F: Fn(&str) -> Option<f64>> NumberCache<'a, F> {
+    fn new(number_of: &'a F) -> NumberCache<'a, F> {
+        NumberCache { number_of, known: [None; CACHE_SLOTS] }
     }
 
     /// The number of a text, NaN for a missing one; None if the text has no number or is not UTF-8.
@@ -118,13 +118,13 @@ fn slot(text: &[u8]) -> usize {
         Some(bytes) => u64::from_le_bytes(*bytes),
         None => text.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte)),
     };
-    mixed(last ^ (text.len() as u64) << 56)
+    slot_of_bits(last ^ (text.len() as u64) << 56)
 }
 
 /// Cache slot for bits. The upper half of a product with an odd number depends on all bits (Fibonacci
 /// hashing).
-fn mixed(bits: u64) -> usize {
-    (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % REMEMBERED
+fn slot_of_bits(bits: u64) -> usize {
+    (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % CACHE_SLOTS
 }
 
 /// Whether an object stands for a missing value: None, NaN, or NA of pandas.
@@ -165,7 +165,7 @@ fn append_numbers(
 ) -> Option<()> {
     let Some(kind) = schema.dictionary() else {
         let texts = Texts::of(schema, array)?;
-        let mut recent = Recent::new(number_of);
+        let mut recent = NumberCache::new(number_of);
         for row in 0..array.length() {
             numbers.push(recent.number(texts.cell(row)?)?);
         }
@@ -257,7 +257,7 @@ impl<'a> Texts<'a> {
                 self.between(ends[0], ends[1])?
             }
             // SAFETY: an array has a view for each text.
-            TextForm::Views => self.viewed(unsafe { places.add(VIEW * at) })?,
+            TextForm::Views => self.bytes_of_view(unsafe { places.add(VIEW_BYTES * at) })?,
         };
         Some(Some(bytes))
     }
@@ -274,12 +274,12 @@ impl<'a> Texts<'a> {
     }
 
     /// The bytes of a view: in the view itself, or at an offset of one of the buffers behind the views.
-    fn viewed(&self, view: *const u8) -> Option<&'a [u8]> {
+    fn bytes_of_view(&self, view: *const u8) -> Option<&'a [u8]> {
         // SAFETY: a view has 16 bytes.
         let [count, _, buffer, offset] = unsafe { view.cast::<[i32; 4]>().read_unaligned() };
         let count = usize::try_from(count).ok()?;
         let start = match count {
-            ..=INLINE => view.wrapping_add(4),
+            ..=MAX_INLINE_BYTES => view.wrapping_add(4),
             _ => {
                 let buffer = 2 + usize::try_from(buffer).ok()?;
                 // The last buffer holds no text, but the sizes of the other buffers.

@@ -10,32 +10,32 @@ use crate::client::Client;
 use crate::{Result, Time, end, greet, row, texts};
 
 /// Timed requests for each stage of the compiler.
-const STAGES: usize = 30;
+const STAGE_REQUESTS: usize = 30;
 /// Timed requests for each kind of measurement.
-const MEASUREMENTS: usize = 5;
+const MEASUREMENT_REQUESTS: usize = 5;
 
 /// The document of all requests.
-const NAME: &str = "untitled:compiled";
+const DOCUMENT_NAME: &str = "untitled:compiled";
 
 /// Prints the time from each request, just after a keystroke, to its answer.
 pub fn measure(program: &[String], model: &Path) -> Result<()> {
     let mut client = greet(program)?;
-    let text = texts::eight(model);
-    client.open(NAME, 1, &text);
-    let document = json!({ "uri": NAME });
+    let text = texts::eight_directives(model);
+    client.open(DOCUMENT_NAME, 1, &text);
+    let document = json!({ "uri": DOCUMENT_NAME });
     for (stage, aim) in [("mir", 50.0), ("asm", 150.0)] {
         let params = json!({ "textDocument": document, "stage": stage, "live": true });
-        let times = requests(&mut client, &text, STAGES, ("sched/ir", params))?;
+        let times = requests(&mut client, &text, STAGE_REQUESTS, ("sched/ir", params))?;
         row(&format!("stage {stage} of eight directives"), times, aim);
     }
     let params = json!({ "textDocument": document, "measure": true });
-    let times = requests(&mut client, &text, MEASUREMENTS, ("sched/ledger", params))?;
+    let times = requests(&mut client, &text, MEASUREMENT_REQUESTS, ("sched/ledger", params))?;
     row("ledger of eight directives", times, 1500.0);
     // The position of the tile's size.
     let place = json!({ "line": 1, "character": "tile(batch, b0, b1, ".len() });
-    let argument = json!({ "uri": NAME, "position": place, "values": [64, 128, 256, 512, 1024] });
+    let argument = json!({ "uri": DOCUMENT_NAME, "position": place, "values": [64, 128, 256, 512, 1024] });
     let params = json!({ "command": "schedc.sweep", "arguments": [argument] });
-    let times = requests(&mut client, &text, MEASUREMENTS, ("workspace/executeCommand", params))?;
+    let times = requests(&mut client, &text, MEASUREMENT_REQUESTS, ("workspace/executeCommand", params))?;
     row("sweep of five values, eight directives", times, 2000.0);
     end(client)
 }
@@ -52,7 +52,7 @@ fn requests(
     // The first request may start `schedc`, which reads the model.
     for number in 0..=count {
         let changed = format!("{text}// {method} {number}\n");
-        client.change(NAME, i32::try_from(number + 2)?, &[(Value::Null, &changed)]);
+        client.change(DOCUMENT_NAME, i32::try_from(number + 2)?, &[(Value::Null, &changed)]);
         let begin = Instant::now();
         let answer = client.request(method, params.clone());
         if let Some(error) = answer.get("error") {

@@ -25,9 +25,9 @@ const KEYSTROKES: usize = 1000;
 /// Timed requests of each kind.
 const REQUESTS: usize = 1000;
 /// Timed starts of the server.
-const STARTS: usize = 40;
+const SERVER_STARTS: usize = 40;
 /// Size of the large model that a schedule names, in bytes.
-const MODEL: usize = 100_000_000;
+const MODEL_BYTES: usize = 100_000_000;
 
 fn main() -> Result<()> {
     // Cargo adds the argument `--bench`.
@@ -48,7 +48,7 @@ fn main() -> Result<()> {
 fn measure(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     println!("| | median | p99 | worst | processor, median | p99 | aim |\n|---|---|---|---|---|---|---|");
     let mut starts = Vec::new();
-    for _ in 0..STARTS {
+    for _ in 0..SERVER_STARTS {
         starts.push(start(program)?);
     }
     row("start to first diagnostic, 200 lines", starts, 100.0);
@@ -234,7 +234,7 @@ fn enlarge(model: &Path, to: &Path) -> Result<usize> {
         value.pointer_mut("/learner/gradient_booster/model").ok_or("this is no model of XGBoost's")?;
     let trees = booster["trees"].as_array().cloned().ok_or("the model has no trees")?;
     let groups = booster["tree_info"].as_array().cloned().ok_or("the model has no tree_info")?;
-    let times = MODEL.div_ceil(text.len());
+    let times = MODEL_BYTES.div_ceil(text.len());
     let mut all = Vec::new();
     for _ in 0..times {
         for tree in &trees {

@@ -48,7 +48,7 @@ fn mistakes(lines: usize) -> String {
 }
 
 /// Eight directives for a model: blocks of rows as bytes, four vectors of them at a time.
-pub fn eight(model: &Path) -> String {
+pub fn eight_directives(model: &Path) -> String {
     format!(
         "model \"{}\"\ntile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\nparallel(b0)\ncache(b0)\n\
          representation(quantized)\nvectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n",

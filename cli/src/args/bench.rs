@@ -15,7 +15,7 @@ const MOST_ROWS: u64 = 1 << 24;
 const MOST_SAMPLES: u64 = 1000;
 
 /// Options that cannot be combined with --prefixes, --ablate and --sweep.
-const NOT_OF_LEDGERS: [&str; 9] =
+const OPTIONS_WITHOUT_LEDGERS: [&str; 9] =
     ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline", "peers"];
 
 /// `schedc bench`
@@ -58,15 +58,15 @@ pub struct Bench {
     pub columns: bool,
     /// Print the gain of each directive: time the schedule up to its first directive, up to its second, and
     /// so on
-    #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
+    #[arg(long, conflicts_with_all = OPTIONS_WITHOUT_LEDGERS)]
     pub prefixes: bool,
     /// Print the slowdown without each directive: time the schedule without it and those that depend on it
-    #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
+    #[arg(long, conflicts_with_all = OPTIONS_WITHOUT_LEDGERS)]
     pub ablate: bool,
     /// Time the schedule with other values of a `param`, or of the number at LINE:COLUMN of its text; may be
     /// repeated [default values: those after `in`, or else powers of two near the present value]
     #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep)]
-    #[arg(conflicts_with_all = NOT_OF_LEDGERS)]
+    #[arg(conflicts_with_all = OPTIONS_WITHOUT_LEDGERS)]
     pub sweep: Vec<NumberSweep>,
     /// Also time the schedule without directives (the plain nest) and the one that schedc chooses.
     /// --prefixes, --ablate and --sweep always do

@@ -74,8 +74,8 @@ impl From<RowTypes> for schedc_driver::RowTypes {
 }
 
 /// End of the help of `--cpu` if the option takes a list.
-const OF_SEVERAL: &str = ". With a list such as x86-64-v3,x86-64-v4 the library has code for each, and uses \
-                          the best that the machine supports";
+const CPU_LIST_HELP_END: &str = ". With a list such as x86-64-v3,x86-64-v4 the library has code for each, \
+                                 and uses the best that the machine supports";
 
 /// `schedc build`
 #[derive(Debug, Args)]
@@ -115,7 +115,7 @@ pub struct Build {
     /// Options of compiling.
     pub compiling: CompileOptions,
     /// Processors that the code is compiled for.
-    #[arg(long, help = cpu_help("Processor that the code is compiled for", OF_SEVERAL))]
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", CPU_LIST_HELP_END))]
     #[arg(default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
     /// A number that the code treats as a missing value, like `missing` of XGBoost's DMatrix. Set it if

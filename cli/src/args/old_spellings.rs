@@ -8,7 +8,7 @@ use clap::{CommandFactory, ValueEnum};
 use std::path::Path;
 
 /// Renamed options: the command, the old spelling and the new one.
-const RENAMED: [(&str, &str, &str); 6] = [
+const RENAMED_OPTIONS: [(&str, &str, &str); 6] = [
     ("bench", "--rows", "--row-type"),
     ("build", "--rows", "--row-type"),
     ("explain-speed", "--rows", "--row-type"),
@@ -24,7 +24,7 @@ pub fn notes(command: &str, cli: &Cli, arguments: &[String]) -> Vec<String> {
         let mut options = options.clone();
         options.any(|argument| argument.split_once('=').map_or(argument.as_str(), |(name, _)| name) == old)
     };
-    let renamed = RENAMED.iter().filter(|(of, old, _)| *of == command && has(old));
+    let renamed = RENAMED_OPTIONS.iter().filter(|(of, old, _)| *of == command && has(old));
     let mut notes: Vec<String> =
         renamed.map(|(_, old, new)| format!("note: `{old}` is now `{new}`")).collect();
     notes.extend(respelled(cli).map(|line| format!("note: `--model` is now the first argument: `{line}`")));
@@ -50,9 +50,9 @@ fn respelled(cli: &Cli) -> Option<String> {
 }
 
 /// Options by which other programs ask for sums before the transformation of the objective.
-const RAW: [&str; 5] = ["--raw", "--margin", "--raw-score", "--raw_score", "--output-margin"];
+const RAW_OPTIONS: [&str; 5] = ["--raw", "--margin", "--raw-score", "--raw_score", "--output-margin"];
 /// Endings of files with rows.
-const DATA: [&str; 9] = ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "npy", "npz", "txt"];
+const ROW_FILE_ENDINGS: [&str; 9] = ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "npy", "npz", "txt"];
 
 /// The error of a command line with a proposal in the words of schedc, if there is one, instead of clap's.
 pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
@@ -86,7 +86,7 @@ fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
         ErrorKind::UnknownArgument if matches!(refused, "--model" | "-m") && has("model") => {
             Some(model_first(arguments, at, refused))
         }
-        ErrorKind::UnknownArgument if RAW.contains(&refused) && has("output") => {
+        ErrorKind::UnknownArgument if RAW_OPTIONS.contains(&refused) && has("output") => {
             Some(format!("`--output raw` is schedc's spelling of `{refused}`"))
         }
         ErrorKind::UnknownArgument if refused == "--rows" && has("input") => {
@@ -104,7 +104,7 @@ fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
             } else if let Some(schedule) = first.filter(|_| takes_schedules) {
                 let name = &arguments[at];
                 Some(format!("the model comes first: `schedc {name} {refused} -s {schedule}`"))
-            } else if is(&DATA) && has("input") {
+            } else if is(&ROW_FILE_ENDINGS) && has("input") {
                 Some(format!("the file of rows follows -i: `-i {refused}`"))
             } else {
                 None
@@ -155,7 +155,7 @@ fn model_first(arguments: &[String], command: usize, option: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RENAMED, explained, notes};
+    use super::{RENAMED_OPTIONS, explained, notes};
     use crate::args::Cli;
     use clap::{CommandFactory, Parser};
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn old_spellings_are_aliases_of_the_present_ones() {
         let cli = Cli::command();
-        for (command, old, new) in RENAMED {
+        for (command, old, new) in RENAMED_OPTIONS {
             let command = cli.find_subcommand(command).expect("a command");
             let long = new.trim_start_matches('-');
             let option = command.get_arguments().find(|option| option.get_long() == Some(long));

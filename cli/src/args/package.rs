@@ -2,7 +2,7 @@
 
 use super::numbers::whole;
 use clap::{Args, ValueEnum};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use std::path::PathBuf;
 
 /// A model server.
@@ -35,8 +35,13 @@ pub struct Package {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The output that the server returns for each row
-    #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), value_name = "KIND")]
-    pub output: Kind,
+    #[arg(
+        long,
+        value_parser = super::output(),
+        default_value = OutputKind::Value.word(),
+        value_name = "KIND"
+    )]
+    pub output: OutputKind,
     /// Largest number of threads that a call uses; 0 for SCHEDC_NUM_THREADS, or else all usable cores
     #[arg(long, default_value_t = 0, value_parser = whole::<i64>(0..=super::MOST_THREADS))]
     pub threads: i64,

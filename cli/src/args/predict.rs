@@ -2,12 +2,12 @@
 
 use super::numbers::whole;
 use super::{
-    CompileOptions, LockOptions, MOST_THREADS, ModelOptions, OR_VARIABLE, RowOptions, ScheduleOptions,
+    CPU_HELP_END, CompileOptions, LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions,
     cpu_help, parse_cpu,
 };
 use clap::Args;
 use sched_llvm::Cpu;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use schedc_data::Shard;
 use std::path::PathBuf;
 
@@ -61,8 +61,8 @@ pub struct Predict {
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
     /// The output to compute for each row
-    #[arg(long, value_parser = super::output(), default_value = Kind::Value.word())]
-    pub output: Kind,
+    #[arg(long, value_parser = super::output(), default_value = OutputKind::Value.word())]
+    pub output: OutputKind,
     /// Largest number of threads that a call uses; 0 for SCHEDC_NUM_THREADS, or else all usable cores
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
@@ -78,7 +78,7 @@ pub struct Predict {
     #[arg(long)]
     pub compile: bool,
     /// Processor that the code is compiled for.
-    #[arg(long, help = cpu_help("Processor that the code is compiled for", OR_VARIABLE))]
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", CPU_HELP_END))]
     #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
     /// Run the code in a slow simulator, which needs no GPU for GPU schedules. It reports races between

@@ -1,10 +1,10 @@
 //! The arguments of `schedc verify`.
 
 use super::numbers::whole;
-use super::{ColumnOptions, ModelOptions, OR_VARIABLE, ScheduleOptions, cpu_help, parse_cpu};
+use super::{CPU_HELP_END, ColumnOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use std::path::PathBuf;
 
 /// `schedc verify`
@@ -50,8 +50,13 @@ pub struct Verify {
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,
     /// The kind of predictions in the file of --against
-    #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), requires = "against")]
-    pub output: Kind,
+    #[arg(
+        long,
+        value_parser = super::output(),
+        default_value = OutputKind::Value.word(),
+        requires = "against"
+    )]
+    pub output: OutputKind,
     /// Also compare with the library that trained the model, which Python runs. If Python lacks it, write the
     /// rows and a script that predicts them elsewhere
     #[arg(long)]
@@ -70,7 +75,7 @@ pub struct Verify {
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
     /// Processor that the code is compiled for; libraries are compiled already.
-    #[arg(long, help = cpu_help("Processor that the code is compiled for", OR_VARIABLE))]
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", CPU_HELP_END))]
     #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
     /// Run the code in a slow simulator, which needs no GPU for GPU schedules

@@ -12,7 +12,7 @@ pub mod table;
 
 use crate::args::Bench;
 use crate::environment;
-use crate::outputs::{is_same, keep};
+use crate::outputs::{is_same, refuse_overwriting};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use run::BenchRun;
@@ -61,7 +61,7 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
         (Some(before), Some(path)) => Some(compare::changes(&shown, before, path)?),
         _ => None,
     };
-    if let Some(path) = picture(args) {
+    if let Some(path) = plot_file(args) {
         let picture = plot::svg(&shown);
         write_atomically(path, |out| out.write_all(picture.as_bytes()))?;
         if args.plot.is_none() {
@@ -79,7 +79,7 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// The file of the plot, if there is one.
-fn picture(args: &Bench) -> Option<&Path> {
+fn plot_file(args: &Bench) -> Option<&Path> {
     args.plot.as_deref().or_else(|| args.peers.then(|| Path::new(PEERS_PLOT)))
 }
 
@@ -92,12 +92,12 @@ fn check_outputs(args: &Bench) -> Result<(), Failure> {
         args.values.profile.as_deref(),
     ];
     inputs.extend(args.with.iter().chain(&args.schedules).map(|path| Some(path.as_path())));
-    for out in [args.save.as_deref(), picture(args)].into_iter().flatten() {
-        keep(&inputs, out)?;
+    for out in [args.save.as_deref(), plot_file(args)].into_iter().flatten() {
+        refuse_overwriting(&inputs, out)?;
     }
     // A run may replace the saved run that it was compared with.
     if let (Some(plot), Some(compared)) = (&args.plot, &args.compare) {
-        keep(&[Some(compared.as_path())], plot)?;
+        refuse_overwriting(&[Some(compared.as_path())], plot)?;
     }
     if let (Some(save), Some(plot)) = (&args.save, &args.plot)
         && is_same(save, plot)

@@ -6,27 +6,27 @@ mod kernels;
 use self::files::{Files, PkgConfig};
 use super::load_locked_job;
 use crate::args::{Build, Emit, RowTypes};
-use crate::outputs::{Companion, keep_foreign};
+use crate::outputs::{Companion, refuse_foreign};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::ArtefactName;
-use sched_llvm::header::{loader_header, valid_prefix};
+use sched_llvm::header::{is_valid_prefix, loader_header};
 use schedc_driver::cache::CacheKey;
 use schedc_driver::compile::RowRules;
 use schedc_driver::job::is_schedule;
 use schedc_driver::lock::beside;
-use schedc_driver::saved::{self, Circumstances};
-use schedc_driver::versions::{Compilation, Served, artefact, header_of, versions};
-use schedc_driver::{Failure, LockUse, Lookup, Model};
+use schedc_driver::saved::{self, BuildInputs};
+use schedc_driver::versions::{Compilation, ServedCalls, artefact, header_of, versions};
+use schedc_driver::{Failure, LockUse, Model, ScheduleLookup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
-    if !valid_prefix(&args.name) {
+    if !is_valid_prefix(&args.name) {
         return Err(Failure::usage(
-            format!("the names of C functions cannot begin with `{}`", args.name),
-            "use letters, digits and underscores, a letter first",
+            format!("`{}` cannot be the prefix of C functions' names", args.name),
+            "use at most 64 letters, digits and underscores, a letter first, and not `schedc_rt`",
         ));
     }
     files::check_names(args)?;
@@ -66,7 +66,7 @@ fn may_be_known(args: &Build, model: &Path, lock: &LockUse) -> bool {
     let values = &args.schedule.values;
     let is_library = matches!(args.emit, Emit::So | Emit::Obj | Emit::Static);
     let prints = args.explain_schedule || args.verbose;
-    let has_lock = lock.is_insisted_on() || (!lock.frozen && beside(model).exists());
+    let has_lock = lock.is_requested() || (!lock.frozen && beside(model).exists());
     is_library
         && !has_lock
         && !is_schedule(model)
@@ -82,8 +82,7 @@ fn key(args: &Build, model: &Path, lock: &LockUse, files: &Files) -> Result<Cach
     let options =
         (emit, effort, missing, base_margin, row_type, name, reading, &schedule.values, &files.own_name);
     let bytes = Model::bytes(model)?;
-    let circumstances =
-        Circumstances { model: &bytes, path: model, cpus: &args.cpu, lock, options: &options };
+    let circumstances = BuildInputs { model: &bytes, path: model, cpus: &args.cpu, lock, options: &options };
     Ok(circumstances.key("build"))
 }
 
@@ -97,7 +96,7 @@ fn build(
 ) -> Result<Option<saved::Build>, Failure> {
     let first = args.cpu.first().copied().unwrap_or_default();
     let mut show = |miss| terminal.show(miss);
-    let mut lookup = Lookup { lock, cpus: &args.cpu, threads: None, report: &mut show };
+    let mut lookup = ScheduleLookup { lock, cpus: &args.cpu, threads: None, report: &mut show };
     let place = (first, args.effort.destination());
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
     let notes: Vec<String> = job.notes(first).into_iter().chain(job.note_of_effort(args.effort)).collect();
@@ -108,7 +107,7 @@ fn build(
     }
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
     let rows = args.row_type.unwrap_or(RowTypes::Both).into();
-    let served = Served { cpus: args.cpu.clone(), rows, rules, effort: args.effort };
+    let served = ServedCalls { cpus: args.cpu.clone(), rows, rules, effort: args.effort };
     let versions = versions(&mut job, &args.schedule.values, &served, terminal)?;
     if args.explain_schedule {
         explain(&versions, job.source.is_chosen, terminal);
@@ -116,11 +115,11 @@ fn build(
     let header = header_of(&versions, &args.name);
     let emit = match args.emit {
         Emit::Header => return files::write(&[(&files.out, header.as_bytes())], terminal).map(|()| None),
-        Emit::So => sched_llvm::Emit::SharedLibrary,
-        Emit::Obj => sched_llvm::Emit::Object,
-        Emit::Static => sched_llvm::Emit::StaticLibrary,
-        Emit::Llvm => sched_llvm::Emit::Llvm,
-        _ => sched_llvm::Emit::Asm,
+        Emit::So => sched_llvm::ArtefactForm::SharedLibrary,
+        Emit::Obj => sched_llvm::ArtefactForm::Object,
+        Emit::Static => sched_llvm::ArtefactForm::StaticLibrary,
+        Emit::Llvm => sched_llvm::ArtefactForm::Llvm,
+        _ => sched_llvm::ArtefactForm::Asm,
     };
     if let Some(first) = versions.first().filter(|_| args.verbose) {
         kernels::report(&first.compiled.lir, first.launches.as_deref(), terminal);
@@ -184,6 +183,6 @@ fn name_of(version: &Compilation, of_rows: bool) -> String {
 /// Writes the header of the loader.
 fn write_loader_header(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("schedc.h"));
-    keep_foreign(&out, Companion::Header)?;
+    refuse_foreign(&out, Companion::Header)?;
     files::write(&[(&out, loader_header().as_bytes())], terminal)
 }

@@ -10,15 +10,15 @@ use schedc_driver::calibrate::calibrate;
 use schedc_driver::{Failure, machines};
 
 /// Steps of the progress bar.
-const STEPS: f64 = 100.0;
+const PROGRESS_STEPS: f64 = 100.0;
 
 /// Runs the command.
 pub fn run(args: &Calibrate, terminal: &Terminal) -> Result<(), Failure> {
     environment::check()?;
-    let bar = terminal.progress(STEPS as u64, "measuring");
+    let bar = terminal.progress(PROGRESS_STEPS as u64, "measuring");
     let advanced = std::cell::Cell::new(0u64);
     let machine = calibrate(args.cpu, &|share| {
-        let now = (share * STEPS) as u64;
+        let now = (share * PROGRESS_STEPS) as u64;
         bar.advance(now.saturating_sub(advanced.replace(now)));
     })?;
     drop(bar);
@@ -29,7 +29,7 @@ pub fn run(args: &Calibrate, terminal: &Terminal) -> Result<(), Failure> {
         let help = "leave out --cpu, or print the table with --json";
         return Err(Failure::usage("a table of costs for a level of instruction sets cannot be saved", help));
     }
-    let Some(path) = machines::file(args.cpu) else {
+    let Some(path) = machines::calibration_file(args.cpu) else {
         let help = "set XDG_CACHE_HOME or HOME, or print the table with --json";
         return Err(Failure::usage("there is no cache folder for the table of costs", help));
     };

@@ -1,6 +1,6 @@
 //! `schedc check`: reports findings in schedules, and fixes them with --fix.
 
-use super::named_model;
+use super::model_for_check;
 use crate::args::{Check, ModelChoice};
 use crate::files::schedules;
 use crate::stdout::print;
@@ -31,7 +31,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     let mut worst = 0;
     let mut all = Vec::new();
     for file in schedules(&files)? {
-        match one(args, &choice, &file) {
+        match check_file(args, &choice, &file) {
             Ok((checked, count)) => {
                 if !terminal.is_for_people() {
                     terminal.explain(&checked.0, checked.1.clone());
@@ -57,15 +57,15 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// Checks a file; with --fix, fixes it first. Also returns the number of findings that --fix fixes.
-fn one(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
+fn check_file(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
     let mut source = Source::read(file)?;
-    let (model, missing) = named_model(&source, choice, &args.values)?;
+    let (model, missing) = model_for_check(&source, choice, &args.values)?;
     // A missing model is an error of the schedule that names it, in addition to the errors of its directives.
     let missing = missing.map(|named| named.finding());
     let options = Options {
         target: args.values.target.clone(),
         strict: args.strict,
-        vector_bits: Some(Cpu::Native.lookup_bits()).filter(|bits| *bits > 0),
+        vector_bits: Some(Cpu::Native.lookup_register_bits()).filter(|bits| *bits > 0),
         ..Source::options(model.as_ref(), &args.values)
     };
     let checked = check(&source.text, &options);

@@ -1,7 +1,7 @@
 //! `schedc convert`: converts a model to Treelite's format.
 
 use crate::args::Convert;
-use crate::outputs::keep;
+use crate::outputs::refuse_overwriting;
 use crate::terminal::Terminal;
 use sched_forest::{TREELITE, write_treelite};
 use schedc_data::write_atomically;
@@ -18,7 +18,7 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
             "models are converted to Treelite's format: use a name that ends in .treelite or .tl",
         ));
     }
-    keep(&[Some(&args.model)], &args.out)?;
+    refuse_overwriting(&[Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading.options())?;
     for note in &model.notes {
         terminal.say(&format!("note: {note}"));

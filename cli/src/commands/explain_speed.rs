@@ -10,27 +10,27 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_ir::Compiled;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_nest::{Nest, Variants};
 use schedc_data::Values;
 use schedc_driver::compile::{compile, runs_on_device};
 use schedc_driver::{CodeDestination, Failure, Job, machines};
-use schedc_measure::bounds::{Calls, Explained, annotated, explained};
+use schedc_measure::bounds::{CallSize, CostExplanation, explain_cost, nest_with_remarks};
 use schedc_measure::caches::Caches;
-use schedc_measure::ledger::{Predicted, Prepared, Question, Subject, Table};
-use schedc_measure::{Ordered, Rule};
+use schedc_measure::ledger::{LedgerExperiments, PredictedTable, Question, Subject, Table};
+use schedc_measure::{OrderedRows, RaceLimits};
 use serde::Serialize;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
 /// Slowdown over the fastest proposal up to which a proposal gets further turns. A larger value measures more
 /// proposals, which takes longer.
-const BEHIND: f64 = 1.2;
+const MOST_SLOWDOWN: f64 = 1.2;
 /// Smallest speed-up that is reported: smaller ones may be noise.
-const GAIN: f64 = 1.02;
+const LEAST_GAIN: f64 = 1.02;
 /// Most proposals that are printed.
-const SHOWN: usize = 5;
+const MOST_SHOWN: usize = 5;
 
 /// Runs the command.
 pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
@@ -40,14 +40,14 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
     let mut job = load_job(&args.model, &args.schedule, &args.reading, place)?;
     let once = rows_of(&args.rows, args.row_type, &job.model)?;
     if matches!(once, Values::F32(_)) {
-        job.read_rows(Float::F32, values.target.as_ref(), place);
+        job.set_row_type(Float::F32, values.target.as_ref(), place);
     }
     let (nests, target) = job.nest(values, terminal)?;
     let rows = usize::try_from(args.batch).unwrap_or(usize::MAX);
     let compiled = compile(
         &job.model,
         Variants::only(nests.into_for_rows(rows)),
-        &[Kind::Raw],
+        &[OutputKind::Raw],
         &machines::of(args.cpu),
     )?;
     if runs_on_device(&compiled) {
@@ -73,10 +73,10 @@ fn speed_report(
     threads: u64,
     once: Values,
 ) -> Result<SpeedReport, Failure> {
-    let caches = args.caches.clone().unwrap_or_else(Caches::here);
-    let calls = Calls { rows: args.batch, threads };
+    let caches = args.caches.clone().unwrap_or_else(Caches::of_this_machine);
+    let calls = CallSize { rows: args.batch, threads };
     let machine = machines::of(args.cpu);
-    let bounds = explained(&job.model, compiled, &machine, calls, &caches)
+    let bounds = explain_cost(&job.model, compiled, &machine, calls, &caches)
         .ok_or_else(|| Failure::usage("the model has no code that computes margins", "name another model"))?;
     let subject = Subject {
         model: &job.model,
@@ -87,11 +87,11 @@ fn speed_report(
     };
     let question = Question {
         ablations: !args.only_static,
-        advice: usize::try_from(threads).ok(),
+        advice_threads: usize::try_from(threads).ok(),
         batches: vec![usize::try_from(args.batch).unwrap_or(usize::MAX)],
         ..Question::default()
     };
-    let prepare = if args.only_static { Prepared::without_code } else { Prepared::new };
+    let prepare = if args.only_static { LedgerExperiments::without_code } else { LedgerExperiments::new };
     let prepared = prepare(&subject, &question)?;
     let measured = match args.only_static {
         true => None,
@@ -120,8 +120,8 @@ struct SpeedReport {
     processor: String,
     batch: u64,
     threads: u64,
-    bounds: Explained,
-    predicted: Option<Predicted>,
+    bounds: CostExplanation,
+    predicted: Option<PredictedTable>,
     measured: Option<Table>,
 }
 
@@ -129,13 +129,13 @@ impl SpeedReport {
     /// The report as text, with the nest.
     fn text(&self, nest: &Nest) -> String {
         let (a_call, on) = (count(self.batch, "row"), count(self.threads, "thread"));
-        let Explained { cycles_per_row, us_per_row, .. } = &self.bounds;
+        let CostExplanation { cycles_per_row, us_per_row, .. } = &self.bounds;
         let time = micros(*us_per_row);
         let mut text = format!(
             "{}, {a_call} a call, {on}\npredicted: {cycles_per_row:.1} cycles a row, {time} µs\n\n",
             self.schedule
         );
-        text += &annotated(nest, &self.bounds);
+        text += &nest_with_remarks(nest, &self.bounds);
         match (&self.measured, &self.predicted) {
             (Some(table), predicted) => text += &measured_text(table, predicted.as_ref()),
             (None, Some(predicted)) => text += &predicted_text(predicted),
@@ -150,15 +150,24 @@ fn count(number: u64, what: &str) -> String {
 }
 
 /// Times the schedule, the schedule without each directive, and its variations.
-fn time(args: &ExplainSpeed, job: &Job, prepared: &Prepared, once: Values) -> Result<Vec<Table>, Failure> {
+fn time(
+    args: &ExplainSpeed,
+    job: &Job,
+    prepared: &LedgerExperiments,
+    once: Values,
+) -> Result<Vec<Table>, Failure> {
     let features = job.model.forest().num_features;
-    let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
-    let rule = Rule { budget: Some(args.budget), behind: Some(BEHIND), ..Rule::default() };
-    prepared.time(&rows, &[args.threads], &rule, &mut |_| ControlFlow::Continue(()))
+    let rows = OrderedRows::new(filled(once, features, prepared.largest_batch())?, features, false);
+    let limits = RaceLimits {
+        budget: Some(args.budget),
+        drop_out_ratio: Some(MOST_SLOWDOWN),
+        ..RaceLimits::default()
+    };
+    prepared.time(&rows, &[args.threads], &limits, &mut |_| ControlFlow::Continue(()))
 }
 
 /// The predicted gains of variations as text.
-fn predicted_text(predicted: &Predicted) -> String {
+fn predicted_text(predicted: &PredictedTable) -> String {
     let times = |gain: Option<f64>| gain.map_or("-".to_string(), |gain| format!("{gain:.2}"));
     let mut text = format!(
         "\npredicted: {} times as fast as the plain nest, {} times as fast as schedc's own choice\n",
@@ -166,14 +175,16 @@ fn predicted_text(predicted: &Predicted) -> String {
         times(predicted.over_chosen)
     );
     text += "what would make it faster, predicted:\n";
-    let all = predicted.advice.iter().filter(|one| one.gain >= GAIN);
+    let all = predicted.advice.iter().filter(|one| one.gain >= LEAST_GAIN);
     text += &lines(all.map(|one| format!("  {:>6.2} times as fast: {}\n", one.gain, one.text)));
     text
 }
 
-fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
-    let time = |figure: &schedc_measure::ledger::Figure| figure.us_per_row.map_or("-".to_string(), micros);
-    let over = |figure| table.whole.over(figure).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
+fn measured_text(table: &Table, predicted: Option<&PredictedTable>) -> String {
+    let time =
+        |figure: &schedc_measure::ledger::MeasuredTime| figure.us_per_row.map_or("-".to_string(), micros);
+    let over =
+        |figure| table.whole.speed_up_over(figure).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
     let (plain, chosen) = (&table.baselines.plain, &table.baselines.chosen);
     let mut text = format!(
         "\nmeasured: {} µs per row; the plain nest {}, {} times as long; schedc's own choice {}, {} times\n",
@@ -191,7 +202,7 @@ fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
         let _ = writeln!(text, "  {loss:>6.2} times as long without line {}: `{}`{more}", one.line, one.text);
     }
     text += "what would make it faster, measured:\n";
-    let advice = table.advice.iter().filter(|one| one.gain >= GAIN);
+    let advice = table.advice.iter().filter(|one| one.gain >= LEAST_GAIN);
     text += &lines(advice.map(|one| {
         let predicted = one.predicted.map_or(String::new(), |gain| format!(", predicted {gain:.2}"));
         format!("  {:>6.2} times as fast{predicted}: {}\n", one.gain, one.text)
@@ -208,7 +219,7 @@ fn measured_text(table: &Table, predicted: Option<&Predicted>) -> String {
 
 /// The first proposals, or a sentence if there are none.
 fn lines(advice: impl Iterator<Item = String>) -> String {
-    let shown: String = advice.take(SHOWN).collect();
+    let shown: String = advice.take(MOST_SHOWN).collect();
     if shown.is_empty() {
         "  no variation of a directive, and no additional directive\n".to_string()
     } else {

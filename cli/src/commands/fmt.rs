@@ -12,7 +12,7 @@ use similar::TextDiff;
 
 /// Number of files by outcome.
 #[derive(Default)]
-struct Count {
+struct FileCounts {
     changed: usize,
     unchanged: usize,
     refused: usize,
@@ -20,10 +20,11 @@ struct Count {
 
 /// Runs the command. Other files are still formatted after a file with syntax errors.
 pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
-    let mut count = Count::default();
+    let mut count = FileCounts::default();
     let mut worst = 0;
     for file in schedules(&args.files)? {
-        if let Err(failure) = Source::read(&file).and_then(|source| one(args, &source, terminal, &mut count))
+        if let Err(failure) =
+            Source::read(&file).and_then(|source| format_file(args, &source, terminal, &mut count))
         {
             worst = worst.max(terminal.refuse(failure));
         }
@@ -39,7 +40,12 @@ pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
     if is_wanting || count.refused > 0 { Err(Failure::Findings) } else { Ok(()) }
 }
 
-fn one(args: &Fmt, source: &Source, terminal: &Terminal, count: &mut Count) -> Result<(), Failure> {
+fn format_file(
+    args: &Fmt,
+    source: &Source,
+    terminal: &Terminal,
+    count: &mut FileCounts,
+) -> Result<(), Failure> {
     let Ok(text) = sched_lang::format(&source.text) else {
         count.refused += 1;
         refuse(source, terminal);
@@ -68,7 +74,7 @@ fn refuse(source: &Source, terminal: &Terminal) {
     terminal.say(&format!("{} is unchanged", source.name));
 }
 
-fn summarise(args: &Fmt, terminal: &Terminal, count: &Count) {
+fn summarise(args: &Fmt, terminal: &Terminal, count: &FileCounts) {
     let files = |n: usize| if n == 1 { "1 schedule".to_string() } else { format!("{n} schedules") };
     let mut parts = Vec::new();
     if count.changed > 0 {

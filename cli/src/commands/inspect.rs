@@ -8,7 +8,7 @@ mod stages;
 
 use crate::args::Inspect;
 use crate::stdout::print;
-pub use library::{ELF, has_no_predict_function};
+pub use library::{ELF_MAGIC, has_no_predict_function};
 use library::{Library, is_library};
 use sched_diagnostics::internal;
 use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};
@@ -20,7 +20,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Width of the longest bar of a histogram, in characters.
-const BAR: usize = 40;
+const BAR_WIDTH: usize = 40;
 
 /// Runs the command.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
@@ -35,7 +35,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     let summary = summarize(model.forest()).from_file(&model.source, &model.version);
     if args.json {
         let mut json = serde_json::to_value(&summary)
-            .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
+            .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::BUG_REPORT_HELP))?;
         json["fingerprint"] = model.fingerprint.clone().into();
         json["loader"] = loader::differences(&model).into();
         if !model.stages.is_empty() {
@@ -91,7 +91,7 @@ pub fn versions(path: &Path, bytes: &[u8]) -> Result<Vec<serde_json::Value>, Fai
 
 /// A model's properties for the language server, which parses this JSON.
 fn facts(model: &Model) -> serde_json::Value {
-    let facts = model.facts();
+    let facts = model.info();
     serde_json::json!({
         "fingerprint": model.fingerprint,
         "num_trees": facts.num_trees,
@@ -101,11 +101,11 @@ fn facts(model: &Model) -> serde_json::Value {
         "num_classes": facts.num_classes,
         "depths": facts.depths.to_vec(),
         "leaves": facts.leaves,
-        "leaf_vectors": facts.leaf_vectors,
+        "leaf_vectors": facts.has_leaf_vectors,
         "value_bytes": facts.value_bytes,
         "sum_bytes": facts.sum_bytes,
         "bin_bytes": facts.bin_bytes,
-        "bins": facts.bins,
+        "bins": facts.bins_per_row,
         "category_features": facts.category_features,
         "class_features": facts.class_features,
         "stages": facts.stages.iter().map(stage_facts).collect::<Vec<_>>(),
@@ -144,7 +144,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
             summary.trees, summary.iterations, summary.inner_nodes, summary.leaves
         )?,
     }
-    let layers = &model.facts().stages;
+    let layers = &model.info().stages;
     let layers: Vec<String> = layers.iter().filter_map(layer).collect();
     if !layers.is_empty() {
         writeln!(out, "  layers      {}", layers.join(", "))?;
@@ -263,7 +263,7 @@ fn histogram(out: &mut String, title: &str, counts: &BTreeMap<u32, usize>) -> st
     let most = counts.values().copied().max().unwrap_or(0).max(1);
     writeln!(out, "{title}")?;
     for (depth, count) in counts {
-        let bar = "█".repeat((count * BAR).div_ceil(most));
+        let bar = "█".repeat((count * BAR_WIDTH).div_ceil(most));
         writeln!(out, "  {depth:>4}  {count:>8}  {bar}")?;
     }
     Ok(())

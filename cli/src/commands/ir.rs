@@ -7,7 +7,7 @@ use super::load_job;
 use crate::args::Ir;
 use crate::stdout::print;
 use crate::terminal::Terminal;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::compile::compile;
@@ -29,10 +29,14 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
     let place = (args.cpu, CodeDestination::Artefact);
     let mut job = load_job(what, &schedule, &args.reading, place)?;
     if let Some(rows) = args.row_type {
-        job.read_rows(rows.into(), args.schedule.values.target.as_ref(), place);
+        job.set_row_type(rows.into(), args.schedule.values.target.as_ref(), place);
     }
     let (nest, target) = job.nest(&args.schedule.values, terminal)?;
-    let compiled =
-        compile(&job.model, nest, &[Kind::Raw, Kind::Value, Kind::Class], &machines::of(args.cpu))?;
+    let compiled = compile(
+        &job.model,
+        nest,
+        &[OutputKind::Raw, OutputKind::Value, OutputKind::Class],
+        &machines::of(args.cpu),
+    )?;
     print(&stage_text(args, args.stage, &compiled, &target)?)
 }

@@ -48,7 +48,7 @@ fn resolve_file(path: &Path, terminal: &Terminal) -> Result<(), Failure> {
         let help = "name a lock that git could not merge";
         Failure::unreadable(path.display(), format!("the lock cannot be read: {}", reason(&error)), help)
     })?;
-    finish(&resolve(&text).map_err(|failure| failure.of(path.display()))?, path, terminal)
+    finish(&resolve(&text).map_err(|failure| failure.in_file(path.display()))?, path, terminal)
 }
 
 /// Writes the merged lock, and reports the entries with conflicts.

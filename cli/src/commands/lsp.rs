@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// The language server's program, in the folder of schedc or on the search path. A separate program does not
 /// keep LLVM in memory while an editor is open.
-const SERVER: &str = "schedc-lsp";
+const SERVER_NAME: &str = "schedc-lsp";
 
 /// `schedc lsp`
 #[derive(Debug, Args)]
@@ -28,11 +28,11 @@ pub struct Lsp {
 /// Runs the command; returns only if that fails.
 pub fn run(args: &Lsp) -> Result<(), Failure> {
     let own = program::executable().ok();
-    let beside = own.and_then(|own| Some(own.parent()?.join(SERVER))).filter(|path| path.is_file());
-    let server = beside.unwrap_or_else(|| PathBuf::from(SERVER));
+    let beside = own.and_then(|own| Some(own.parent()?.join(SERVER_NAME))).filter(|path| path.is_file());
+    let server = beside.unwrap_or_else(|| PathBuf::from(SERVER_NAME));
     let error = Command::new(&server).args(args.version.then_some("--version")).exec();
     Err(Failure::usage(
         format!("the language server {} cannot be started: {error}", server.display()),
-        format!("install {SERVER} beside schedc"),
+        format!("install {SERVER_NAME} beside schedc"),
     ))
 }

@@ -31,7 +31,9 @@ use sched_lang::diagnostics::Severity;
 use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
-use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, NamedModel, PendingJob, Reporter, Source};
+use schedc_driver::{
+    CodeDestination, Failure, Job, Model, NamedModel, PendingJob, Reporter, ScheduleLookup, Source,
+};
 use std::path::Path;
 
 /// Loads the model and the schedule of a command line. `what` is the model, or a schedule that names it.
@@ -51,7 +53,7 @@ pub fn load_locked_job(
     schedule: &ScheduleOptions,
     reading: &ModelOptions,
     place: (Cpu, CodeDestination),
-    lookup: &mut Lookup,
+    lookup: &mut ScheduleLookup,
 ) -> Result<Job, Failure> {
     Job::load_locked(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), place, lookup)
 }
@@ -61,14 +63,14 @@ pub fn find_job(
     what: &Path,
     schedule: &ScheduleOptions,
     reading: &ModelOptions,
-    lookup: &mut Lookup,
+    lookup: &mut ScheduleLookup,
 ) -> Result<PendingJob, Failure> {
     PendingJob::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
 }
 
 /// The model for the check of a schedule: the one on the command line, or else the one that the schedule
 /// names. If the latter does not exist, the second part of the result names it.
-pub fn named_model(
+pub fn model_for_check(
     source: &Source,
     choice: &ModelChoice,
     values: &ScheduleValues,
@@ -77,7 +79,7 @@ pub fn named_model(
         return Ok((None, None));
     }
     let read = |path: &Path| {
-        Model::read(path, &ReadOptions::default())?.profiled(values.profile.as_deref()).map(Some)
+        Model::read(path, &ReadOptions::default())?.with_profile(values.profile.as_deref()).map(Some)
     };
     if let Some(path) = &choice.model {
         return Ok((read(path)?, None));
@@ -86,7 +88,7 @@ pub fn named_model(
     if named.path.exists() { Ok((read(&named.path)?, None)) } else { Ok((None, Some(named))) }
 }
 
-/// As [`named_model`], for a command that displays a schedule. If the model that it names does not exist,
+/// As [`model_for_check`], for a command that displays a schedule. If the model that it names does not exist,
 /// prints a note and returns `None`, since a schedule is valid without its model.
 pub fn model_for_display(
     source: &Source,
@@ -94,7 +96,7 @@ pub fn model_for_display(
     values: &ScheduleValues,
     terminal: &Terminal,
 ) -> Result<Option<Model>, Failure> {
-    let (model, missing) = named_model(source, choice, values)?;
+    let (model, missing) = model_for_check(source, choice, values)?;
     if let Some(named) = missing {
         let Diagnostic { file, place, message, .. } = named.missing(source);
         let file = file.unwrap_or_default();

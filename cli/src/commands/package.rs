@@ -8,8 +8,8 @@ mod triton;
 use crate::args::{Package, Server};
 use crate::commands::inspect;
 use crate::terminal::Terminal;
-use facts::Facts;
-use files::{keep_foreign, manifest};
+use facts::LibraryInfo;
+use files::{manifest, refuse_foreign};
 use schedc_data::replace_folder;
 use schedc_driver::Failure;
 use schedc_driver::Model;
@@ -21,8 +21,8 @@ pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
     check_shared(&args.library, &bytes)?;
     let versions = inspect::versions(&args.library, &bytes)?;
     let name = name_of(args)?;
-    let facts = Facts::of(&versions, args.output)?;
-    keep_foreign(&args.out)?;
+    let facts = LibraryInfo::of(&versions, args.output)?;
+    refuse_foreign(&args.out)?;
     let mut files = match args.server {
         Server::Triton => triton::files(&name, &facts, args.threads, bytes),
         Server::Mlserver => mlserver::files(&name, &facts, args.threads, bytes),
@@ -43,15 +43,15 @@ pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
 fn check_shared(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     /// First bytes of ELF files, and the type of shared objects, `ET_DYN`, whose position depends on the byte
     /// order.
-    const ELF: &[u8] = b"\x7fELF";
+    const ELF_MAGIC: &[u8] = b"\x7fELF";
     const SHARED: u8 = 3;
     let message = match bytes.get(16..18) {
-        _ if !bytes.starts_with(ELF) => "this is no library",
+        _ if !bytes.starts_with(ELF_MAGIC) => "this is no library",
         Some([SHARED, _] | [_, SHARED]) => return Ok(()),
         _ => "this is an object file, and servers load libraries",
     };
     let help = "build a library: `schedc build model.json -o model.so`";
-    Err(Failure::new(sched_llvm::codes::LOADING, message, help).of(path.display()))
+    Err(Failure::new(sched_llvm::codes::LOADING, message, help).in_file(path.display()))
 }
 
 /// The model's name on the server, which is also a folder's name and a part of URLs.

@@ -7,20 +7,20 @@ mod launches;
 mod run;
 
 use super::find_job;
-use super::inspect::{ELF, has_no_predict_function};
+use super::inspect::{ELF_MAGIC, has_no_predict_function};
 use crate::args::{Predict, ScheduleOptions};
 use crate::environment;
 use crate::model_rows::{categories_of_library, expected_of, missing_in, whole_numbers_of_library};
-use crate::outputs::{keep, keep_folder};
+use crate::outputs::{refuse_input_folder, refuse_overwriting};
 use crate::terminal::Terminal;
-use base_margin::Origin;
+use base_margin::BaseMarginOrigin;
 use jit_by_rows::JitByRows;
 use labels::Labels;
-use run::{Input, PredictRun, Preparation, Second, print_notes, rows_of_batch};
+use run::{PredictInput, PredictRun, Preparation, SecondBatch, print_notes, rows_of_batch};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::interp::LaunchCost;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Jit, Library};
 use sched_nest::{Nest, Variants};
@@ -29,11 +29,11 @@ use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
-use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of, into_memory};
+use schedc_driver::compile::{RowRules, compile_for, compile_into_memory, entry_info, for_one_call_of};
 use schedc_driver::predictor::ROWS_OF_CALL;
 use schedc_driver::reason;
 use schedc_driver::walker::is_worth_walking;
-use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, Walker, machines};
+use schedc_driver::{Job, PendingJob, Predictor, ScheduleLookup, Simulator, Source, Walker, machines};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -49,17 +49,21 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
         [Some(args.rows.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
-    keep(&read, &args.out)?;
-    keep_folder(&args.rows.input, &args.out)?;
+    refuse_overwriting(&read, &args.out)?;
+    refuse_input_folder(&args.rows.input, &args.out)?;
     if is_library(&args.model) {
-        return by_library(args, terminal, destination);
+        return predict_with_library(args, terminal, destination);
     }
     check_standard_input(args)?;
-    by_model(args, terminal, destination)
+    predict_with_model(args, terminal, destination)
 }
 
 /// Predicts with a library.
-fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
+fn predict_with_library(
+    args: &Predict,
+    terminal: &Terminal,
+    destination: Destination,
+) -> Result<(), Failure> {
     let library = load(args)?;
     if args.explain_schedule {
         terminal.say(schedule_of(&library).trim_end());
@@ -75,9 +79,9 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
         let message = format!("{} takes no base margin", args.model.display());
         return Err(Failure::usage(message, "build the library again with --base-margin"));
     }
-    let origin = Origin::of(args);
+    let origin = BaseMarginOrigin::of(args);
     let keep = columns_beside(args, origin.as_ref());
-    let margins = library.num_outputs(Kind::Raw);
+    let margins = library.num_outputs(OutputKind::Raw);
     let widths = ResultWidths { outputs, margins, by_column: library.takes_columns() };
     let rows = rows(args, expect, &keep, origin, widths, terminal)?;
     let labels = Labels::of_library(&about(&library));
@@ -98,7 +102,7 @@ fn check_standard_input(args: &Predict) -> Result<(), Failure> {
 }
 
 /// Compiles a model into memory, and predicts with it.
-fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
+fn predict_with_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
     let PendingJob { model, source } = find(args, cpu, terminal)?;
     let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&model)?;
@@ -109,15 +113,15 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     let expect = expected_of(&model)
         .with_categories(categories.as_ref())
         .with_missing(args.rows.missing.map(|value| missing_in(&model, value)));
-    let origin = Origin::of(args);
+    let origin = BaseMarginOrigin::of(args);
     let keep = columns_beside(args, origin.as_ref());
     let rows = rows(args, expect, &keep, origin, widths_of(args, &model), terminal)?;
     let run = PredictRun { args, terminal, destination, labels: Labels::of_forest(model.forest()) };
-    if given.is_none() && walks(args, &model, &rows) {
+    if given.is_none() && is_walked(args, &model, &rows) {
         return run.predict(&Walker::new(&model, rules), rows, Preparation::Walker);
     }
     let since = Instant::now();
-    let suited = suited_to(args, &model, &rows);
+    let suited = model_for_rows(args, &model, &rows);
     let program = match given {
         Some(program) => program,
         None => check(&suited, chosen_for(args, &suited, &rows, cpu))?,
@@ -138,7 +142,7 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
 
 /// Whether to walk the trees instead of compiling the model: that takes less time for these rows, and no
 /// option concerns compiled code.
-fn walks(args: &Predict, model: &Model, rows: &Input<'_>) -> bool {
+fn is_walked(args: &Predict, model: &Model, rows: &PredictInput<'_>) -> bool {
     let values = &args.schedule.values;
     let is_about_code = args.compile
         || args.simulate
@@ -182,7 +186,7 @@ impl<'a> Program<'a> {
 
     /// The kernels of a model.
     fn lower(&self, model: &Model) -> Result<Compiled, Failure> {
-        let kernels = [self.args.output.walk(), Kind::Value, Kind::Class];
+        let kernels = [self.args.output.walk(), OutputKind::Value, OutputKind::Class];
         compile_for(model, self.nests.clone(), &kernels, &machines::of(self.cpu), self.rules)
     }
 
@@ -190,23 +194,29 @@ impl<'a> Program<'a> {
     fn code(&self, model: &Model) -> Result<Jit, Failure> {
         let compiled = self.lower(model)?;
         let info = entry_info(model, &compiled, &self.source.text, self.cpu, self.rules);
-        into_memory(&compiled, &self.target, self.cpu, &info, &[self.args.output.walk(), Kind::Class])
+        compile_into_memory(
+            &compiled,
+            &self.target,
+            self.cpu,
+            &info,
+            &[self.args.output.walk(), OutputKind::Class],
+        )
     }
 }
 
 /// The model for rows like the first batch: of the same type, and column-major if the batch is. The simulator
 /// reads rows in the model's own type.
-fn suited_to(args: &Predict, model: &Model, rows: &Input<'_>) -> Model {
+fn model_for_rows(args: &Predict, model: &Model, rows: &PredictInput<'_>) -> Model {
     if args.simulate {
         return model.clone();
     }
     let mut model = if rows.are_narrow() { model.for_rows(Float::F32) } else { model.clone() };
-    model.by_columns = rows.are_columns();
+    model.is_column_major = rows.are_columns();
     model
 }
 
 /// The automatic schedule for the rows, of which the first batch was read.
-fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Source {
+fn chosen_for(args: &Predict, model: &Model, rows: &PredictInput<'_>, cpu: Cpu) -> Source {
     let destination = rows.all().map_or(CodeDestination::Memory, CodeDestination::OneCall);
     Source::chosen_for(model, args.schedule.values.target.as_ref(), cpu, destination)
 }
@@ -221,7 +231,7 @@ fn widths_of(args: &Predict, model: &Model) -> ResultWidths {
 fn simulated(
     run: &PredictRun,
     simulator: &Simulator,
-    rows: Input<'_>,
+    rows: PredictInput<'_>,
     preparation: Preparation,
 ) -> Result<(), Failure> {
     let PredictRun { args, terminal, .. } = run;
@@ -242,8 +252,8 @@ fn write_launches(costs: &[LaunchCost], path: &Path) -> Result<(), Failure> {
 }
 
 /// Columns of the input that are not features: the kept ones, and those of a base margin.
-fn columns_beside(args: &Predict, origin: Option<&Origin>) -> Vec<String> {
-    let base_margin = origin.map(Origin::columns).unwrap_or_default();
+fn columns_beside(args: &Predict, origin: Option<&BaseMarginOrigin>) -> Vec<String> {
+    let base_margin = origin.map(BaseMarginOrigin::columns).unwrap_or_default();
     args.keep.iter().chain(base_margin).cloned().collect()
 }
 
@@ -263,10 +273,10 @@ fn rows<'a>(
     args: &'a Predict,
     expect: Expect<'a>,
     keep: &'a [String],
-    origin: Option<Origin>,
+    origin: Option<BaseMarginOrigin>,
     widths: ResultWidths,
     terminal: &Terminal,
-) -> Result<Input<'a>, Failure> {
+) -> Result<PredictInput<'a>, Failure> {
     if args.rows.input.as_os_str() == "-" && std::io::stdin().is_terminal() {
         terminal.say("note: reading rows from the terminal until Ctrl-D; use --input FILE to read a file");
     }
@@ -280,20 +290,20 @@ fn rows<'a>(
     let first = stream.next(most)?;
     // A stream of unknown length may end after a short batch. The next batch shows whether it does.
     let is_few = stream.rows().is_none() && first.as_ref().is_none_or(|batch| batch.rows < most);
-    let second = if is_few { Second::Known(stream.next(most)?) } else { Second::Unknown };
+    let second = if is_few { SecondBatch::Known(stream.next(most)?) } else { SecondBatch::Unknown };
     print_notes(&mut stream, terminal);
     if let Some(remark) = stream.remark().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {remark}"));
     }
-    Ok(Input { stream, first, second, base_margin })
+    Ok(PredictInput { stream, first, second, base_margin })
 }
 
 /// Whether a path has the ending of libraries, or names an ELF file, such as `libmodel.so.1`.
 fn is_library(path: &Path) -> bool {
     let is_elf = || {
-        let mut magic = [0; ELF.len()];
+        let mut magic = [0; ELF_MAGIC.len()];
         let file = path.is_file().then(|| File::open(path).ok()).flatten();
-        file.is_some_and(|mut file| file.read_exact(&mut magic).is_ok() && magic == *ELF)
+        file.is_some_and(|mut file| file.read_exact(&mut magic).is_ok() && magic == *ELF_MAGIC)
     };
     path.extension().is_some_and(|extension| extension == "so") || is_elf()
 }
@@ -303,7 +313,7 @@ fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<PendingJob, Fai
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
     let mut show = |miss| terminal.show(miss);
-    let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, report: &mut show };
+    let mut lookup = ScheduleLookup { lock: &lock, cpus: &[cpu], threads, report: &mut show };
     let found = find_job(&args.model, &args.schedule, &args.reading, &mut lookup)?;
     for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));

@@ -2,7 +2,7 @@
 
 use crate::args::Profile;
 use crate::model_rows::{expected_of, missing_in};
-use crate::outputs::keep;
+use crate::outputs::refuse_overwriting;
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_diagnostics::internal;
@@ -13,7 +13,7 @@ use schedc_driver::categories::categories_of;
 
 /// Runs the command.
 pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
-    keep(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
+    refuse_overwriting(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading.options())?;
     let forest = model.forest();
     let categories = categories_of(&model, args.rows.categories.choices());
@@ -29,7 +29,8 @@ pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
         Values::F32(values) => sched_forest::Profile::count(forest, values),
         Values::F64(values) => sched_forest::Profile::count(forest, values),
     };
-    let profile = counted.map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
+    let profile =
+        counted.map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::BUG_REPORT_HELP))?;
     let text = profile.to_json(&model.fingerprint);
     if args.out.as_os_str() == "-" {
         return print(&text);

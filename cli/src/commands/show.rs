@@ -1,7 +1,7 @@
 //! `schedc show`: prints the loop nest or the lineage of a schedule.
 
 use super::{checked_for_display, model_for_display};
-use crate::args::{ModelChoice, Show, What};
+use crate::args::{ModelChoice, ScheduleView, Show};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::ReadOptions;
@@ -28,10 +28,10 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     let (nests, lineages) = checked_for_display(&source, &choice, &args.values, least, terminal)?;
     let (nests, lineages) = (only(nests, max_rows), only(lineages, max_rows));
     print(&match (args.what, args.json) {
-        (What::Nest, false) => show_plain_stages(&lineages) + &show_nests(&nests),
-        (What::Nest, true) => format!("{:#}\n", nests_json(&nests)),
-        (What::Lineage, false) => show_lineages(&lineages),
-        (What::Lineage, true) => format!("{:#}\n", lineages_json(&lineages)),
+        (ScheduleView::Nest, false) => show_plain_stages(&lineages) + &show_nests(&nests),
+        (ScheduleView::Nest, true) => format!("{:#}\n", nests_json(&nests)),
+        (ScheduleView::Lineage, false) => show_lineages(&lineages),
+        (ScheduleView::Lineage, true) => format!("{:#}\n", lineages_json(&lineages)),
     })
 }
 
@@ -47,7 +47,7 @@ fn schedule_to_show(args: &Show) -> Result<(Source, ModelChoice), Failure> {
     if choice.model.is_some() || !is_model(file) {
         return Ok((Source::read(file)?, choice));
     }
-    let model = Model::read(file, &ReadOptions::default())?.profiled(args.values.profile.as_deref())?;
+    let model = Model::read(file, &ReadOptions::default())?.with_profile(args.values.profile.as_deref())?;
     let target = args.values.target.as_ref();
     let source = Source::chosen_for(&model, target, Cpu::Native, CodeDestination::Artefact);
     Ok((source, ModelChoice { model: Some(file.clone()), no_model: false }))

@@ -5,7 +5,7 @@ use crate::model_rows::rows_of_file;
 use sched_forest::Float;
 use schedc_data::Values;
 use schedc_driver::{Failure, Model};
-use schedc_measure::{Numbers, draw};
+use schedc_measure::{Numbers, draw_rows};
 use std::path::Path;
 
 /// Most feature values of the largest call: a limit on memory (2 GiB of `f64`).
@@ -16,9 +16,9 @@ const MOST_NUMBERS: usize = 1 << 28;
 pub fn rows_of(options: &TimedRowOptions, rows: Option<RowType>, model: &Model) -> Result<Values, Failure> {
     let values = match &options.input {
         Some(input) => read(input, options, model)?,
-        None => Values::F64(draw(model.forest())),
+        None => Values::F64(draw_rows(model.forest())),
     };
-    let default = match (&values, model.own_rows) {
+    let default = match (&values, model.trainer_row_type) {
         (Values::F32(_), _) | (_, Float::F32) => Float::F32,
         _ => Float::F64,
     };
@@ -30,9 +30,9 @@ pub fn rows_of(options: &TimedRowOptions, rows: Option<RowType>, model: &Model) 
 }
 
 /// Random rows for a model, of the type that it reads.
-pub fn drawn(model: &Model) -> Values {
-    let values = draw(model.forest());
-    match model.own_rows {
+pub fn random_rows(model: &Model) -> Values {
+    let values = draw_rows(model.forest());
+    match model.trainer_row_type {
         Float::F32 => Values::F32(values.into_iter().map(|x| x as f32).collect()),
         Float::F64 => Values::F64(values),
     }

@@ -2,25 +2,28 @@
 
 use super::timed_rows::{filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
-use crate::outputs::keep;
+use crate::outputs::refuse_overwriting;
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use crate::{environment, interrupt};
 use sched_forest::Float;
 use sched_lang::Target;
-use sched_llvm::host_name;
+use sched_llvm::host_cpu_name;
 use schedc_data::{Values, expect_writable, write_atomically};
 use schedc_driver::compile::gpu_of;
-use schedc_driver::lock::{Entry, Figures, Key, Lock, Measured, target_name};
+use schedc_driver::lock::{Entry, EntryKey, Figures, Lock, Measurement, target_name};
 use schedc_driver::{Failure, Model, Source, reason};
-use schedc_measure::{DRAWN_FROM, Ordered, Quartiles};
-use schedc_tune::{GpuSearch, Progress, SearchResult, State, Strategy, Task, calls, text, than, tune};
+use schedc_measure::{DRAW_SEED, OrderedRows, Quartiles};
+use schedc_tune::{
+    GpuSearchOptions, SearchProgress, SearchResult, SearchState, Strategy, TuningTask, calls_text,
+    schedule_text, speed_ratio_text, tune,
+};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Steps of the progress bar.
-const STEPS: f64 = 1000.0;
+const PROGRESS_STEPS: f64 = 1000.0;
 
 /// Runs the command.
 pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
@@ -30,16 +33,16 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         args.rows.input.as_deref(),
         args.resume.as_deref(),
     ];
-    keep(&inputs[..3], &args.out)?;
+    refuse_overwriting(&inputs[..3], &args.out)?;
     // A search takes long, so files that cannot be written are refused before it.
     [&args.save, &args.lock].into_iter().flatten().try_for_each(|path| expect_writable(path))?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
-    let gpu = GpuSearch { strategy: args.strategy.into(), by_counts: args.by_counts };
-    fits(args, &target, gpu)?;
+    let gpu = GpuSearchOptions { strategy: args.strategy.into(), by_cost_model: args.by_counts };
+    check_options(args, &target, gpu)?;
     let place = TunedDevice::of(&target, gpu)?;
     let mut model =
-        Model::read(&args.model, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
+        Model::read(&args.model, &args.reading.options())?.with_profile(args.values.profile.as_deref())?;
     let start = args.schedule.as_deref().map(Source::read).transpose()?;
     let once = rows_of(&args.rows, args.row_type, &model)?;
     if matches!(once, Values::F32(_)) {
@@ -49,8 +52,8 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     sizes.sort_unstable();
     sizes.dedup();
     let features = model.forest().num_features;
-    let rows = Ordered::new(filled(once, features, sizes.last().copied().unwrap_or(1))?, features, false);
-    let task = Task {
+    let rows = OrderedRows::new(filled(once, features, sizes.last().copied().unwrap_or(1))?, features, false);
+    let task = TuningTask {
         model: &model,
         cpu: args.cpu,
         target: &target,
@@ -91,9 +94,9 @@ struct TunedDevice {
 }
 
 impl TunedDevice {
-    fn of(target: &Target, gpu: GpuSearch) -> Result<TunedDevice, Failure> {
+    fn of(target: &Target, gpu: GpuSearchOptions) -> Result<TunedDevice, Failure> {
         if !target.is_gpu() {
-            return Ok(TunedDevice { name: host_name(), counted: None, target: None });
+            return Ok(TunedDevice { name: host_cpu_name(), counted: None, target: None });
         }
         let name = format!("gpu({})", gpu_of(target)?);
         let counted = (!gpu.is_timed()).then_some(gpu.strategy);
@@ -110,7 +113,7 @@ impl TunedDevice {
 }
 
 /// Refuses options that the target's kind of processor does not support.
-fn fits(args: &Tune, target: &Target, gpu: GpuSearch) -> Result<(), Failure> {
+fn check_options(args: &Tune, target: &Target, gpu: GpuSearchOptions) -> Result<(), Failure> {
     let for_gpus = args.by_counts || !matches!(args.strategy, GpuStrategy::Neighbours);
     if !target.is_gpu() && for_gpus {
         return Err(Failure::usage(
@@ -136,11 +139,11 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
     for best in &found.best {
         for figure in &best.figures {
             let threads = u32::try_from(figure.threads).unwrap_or(0);
-            let key = Key::new(&target, &args.model, path, best.rows as u64, threads)?;
-            let measured = Measured {
+            let key = EntryKey::new(&target, &args.model, path, best.rows as u64, threads)?;
+            let measured = Measurement {
                 schedule: figures(&figure.us_per_row),
                 default: figures(&figure.chosen_us_per_row),
-                seed: DRAWN_FROM,
+                seed: DRAW_SEED,
                 budget: args.budget,
             };
             lock.put(Entry::of(key, model, args.cpu, &best.schedule, measured)?);
@@ -150,8 +153,8 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
 }
 
 /// The state of the search to resume, or a new state.
-fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failure> {
-    let new = State::new(&model.fingerprint, &place.searched(), &args.threads);
+fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<SearchState, Failure> {
+    let new = SearchState::new(&model.fingerprint, &place.searched(), &args.threads);
     let Some(path) = &args.resume else { return Ok(new) };
     let unusable = |why: String| {
         Failure::unreadable(
@@ -163,7 +166,7 @@ fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failu
     let text = std::fs::read_to_string(path)
         .map_err(|error| unusable(format!("it cannot be read: {}", reason(&error))))?;
     let saved =
-        State::from_json(&text).map_err(|why| unusable(format!("it is not a saved search: {why}")))?;
+        SearchState::from_json(&text).map_err(|why| unusable(format!("it is not a saved search: {why}")))?;
     match saved.is_about(&new) {
         true => Ok(saved),
         false => Err(unusable("it belongs to another model, another processor or other threads".to_string())),
@@ -171,12 +174,16 @@ fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failu
 }
 
 /// Runs the search with a progress bar, until it ends or the user interrupts it.
-fn searched(task: &Task, state: &mut State, terminal: &Terminal) -> Result<SearchResult, Failure> {
+fn searched(
+    task: &TuningTask,
+    state: &mut SearchState,
+    terminal: &Terminal,
+) -> Result<SearchResult, Failure> {
     interrupt::end_well();
-    let bar = terminal.progress(STEPS as u64, "searching");
+    let bar = terminal.progress(PROGRESS_STEPS as u64, "searching");
     let mut advanced = 0;
-    tune(task, state, &mut |progress: &Progress| {
-        let now = (progress.spent.min(1.0) * STEPS) as u64;
+    tune(task, state, &mut |progress: &SearchProgress| {
+        let now = (progress.spent.min(1.0) * PROGRESS_STEPS) as u64;
         bar.advance(now.saturating_sub(advanced));
         advanced = advanced.max(now);
         if let Some(best) = progress.best {
@@ -207,7 +214,7 @@ fn write_result(
             None => "timed".to_string(),
         }
     );
-    let schedule = text(found, &head, place.target.as_deref());
+    let schedule = schedule_text(found, &head, place.target.as_deref());
     if args.json {
         let all = json!({
             "format": 1,
@@ -241,12 +248,12 @@ fn print_gains(found: &SearchResult, place: &TunedDevice, terminal: &Terminal) {
         for (threads, gain) in best.gains() {
             let speed = match (best.is_own, best.slower) {
                 (true, Some(slower)) => {
-                    format!("{} schedc's own schedule: kept schedc's own", than(1.0 / slower))
+                    format!("{} schedc's own schedule: kept schedc's own", speed_ratio_text(1.0 / slower))
                 }
                 (true, None) => format!("schedc's own schedule is the fastest of {}", best.tried),
-                (false, _) => format!("{} schedc's own schedule", than(gain)),
+                (false, _) => format!("{} schedc's own schedule", speed_ratio_text(gain)),
             };
-            terminal.say(&format!("{}: {speed}{end}", calls(best.rows, threads)));
+            terminal.say(&format!("{}: {speed}{end}", calls_text(best.rows, threads)));
         }
     }
 }

@@ -9,16 +9,16 @@ use super::load_job;
 use crate::args::{Format, Verify};
 use crate::environment;
 use crate::model_rows::rows_of_file;
-use crate::outputs::keep;
+use crate::outputs::refuse_overwriting;
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::{Iterations, fingerprint};
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
-use schedc_driver::outputs::{columns_of, lacked};
+use schedc_driver::outputs::{columns_of, missing_output};
 use schedc_driver::{CodeDestination, Failure, Job, Model, reason};
 use schedc_verify::trainer::{self, TrainerError};
-use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, Task, compare};
+use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, VerificationTask, compare};
 use std::path::Path;
 use std::time::Instant;
 use without_trainer::without_trainer;
@@ -28,7 +28,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
     environment::check()?;
     if let Some(failing) = &args.failing {
         let read = [Some(args.model.as_path()), args.input.as_deref(), args.against.as_deref()];
-        keep(&read, failing)?;
+        refuse_overwriting(&read, failing)?;
         Destination::from_argument(failing).check(&[])?;
     }
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
@@ -81,10 +81,10 @@ fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Re
         None => in_memory(args, job, terminal)?,
     };
     let progress = terminal.progress(None, "verifying");
-    let task = Task { model, code: &code, given, began, seconds: args.seconds };
+    let task = VerificationTask { model, code: &code, given, began, seconds: args.seconds };
     let (mut report, failing) = schedc_verify::verify(&task, &mut |met| progress.advance(met))?;
     drop(progress);
-    let (others, unavailable) = match others(args, model, given, &mut report.notes) {
+    let (others, unavailable) = match compare_others(args, model, given, &mut report.notes) {
         Ok(others) => (others, None),
         Err(failure) if args.trainer => (Vec::new(), Some(failure)),
         Err(failure) => return Err(failure),
@@ -131,11 +131,11 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<ModelCode, Failu
         ));
     }
     let library = Library::load(path, &args.name)?;
-    ModelCode::of_library(library, model).map_err(|failure| failure.of(path.display()))
+    ModelCode::of_library(library, model).map_err(|failure| failure.in_file(path.display()))
 }
 
 /// Compares with predictions of the trainer or of a file.
-fn others(
+fn compare_others(
     args: &Verify,
     model: &Model,
     given: &[Values],
@@ -149,7 +149,7 @@ fn others(
         let rows = trainer::rows(model, given);
         let python = std::env::var_os("PYTHON").filter(|name| !name.is_empty());
         let python = python.unwrap_or_else(|| "python3".into());
-        let results = trainer::ask(model, &rows, &python).map_err(|error| match error {
+        let results = trainer::predict(model, &rows, &python).map_err(|error| match error {
             TrainerError::Unavailable { library, why } => without_trainer(model, &rows, library, &why),
             TrainerError::Failed(failure) => failure,
         })?;
@@ -158,7 +158,7 @@ fn others(
     }
     match (&args.against, given) {
         (Some(path), [rows]) => {
-            let predictions = against(args, path, model, rows)?;
+            let predictions = predictions_of_file(args, path, model, rows)?;
             compare(model.forest(), rows, vec![predictions], args.tolerance)
         }
         _ => Ok(Vec::new()),
@@ -166,11 +166,16 @@ fn others(
 }
 
 /// The predictions in a file, one for each row.
-fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<OtherPredictions, Failure> {
+fn predictions_of_file(
+    args: &Verify,
+    path: &Path,
+    model: &Model,
+    rows: &Values,
+) -> Result<OtherPredictions, Failure> {
     let kind = args.output;
     let columns = columns_of(kind, model.forest());
     if columns == 0 {
-        return Err(lacked(kind.word(), |kind| columns_of(kind, model.forest()) > 0));
+        return Err(missing_output(kind.word(), |kind| columns_of(kind, model.forest()) > 0));
     }
     let expect = Expect::unnamed(columns).by_position(true);
     let found = read_rows(&Source::from_argument(path), expect)?;
@@ -184,5 +189,5 @@ fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<O
             "give the predictions of these rows, in their order",
         ));
     }
-    Ok(OtherPredictions { who: path.display().to_string(), kind, values: found.values })
+    Ok(OtherPredictions { source: path.display().to_string(), kind, values: found.values })
 }

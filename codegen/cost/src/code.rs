@@ -6,17 +6,17 @@ use sched_ir::lir::{Block, Function, Op, Scalar, Stmt};
 /// Bytes of a vector instruction with prefix, address and displacement: a typical length of AVX-512
 /// encodings. With larger values, groups of eight interleaved vectors would seem too long for the instruction
 /// cache.
-const INSTRUCTION: f64 = 7.0;
+const INSTRUCTION_BYTES: f64 = 7.0;
 
 /// Share of the instruction cache that one straight-line part may fill. The code around it, and other
 /// programs' code, take the rest. On Zen 5, whose cache has 32 KiB, a part of 22 KiB took 1.5 times as long
 /// in processes with unlucky page addresses.
-const SHARE: f64 = 0.75;
+const CODE_CACHE_SHARE: f64 = 0.75;
 
 /// Whether each straight-line part of a function fits the machine's first-level instruction cache, beside
 /// other code.
 pub fn fits_code_cache(function: &Function, machine: &Machine) -> bool {
-    INSTRUCTION * longest_block(function, machine) <= SHARE * machine.code_bytes
+    INSTRUCTION_BYTES * longest_block(function, machine) <= CODE_CACHE_SHARE * machine.code_cache_bytes
 }
 
 /// Instructions of the longest straight-line part, roughly: an operation counts once for each register of its

@@ -2,33 +2,39 @@
 //! instructions measured on processors of the same level.
 
 use crate::machine::{Cache, Charge, Machine};
-use crate::operation::Kind;
+use crate::operation::InstructionKind;
 use sched_machines::{Family, Level};
 use std::collections::BTreeMap;
 
 /// Whether a kind is a look-up of bytes or words in a table longer than one register. Only registers of 512
 /// bits have such an instruction.
-fn is_paired(kind: Kind, register_bits: u32) -> bool {
-    let Kind::Lookup { element, entries, .. } = kind else { return false };
+fn is_paired(kind: InstructionKind, register_bits: u32) -> bool {
+    let InstructionKind::Lookup { element, entries, .. } = kind else { return false };
     register_bits >= 512 && element <= 2 && u32::from(entries) * u32::from(element) * 8 > register_bits
 }
 
 /// Kinds whose instructions some cores with 512-bit registers execute as two halves of 256 bits. Half
-/// registers cost less there ([`Family::half`]).
-const IN_HALVES: [Kind; 6] =
-    [Kind::Vector, Kind::Compare, Kind::Float, Kind::Expand, Kind::Load, Kind::Store];
+/// registers cost less there ([`Family::half_width_cost`]).
+const HALVED_KINDS: [InstructionKind; 6] = [
+    InstructionKind::Vector,
+    InstructionKind::Compare,
+    InstructionKind::Float,
+    InstructionKind::Expand,
+    InstructionKind::Load,
+    InstructionKind::Store,
+];
 
 /// Cycles that LLVM takes to compile one operation. Measured: 20 to 25 microseconds on a core of 3.6 GHz,
 /// over ten schedules of 80 to 3500 operations.
-const COMPILE: f64 = 80_000.0;
+const COMPILE_CYCLES: f64 = 80_000.0;
 
 /// Cycles to wake a waiting thread and to learn that it has finished. Assumed, not measured: 2.7 microseconds
 /// at 3 GHz. Estimates of calls with several threads include it once for each parallel loop.
-const WAKE: f64 = 8_000.0;
+const WAKE_CYCLES: f64 = 8_000.0;
 
 /// Bytes of the first-level instruction cache of x86-64 servers. Eight interleaved vectors are candidates
 /// only if their code fits it.
-const CODE_BYTES: f64 = 32_768.0;
+const CODE_CACHE_BYTES: f64 = 32_768.0;
 
 impl Machine {
     /// Whether the table of processor families has the processor that LLVM calls `name`.
@@ -55,8 +61,8 @@ impl Machine {
             mispredict: family.mispredict,
             multiplies_apart: family.multiplies_apart,
             call: 200.0,
-            compile: COMPILE,
-            wake: WAKE,
+            compile: COMPILE_CYCLES,
+            wake: WAKE_CYCLES,
             caches: vec![
                 cache(32_768.0, 6.0, 0.5, 0.8),
                 cache(1_048_576.0, 17.0, 1.1, 1.1),
@@ -64,7 +70,7 @@ impl Machine {
                 cache(33_554_432.0, 150.0, 4.0, 5.0),
                 cache(f64::MAX, 700.0, 9.0, 25.0),
             ],
-            code_bytes: CODE_BYTES,
+            code_cache_bytes: CODE_CACHE_BYTES,
             charges: charges(level, known),
         }
     }
@@ -72,35 +78,35 @@ impl Machine {
 
 /// Costs of instructions by bits of their vectors: the measured ones of the level, adjusted by the figures of
 /// a family.
-fn charges(level: Level, known: Option<&Family>) -> BTreeMap<u32, BTreeMap<Kind, Charge>> {
+fn charges(level: Level, known: Option<&Family>) -> BTreeMap<u32, BTreeMap<InstructionKind, Charge>> {
     let family = known.unwrap_or(&Family::OTHER);
     let charge = |each: f64, latency: f64| Charge { each, latency };
     let register_bits = level.register_bits();
     let is_long = register_bits >= 512;
-    let mut all: BTreeMap<u32, BTreeMap<Kind, Charge>> =
+    let mut all: BTreeMap<u32, BTreeMap<InstructionKind, Charge>> =
         serde_json::from_str(family.costs(level)).unwrap_or_default();
     let whole = all.entry(register_bits).or_default();
     // Every core loads two registers of at most 256 bits per cycle.
-    let load = if is_long { 1.0 / family.loads } else { 0.5 };
+    let load = if is_long { 1.0 / family.loads_per_cycle } else { 0.5 };
     whole.extend([
-        (Kind::Convert, charge(1.0, 4.0)),
-        (Kind::Mask, charge(1.0, 4.0)),
-        (Kind::Shuffle, charge(1.0, 3.0)),
-        (Kind::Load, charge(load, 6.0)),
-        (Kind::Store, charge(1.0, 1.0)),
-        (Kind::Math, charge(20.0, 40.0)),
+        (InstructionKind::Convert, charge(1.0, 4.0)),
+        (InstructionKind::Mask, charge(1.0, 4.0)),
+        (InstructionKind::Shuffle, charge(1.0, 3.0)),
+        (InstructionKind::Load, charge(load, 6.0)),
+        (InstructionKind::Store, charge(1.0, 1.0)),
+        (InstructionKind::Math, charge(20.0, 40.0)),
     ]);
     if known.is_some() && register_bits > 128 {
-        let each = f64::from(register_bits / 32) * family.gather;
-        whole.extend([4, 8].map(|element| (Kind::Gather { element }, charge(each, each + 12.0))));
+        let each = f64::from(register_bits / 32) * family.lane_gather_cycles;
+        whole.extend([4, 8].map(|element| (InstructionKind::Gather { element }, charge(each, each + 12.0))));
     }
     for (kind, charge) in whole.iter_mut() {
-        charge.each *= if is_paired(*kind, register_bits) { family.pair } else { 1.0 };
+        charge.each *= if is_paired(*kind, register_bits) { family.pair_lookup_cost } else { 1.0 };
     }
     if is_long {
-        let halves = IN_HALVES.map(|kind| {
+        let halves = HALVED_KINDS.map(|kind| {
             let charge = whole.get(&kind).copied();
-            charge.map(|charge| (kind, Charge { each: charge.each * family.half, ..charge }))
+            charge.map(|charge| (kind, Charge { each: charge.each * family.half_width_cost, ..charge }))
         });
         let shorter = all.entry(register_bits / 2).or_default();
         for (kind, charge) in halves.into_iter().flatten() {
@@ -119,12 +125,14 @@ mod tests {
         let levels = Level::ALL.iter().map(|level| ("znver4", *level));
         for (name, level) in levels.chain([("znver5", Level::Vbmi)]) {
             let text = Family::of(name).map_or("", |family| family.costs(level));
-            let charges = serde_json::from_str::<BTreeMap<u32, BTreeMap<Kind, Charge>>>(text).expect(text);
+            let charges =
+                serde_json::from_str::<BTreeMap<u32, BTreeMap<InstructionKind, Charge>>>(text).expect(text);
             assert!(charges.get(&level.register_bits()).is_some_and(|whole| whole.len() > 20), "{level:?}");
             let machine = Machine::like(name, level);
             let read = Machine::from_json(&machine.to_json());
             assert_eq!(read.as_ref(), Ok(&machine));
-            let each = |entries| machine.charge(Kind::Lookup { element: 1, entries, index: 1 }).each;
+            let each =
+                |entries| machine.charge(InstructionKind::Lookup { element: 1, entries, index: 1 }).each;
             assert!(each(16) <= 1.1 * each(64) && each(64) < each(256) && each(256) < each(512), "{level:?}");
         }
     }
@@ -133,6 +141,6 @@ mod tests {
     fn unknown_processors_have_common_figures() {
         let (some, none) = (Machine::like("znver5", Level::V3), Machine::like("mystery", Level::V3));
         assert!(some.window > none.window);
-        assert_eq!(some.charge(Kind::Vector), none.charge(Kind::Vector));
+        assert_eq!(some.charge(InstructionKind::Vector), none.charge(InstructionKind::Vector));
     }
 }

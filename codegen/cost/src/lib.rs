@@ -28,13 +28,16 @@ mod shape;
 mod value;
 mod work;
 
-pub use breakdown::{Breakdown, Limit, Piece};
+pub use breakdown::{Breakdown, Limit, OriginCycles};
 pub use call::{Call, Cost};
 pub use code::fits_code_cache;
 pub use gpu::{GpuCost, GpuMachine, cost_on};
 pub use machine::{Cache, Charge, Machine};
-pub use operation::{Amount, Kind};
-pub use probe::{PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream, window};
+pub use operation::{Amount, InstructionKind};
+pub use probe::{
+    LEAST_PROBE_ROWS, Probe, STREAM_LINES, WINDOW_STEPS, chase_probe, probes, scatter_probe, stream_probe,
+    window_probe,
+};
 pub use sched_machines::Level;
 pub use shape::{ExpectedSteps, ModelShape};
 pub use work::{CoreUnit, Work};
@@ -76,14 +79,14 @@ fn estimate(kernel: &PreparedKernel<'_>, call: Call<'_>, is_profiled: bool) -> (
     let (body, machine) = (&kernel.function().body, kernel.machine());
     let mut first = Estimator::new(kernel, call);
     first.block(body);
-    let mut estimator = first.second(is_profiled);
+    let mut estimator = first.into_second_pass(is_profiled);
     let work = estimator.block(body);
     let (bound, latest) = (work.bound(machine.issue), estimator.latest());
     let elapsed = latest.max(bound);
     let mut attribution = estimator.into_profiler().into_attribution().unwrap_or_default();
     if is_profiled {
         let resource = (bound > latest).then(|| work.bottleneck(machine.issue));
-        attribution.settle(elapsed, resource, machine.issue);
+        attribution.distribute(elapsed, resource, machine.issue);
         attribution.note_call(machine.call);
     }
     (Cost { cycles: elapsed + machine.call, work }, attribution)

@@ -1,6 +1,6 @@
 //! Machines: costs of a processor's instructions, and sizes of its caches.
 
-use crate::operation::{Amount, Kind};
+use crate::operation::{Amount, InstructionKind};
 use crate::probe::WINDOW_STEPS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub struct Cache {
 
 /// Memory that a core's TLB covers, as a multiple of the size of its second-level cache: an approximation.
 /// Beyond it, each access to the last-level cache also waits for the address of its page.
-const PAGES: f64 = 4.0;
+const TLB_FACTOR: f64 = 4.0;
 
 /// The figures of a processor that the cost model uses. Times are cycles of one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,8 +43,8 @@ pub struct Machine {
     pub register_bits: u32,
     /// Instructions that the core issues in a cycle.
     pub issue: f64,
-    /// Instructions that may wait for operands while later ones run, as measured by the [`crate::window`]
-    /// probe; fewer than [`Machine::in_flight`].
+    /// Instructions that may wait for operands while later ones run, as measured by
+    /// [`crate::window_probe`]; fewer than [`Machine::in_flight`].
     pub window: f64,
     /// Most instructions in flight: the length of the core's reorder buffer.
     pub in_flight: f64,
@@ -63,10 +63,11 @@ pub struct Machine {
     /// Levels of memory, the fastest first, main memory last.
     pub caches: Vec<Cache>,
     /// Bytes of the first-level instruction cache.
-    pub code_bytes: f64,
+    #[serde(rename = "code_bytes")]
+    pub code_cache_bytes: f64,
     /// Costs of instructions, by the bits of the vectors that they work on. Vectors of other lengths cost as
     /// much as the next longer ones.
-    pub charges: BTreeMap<u32, BTreeMap<Kind, Charge>>,
+    pub charges: BTreeMap<u32, BTreeMap<InstructionKind, Charge>>,
 }
 
 impl Machine {
@@ -88,9 +89,9 @@ impl Machine {
         let mut sizes = sizes.to_vec();
         // The part of the last-level cache that the TLB covers is a separate level, since it is much faster.
         if let [.., before, last] = *sizes.as_slice()
-            && PAGES * before < last
+            && TLB_FACTOR * before < last
         {
-            sizes.insert(sizes.len() - 1, PAGES * before);
+            sizes.insert(sizes.len() - 1, TLB_FACTOR * before);
         }
         let of = |level: usize| self.caches.get(level).filter(|cache| cache.bytes < f64::MAX).copied();
         let caches = sizes.iter().enumerate();
@@ -105,10 +106,10 @@ impl Machine {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Scheduler entries: how many instructions may wait for operands at once, derived from what the
-    /// [`crate::window`] probe measured. When one of the probe's chains starts, the rest of the previous
-    /// chain still waits; its length is the number of entries.
-    pub fn queue(&self) -> f64 {
+    /// Scheduler entries: how many instructions may wait for operands at once, derived from what
+    /// [`crate::window_probe`] measured. When one of the probe's chains starts, the rest of the
+    /// previous chain still waits; its length is the number of entries.
+    pub fn scheduler_entries(&self) -> f64 {
         let steps = f64::from(WINDOW_STEPS);
         steps * self.window / (steps + self.window)
     }
@@ -122,10 +123,10 @@ impl Machine {
         let Charge { each, latency } = self.charge(amount.kind);
         let share = match amount.kind {
             // Gathers cost cycles for each lane.
-            Kind::Gather { .. } => amount.registers,
+            InstructionKind::Gather { .. } => amount.registers,
             // The looked-up elements, which are longer than their indices, fill several registers. Fewer
             // indices fill fewer registers.
-            Kind::Lookup { element, index, .. } if element > index => {
+            InstructionKind::Lookup { element, index, .. } if element > index => {
                 amount.registers.max(f64::from(index) / f64::from(element))
             }
             _ => amount.registers.max(1.0),
@@ -143,7 +144,7 @@ impl Machine {
     /// The cost of a kind of instruction on one register. A look-up in a table of a length without a cost
     /// costs as much as in the next longer table. If no table is as long, the cost grows in proportion to the
     /// length. Kinds without any cost take one cycle.
-    pub fn charge(&self, kind: Kind) -> Charge {
+    pub fn charge(&self, kind: InstructionKind) -> Charge {
         let charges = self.charges.get(&self.register_bits);
         charges.and_then(|charges| charge_in(charges, kind)).unwrap_or(Charge { each: 1.0, latency: 1.0 })
     }
@@ -151,7 +152,7 @@ impl Machine {
     /// The cost of an access to a working set of `bytes` bytes beyond that of the first-level cache. Returns
     /// cycles until the value is available, and cycles for each line, for scattered lines or consecutive
     /// ones. Each level of memory serves the share of the bytes that it holds and no nearer level does.
-    pub fn beyond_first(&self, bytes: f64, scattered: bool) -> (f64, f64) {
+    pub fn cost_beyond_first_cache(&self, bytes: f64, scattered: bool) -> (f64, f64) {
         let (mut latency, mut line, mut held) = (0.0, 0.0, 0.0);
         let first = self.caches.first().map_or(0.0, |cache| cache.latency);
         for (level, cache) in self.caches.iter().enumerate() {
@@ -167,12 +168,12 @@ impl Machine {
 
     /// Bytes of a working set for probes of shared caches: mostly larger than the core's own caches, and
     /// small enough for its TLB.
-    pub fn beyond_core(&self) -> f64 {
-        self.caches.get(1).map_or(0.0, |cache| PAGES * cache.bytes)
+    pub fn shared_cache_probe_bytes(&self) -> f64 {
+        self.caches.get(1).map_or(0.0, |cache| TLB_FACTOR * cache.bytes)
     }
 
     /// Whether the first-level cache holds `bytes` bytes.
-    pub fn is_near(&self, bytes: f64) -> bool {
+    pub fn fits_first_cache(&self, bytes: f64) -> bool {
         self.caches.first().is_some_and(|cache| bytes <= cache.bytes)
     }
 }
@@ -180,26 +181,31 @@ impl Machine {
 /// The cost of a kind of instruction among the costs for one length of vectors. Gathers have costs for
 /// elements of 4 and of 8 bytes; shorter ones cost as much as those of 4. Multiplications cost as much as
 /// other arithmetic on floats.
-fn charge_in(charges: &BTreeMap<Kind, Charge>, kind: Kind) -> Option<Charge> {
+fn charge_in(charges: &BTreeMap<InstructionKind, Charge>, kind: InstructionKind) -> Option<Charge> {
     if let Some(charge) = charges.get(&kind) {
         return Some(*charge);
     }
     match kind {
-        Kind::Lookup { element, entries, index } => look_up(charges, element, entries, index),
-        Kind::Gather { element } => {
+        InstructionKind::Lookup { element, entries, index } => look_up(charges, element, entries, index),
+        InstructionKind::Gather { element } => {
             let element = if element > 4 { 8 } else { 4 };
-            charges.get(&Kind::Gather { element }).copied()
+            charges.get(&InstructionKind::Gather { element }).copied()
         }
-        Kind::Multiply => charges.get(&Kind::Float).copied(),
+        InstructionKind::Multiply => charges.get(&InstructionKind::Float).copied(),
         _ => None,
     }
 }
 
 /// The cost of a look-up among the costs for one length of vectors.
-fn look_up(charges: &BTreeMap<Kind, Charge>, element: u8, entries: u16, index: u8) -> Option<Charge> {
+fn look_up(
+    charges: &BTreeMap<InstructionKind, Charge>,
+    element: u8,
+    entries: u16,
+    index: u8,
+) -> Option<Charge> {
     let measured = |element: u8, index: u8| {
         charges.iter().filter_map(move |(kind, charge)| match kind {
-            Kind::Lookup { element: e, entries, index: i } if (*e, *i) == (element, index) => {
+            InstructionKind::Lookup { element: e, entries, index: i } if (*e, *i) == (element, index) => {
                 Some((*entries, *charge))
             }
             _ => None,

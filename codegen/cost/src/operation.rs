@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A kind of instruction. A machine has the cost of each kind on one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Kind {
+pub enum InstructionKind {
     /// Arithmetic on a scalar integer.
     Scalar,
     /// Arithmetic on a vector of integers, and selects between vectors.
@@ -33,7 +33,7 @@ pub enum Kind {
         element: u8,
         /// Elements of the table.
         entries: u16,
-        /// Bytes of an index.
+        /// Bytes of each lane's index into the table.
         index: u8,
     },
     /// One load for each lane.
@@ -49,55 +49,61 @@ pub enum Kind {
     Math,
 }
 
-impl Display for Kind {
+impl Display for InstructionKind {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self {
-            Kind::Lookup { element, entries, index } => write!(f, "lookup {entries} x {element} by {index}"),
-            Kind::Gather { element } => write!(f, "gather {element}"),
+            InstructionKind::Lookup { element, entries, index } => {
+                write!(f, "lookup {entries} x {element} by {index}")
+            }
+            InstructionKind::Gather { element } => write!(f, "gather {element}"),
             other => f.write_str(&format!("{other:?}").to_lowercase()),
         }
     }
 }
 
-impl From<Kind> for String {
-    fn from(kind: Kind) -> String {
+impl From<InstructionKind> for String {
+    fn from(kind: InstructionKind) -> String {
         kind.to_string()
     }
 }
 
-impl TryFrom<String> for Kind {
+impl TryFrom<String> for InstructionKind {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Kind, String> {
+    fn try_from(text: String) -> Result<InstructionKind, String> {
         text.parse()
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for InstructionKind {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Kind, String> {
+    fn from_str(text: &str) -> Result<InstructionKind, String> {
         let plain = [
-            Kind::Scalar,
-            Kind::Vector,
-            Kind::Compare,
-            Kind::Float,
-            Kind::Multiply,
-            Kind::Convert,
-            Kind::Expand,
-            Kind::Mask,
-            Kind::Shuffle,
-            Kind::Load,
-            Kind::Store,
-            Kind::Math,
+            InstructionKind::Scalar,
+            InstructionKind::Vector,
+            InstructionKind::Compare,
+            InstructionKind::Float,
+            InstructionKind::Multiply,
+            InstructionKind::Convert,
+            InstructionKind::Expand,
+            InstructionKind::Mask,
+            InstructionKind::Shuffle,
+            InstructionKind::Load,
+            InstructionKind::Store,
+            InstructionKind::Math,
         ];
         let words: Vec<&str> = text.split(' ').collect();
         let number = |text: &str| text.parse::<u16>().ok();
         let byte = |text: &str| text.parse::<u8>().ok();
         match words.as_slice() {
-            ["gather", element] => byte(element).map(|element| Kind::Gather { element }),
+            ["gather", element] => byte(element).map(|element| InstructionKind::Gather { element }),
             ["lookup", entries, "x", element, "by", index] => (|| {
-                Some(Kind::Lookup { element: byte(element)?, entries: number(entries)?, index: byte(index)? })
+                Some(InstructionKind::Lookup {
+                    element: byte(element)?,
+                    entries: number(entries)?,
+                    index: byte(index)?,
+                })
             })(),
             _ => plain.into_iter().find(|kind| kind.to_string() == text),
         }
@@ -109,7 +115,7 @@ impl FromStr for Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     /// The kind.
-    pub kind: Kind,
+    pub kind: InstructionKind,
     /// Number of registers.
     pub registers: f64,
 }
@@ -125,49 +131,51 @@ pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) ->
     let of = |value: &Value| function.ty(*value);
     let amount = |kind, registers| Some(Amount { kind, registers });
     let simple = |vector, ty: Ty| match ty.lanes {
-        1 if !ty.scalar.is_float() => amount(Kind::Scalar, 1.0),
+        1 if !ty.scalar.is_float() => amount(InstructionKind::Scalar, 1.0),
         _ => amount(vector, registers(ty)),
     };
     match op {
-        Op::Int(_) | Op::Float(_) | Op::Rows | Op::Id(_) | Op::Iota | Op::BitcastNarrow(_) => None,
-        Op::Bin(Bin::IDiv, ..) => amount(Kind::Scalar, 3.0),
-        Op::Bin(Bin::Div, ..) => amount(Kind::Float, 4.0 * registers(ty).max(1.0)),
-        Op::Bin(..) if ty.scalar == Scalar::I1 => amount(Kind::Scalar, 1.0),
-        Op::Bin(Bin::Mul, ..) if ty.scalar.is_float() => simple(Kind::Multiply, ty),
-        Op::Bin(..) if ty.scalar.is_float() => simple(Kind::Float, ty),
-        Op::Bin(..) => simple(Kind::Vector, ty),
-        Op::Cmp(_, a, _) => simple(Kind::Compare, of(a)),
-        Op::Select(..) => simple(Kind::Vector, ty),
+        Op::Int(_) | Op::Float(_) | Op::RowCount | Op::Id(_) | Op::Iota | Op::BitcastNarrow(_) => None,
+        Op::Bin(Bin::IDiv, ..) => amount(InstructionKind::Scalar, 3.0),
+        Op::Bin(Bin::Div, ..) => amount(InstructionKind::Float, 4.0 * registers(ty).max(1.0)),
+        Op::Bin(..) if ty.scalar == Scalar::I1 => amount(InstructionKind::Scalar, 1.0),
+        Op::Bin(Bin::Mul, ..) if ty.scalar.is_float() => simple(InstructionKind::Multiply, ty),
+        Op::Bin(..) if ty.scalar.is_float() => simple(InstructionKind::Float, ty),
+        Op::Bin(..) => simple(InstructionKind::Vector, ty),
+        Op::Cmp(_, a, _) => simple(InstructionKind::Compare, of(a)),
+        Op::Select(..) => simple(InstructionKind::Vector, ty),
         Op::Cast(Cast::Bits, _) => None,
-        Op::Cast(_, v) if of(v).scalar == Scalar::I1 => simple(Kind::Expand, ty),
+        Op::Cast(_, v) if of(v).scalar == Scalar::I1 => simple(InstructionKind::Expand, ty),
         Op::Cast(_, v) => {
             let wider = if of(v).bytes() > ty.bytes() { of(v) } else { ty };
-            if ty.lanes == 1 { None } else { amount(Kind::Convert, registers(wider)) }
+            if ty.lanes == 1 { None } else { amount(InstructionKind::Convert, registers(wider)) }
         }
-        Op::Fma(..) => amount(Kind::Multiply, registers(ty).max(1.0)),
-        Op::Round(..) => amount(Kind::Float, registers(ty).max(1.0)),
+        Op::Fma(..) => amount(InstructionKind::Multiply, registers(ty).max(1.0)),
+        Op::Round(..) => amount(InstructionKind::Float, registers(ty).max(1.0)),
         // Square roots occupy the divider, as divisions do.
-        Op::SquareRoot(..) => amount(Kind::Float, 4.0 * registers(ty).max(1.0)),
-        Op::Math(..) => amount(Kind::Math, f64::from(ty.lanes)),
-        Op::Load(..) | Op::LoadMasked(..) => amount(Kind::Load, registers(ty)),
+        Op::SquareRoot(..) => amount(InstructionKind::Float, 4.0 * registers(ty).max(1.0)),
+        Op::Math(..) => amount(InstructionKind::Math, f64::from(ty.lanes)),
+        Op::Load(..) | Op::LoadMasked(..) => amount(InstructionKind::Load, registers(ty)),
         Op::Gather(gather) => {
             let words = f64::from(of(&gather.index).bytes()) / register;
-            amount(Kind::Gather { element: ty.scalar.bytes() as u8 }, words)
+            amount(InstructionKind::Gather { element: ty.scalar.bytes() as u8 }, words)
         }
-        Op::Splat(_) => amount(Kind::Vector, 1.0),
-        Op::Extract(..) => amount(Kind::Shuffle, 1.0),
-        Op::ExtractHalf(v, _) => amount(Kind::Convert, registers(of(v))),
-        Op::Concat(..) | Op::TransposeStep(..) | Op::LaneShift(..) => amount(Kind::Shuffle, registers(ty)),
+        Op::Splat(_) => amount(InstructionKind::Vector, 1.0),
+        Op::Extract(..) => amount(InstructionKind::Shuffle, 1.0),
+        Op::ExtractHalf(v, _) => amount(InstructionKind::Convert, registers(of(v))),
+        Op::Concat(..) | Op::TransposeStep(..) | Op::LaneShift(..) => {
+            amount(InstructionKind::Shuffle, registers(ty))
+        }
         Op::Lookup(table, index) => {
             let (table, index) = (of(table), of(index));
-            let kind = Kind::Lookup {
+            let kind = InstructionKind::Lookup {
                 element: table.scalar.bytes() as u8,
                 entries: table.lanes,
                 index: index.scalar.bytes() as u8,
             };
             amount(kind, registers(index))
         }
-        Op::Any(_) | Op::MaskBits(_) => amount(Kind::Mask, 1.0),
-        Op::PopCount(_) => amount(Kind::Scalar, 1.0),
+        Op::Any(_) | Op::MaskBits(_) => amount(InstructionKind::Mask, 1.0),
+        Op::PopCount(_) => amount(InstructionKind::Scalar, 1.0),
     }
 }

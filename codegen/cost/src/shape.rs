@@ -6,7 +6,7 @@ use sched_ir::lir::WalkSteps;
 /// Deepest level whose leaves are counted separately; deeper leaves count as leaves of this depth. The bound
 /// keeps the search for leaves short. It costs little accuracy: at each node half of the rows are assumed to
 /// go to each side, so few rows get there.
-const DEEPEST: usize = 64;
+const MOST_LEVELS: usize = 64;
 
 /// The properties of a model on which costs depend.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub struct ModelShape {
     /// Margins of a row.
     pub margins: f64,
     /// Share of walks that take more than `n` steps, at index `n`.
-    longer: Vec<f64>,
+    share_beyond: Vec<f64>,
 }
 
 /// The number of steps that a loop over walks is expected to take.
@@ -32,12 +32,12 @@ pub struct ExpectedSteps {
 impl ModelShape {
     /// The properties of a forest, if rows go left and right equally often at each node.
     pub fn of(forest: &Forest) -> ModelShape {
-        let mut ends = vec![0.0; DEEPEST + 1];
+        let mut ends = vec![0.0; MOST_LEVELS + 1];
         for tree in &forest.trees {
             let mut open = vec![(tree.root, 0usize)];
             while let Some((child, depth)) = open.pop() {
                 let inner = match child {
-                    NodeRef::Inner(n) if depth < DEEPEST => tree.inner.get(n as usize),
+                    NodeRef::Inner(n) if depth < MOST_LEVELS => tree.inner.get(n as usize),
                     _ => None,
                 };
                 match inner {
@@ -55,15 +55,15 @@ impl ModelShape {
         ModelShape {
             features: forest.num_features as f64,
             margins: forest.num_margins as f64,
-            longer: longer.collect(),
+            share_beyond: longer.collect(),
         }
     }
 
     /// The expected steps of a loop in which `walks` walks take each step together.
     pub fn steps(&self, walks: f64, loop_steps: WalkSteps) -> ExpectedSteps {
         let (mut steps, mut before, mut likeliest) = (0.0, 1.0, 0.0f64);
-        let levels = loop_steps.levels.max(1) as usize;
-        for share in self.longer.iter().step_by(levels).skip(loop_steps.taken as usize) {
+        let levels = loop_steps.levels_per_step.max(1) as usize;
+        for share in self.share_beyond.iter().step_by(levels).skip(loop_steps.steps_before as usize) {
             // Probability that at least one walk continues.
             let goes_on = 1.0 - (1.0 - share).powf(walks);
             likeliest = likeliest.max(before - goes_on);

@@ -10,58 +10,58 @@ pub const DEPTHS: usize = 12;
 /// Everything on which a value depends: loops, by their counters alone or through the model's tables, and
 /// data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Varies(u32);
+pub struct Dependences(u32);
 
-impl Varies {
+impl Dependences {
     /// The empty set: the value is constant during a call.
-    pub const NOTHING: Varies = Varies(0);
+    pub const NOTHING: Dependences = Dependences(0);
     /// The contents of rows or nodes.
-    pub const DATA: Varies = Varies(1 << (2 * DEPTHS));
+    pub const DATA: Dependences = Dependences(1 << (2 * DEPTHS));
     /// The counters of all loops.
     const COUNTERS: u32 = (1 << DEPTHS) - 1;
 
     /// The counter of the loop at a depth.
-    pub fn with_loop(depth: usize) -> Varies {
-        Varies(1 << depth.min(DEPTHS - 1))
+    pub fn with_loop(depth: usize) -> Dependences {
+        Dependences(1 << depth.min(DEPTHS - 1))
     }
 
     /// The dependences of a table's element, if `self` has those of its position.
-    pub fn through_table(self) -> Varies {
-        Varies(self.0 & !Varies::COUNTERS | (self.0 & Varies::COUNTERS) << DEPTHS)
+    pub fn through_table(self) -> Dependences {
+        Dependences(self.0 & !Dependences::COUNTERS | (self.0 & Dependences::COUNTERS) << DEPTHS)
     }
 
     /// Whether the loop at a depth is in the set.
-    pub fn meets_loop(self, depth: usize) -> bool {
-        self.meets(Varies::with_loop(depth)) || self.meets_table_of(depth)
+    pub fn includes_loop(self, depth: usize) -> bool {
+        self.intersects(Dependences::with_loop(depth)) || self.includes_table_of(depth)
     }
 
     /// Whether the loop at a depth is in the set through tables.
-    pub fn meets_table_of(self, depth: usize) -> bool {
-        self.meets(Varies::with_loop(depth).through_table())
+    pub fn includes_table_of(self, depth: usize) -> bool {
+        self.intersects(Dependences::with_loop(depth).through_table())
     }
 
     /// The set without the loop at a depth.
-    pub fn without_loop(self, depth: usize) -> Varies {
-        let counter = Varies::with_loop(depth);
+    pub fn without_loop(self, depth: usize) -> Dependences {
+        let counter = Dependences::with_loop(depth);
         self.without(counter | counter.through_table())
     }
 
     /// Whether both sets have a member in common.
-    pub fn meets(self, other: Varies) -> bool {
+    pub fn intersects(self, other: Dependences) -> bool {
         self.0 & other.0 != 0
     }
 
     /// The set without the members of another one.
-    pub fn without(self, other: Varies) -> Varies {
-        Varies(self.0 & !other.0)
+    pub fn without(self, other: Dependences) -> Dependences {
+        Dependences(self.0 & !other.0)
     }
 }
 
-impl BitOr for Varies {
-    type Output = Varies;
+impl BitOr for Dependences {
+    type Output = Dependences;
 
-    fn bitor(self, other: Varies) -> Varies {
-        Varies(self.0 | other.0)
+    fn bitor(self, other: Dependences) -> Dependences {
+        Dependences(self.0 | other.0)
     }
 }
 
@@ -73,7 +73,7 @@ pub struct StaticValue {
     /// For each loop depth, the growth of the integer from one iteration of that loop to the next.
     pub slopes: [f32; DEPTHS],
     /// Loops and data on which the value depends.
-    pub varies: Varies,
+    pub dependences: Dependences,
 }
 
 impl StaticValue {

@@ -1,6 +1,6 @@
 //! Work: the cycles for which code occupies the units of a core.
 
-use crate::operation::Kind;
+use crate::operation::InstructionKind;
 
 /// A unit of a core whose busy cycles are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub enum CoreUnit {
 }
 
 /// Number of units.
-const UNITS: usize = 6;
+const UNIT_COUNT: usize = 6;
 
 /// Share of a look-up's cycles for which the vector units cannot do arithmetic. On most processors, one of at
 /// least two vector units does look-ups. With a larger share, look-ups would delay comparisons more.
@@ -57,7 +57,7 @@ impl Resource {
 /// Cycles for which some code occupies the units of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    units: [f64; UNITS],
+    units: [f64; UNIT_COUNT],
     instructions: f64,
     serial: f64,
 }
@@ -70,13 +70,15 @@ impl Work {
 
     /// Adds instructions of a kind that occupy their unit for `cycles` cycles. Scalar instructions occupy
     /// only issue slots.
-    pub fn add(&mut self, kind: Kind, cycles: f64, instructions: f64) {
+    pub fn add(&mut self, kind: InstructionKind, cycles: f64, instructions: f64) {
         let unit = match kind {
-            Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => CoreUnit::Lookups,
-            Kind::Gather { .. } => CoreUnit::Gathers,
-            Kind::Load | Kind::Store => CoreUnit::Memory,
-            Kind::Multiply => CoreUnit::Multiplications,
-            Kind::Scalar => return self.add_instructions(instructions),
+            InstructionKind::Lookup { .. } | InstructionKind::Shuffle | InstructionKind::Convert => {
+                CoreUnit::Lookups
+            }
+            InstructionKind::Gather { .. } => CoreUnit::Gathers,
+            InstructionKind::Load | InstructionKind::Store => CoreUnit::Memory,
+            InstructionKind::Multiply => CoreUnit::Multiplications,
+            InstructionKind::Scalar => return self.add_instructions(instructions),
             _ => CoreUnit::Arithmetic,
         };
         self.units[unit as usize] += cycles;
@@ -165,20 +167,20 @@ mod tests {
     #[test]
     fn the_busiest_resource_bounds_the_cycles() {
         let mut work = Work::default();
-        work.add(Kind::Shuffle, 8.0, 4.0);
+        work.add(InstructionKind::Shuffle, 8.0, 4.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (8.0, Resource::Lookups));
         // Arithmetic shares the vector units with half of the look-ups.
-        work.add(Kind::Vector, 6.0, 4.0);
+        work.add(InstructionKind::Vector, 6.0, 4.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (10.0, Resource::Vectors));
         // Multiplications run at the same time.
         let mut beside = work;
-        beside.add(Kind::Multiply, 5.0, 4.0);
+        beside.add(InstructionKind::Multiply, 5.0, 4.0);
         assert_eq!(beside.bound(4.0), 10.0);
-        beside.add(Kind::Multiply, 6.0, 0.0);
+        beside.add(InstructionKind::Multiply, 6.0, 0.0);
         assert_eq!(beside.bound(4.0), 15.0);
-        work.add(Kind::Scalar, 100.0, 72.0);
+        work.add(InstructionKind::Scalar, 100.0, 72.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (20.0, Resource::Instructions));
-        work.add(Kind::Load, 30.0, 0.0);
+        work.add(InstructionKind::Load, 30.0, 0.0);
         work.add_lines(40.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (50.0, Resource::Lines));
         let mut twice = work.scaled(2.0);

@@ -1,9 +1,9 @@
 //! Comparisons of costs whose order is known: more work costs more, and work that overlaps with other work
 //! costs less.
 
-use sched_cost::{Call, Cost, Level, Limit, Machine, ModelShape, Piece, breakdown, cost};
+use sched_cost::{Call, Cost, Level, Limit, Machine, ModelShape, OriginCycles, breakdown, cost};
 use sched_forest::Forest;
-use sched_ir::lir::{Kind, Task, WalkSteps};
+use sched_ir::lir::{OutputKind, Task, WalkSteps};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, check};
 use sched_testing::shapes;
@@ -13,9 +13,9 @@ const BLOCKS: &str = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\ncache(b0)
 
 fn compiled(forest: &Forest, schedule: &str) -> Compiled {
     let options =
-        Options { model: Some(Arc::new(sched_testing::forests::info(forest))), ..Options::default() };
+        Options { model: Some(Arc::new(sched_testing::forests::model_info(forest))), ..Options::default() };
     let nests = check(schedule, &options).nests.expect(schedule);
-    compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).expect(schedule)
+    compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default()).expect(schedule)
 }
 
 fn cost_of(forest: &Forest, schedule: &str, rows: usize) -> Cost {
@@ -100,7 +100,7 @@ fn the_cycles_of_all_loops_add_up_to_the_call() {
             let found = breakdown(&code, &machine, call).expect("there is a kernel");
             let alone = cost(&code, &machine, call).map_or(0.0, |cost| cost.cycles);
             assert!((found.cost.cycles / alone - 1.0).abs() < 1e-9, "{schedule}: {alone}");
-            let sum: f64 = found.pieces.iter().map(Piece::cycles).sum();
+            let sum: f64 = found.by_origin.iter().map(OriginCycles::cycles).sum();
             let off = (sum / found.cost.cycles - 1.0).abs();
             assert!(off < 1e-6, "{schedule}: {sum} of {}", found.cost.cycles);
         }
@@ -111,7 +111,7 @@ fn largest(forest: &Forest, schedule: &str, rows: usize) -> (String, Task, Limit
     let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(forest));
     let call = Call { rows, threads: 1, column_major: false, shape: &shape };
     let found = breakdown(&compiled(forest, schedule).lir, &machine, call).expect("there is a kernel");
-    let most = found.pieces.iter().max_by(|one, two| one.cycles().total_cmp(&two.cycles()));
+    let most = found.by_origin.iter().max_by(|one, two| one.cycles().total_cmp(&two.cycles()));
     let most = most.expect("some loop takes time");
     (most.origin.name.clone(), most.origin.task, most.limits[0].0)
 }
@@ -134,8 +134,8 @@ fn loops_are_limited_by_latency_or_by_a_resource() {
 
 #[test]
 fn expected_steps_follow_from_the_depths_of_leaves() {
-    let steps = |forest: &Forest, walks: f64, taken: u32, levels: u32| {
-        ModelShape::of(forest).steps(walks, WalkSteps { taken, levels })
+    let steps = |forest: &Forest, walks: f64, steps_before: u32, levels_per_step: u32| {
+        ModelShape::of(forest).steps(walks, WalkSteps { steps_before, levels_per_step })
     };
     let complete = shapes::complete(3, 6, 5);
     for walks in [1.0, 64.0] {
@@ -169,7 +169,7 @@ fn code_grows_with_the_interleaved_vectors() {
     let least = |together| {
         (1..64)
             .map(|kibi| f64::from(kibi) * 1024.0)
-            .find(|bytes| fits(8, together, &Machine { code_bytes: *bytes, ..machine.clone() }))
+            .find(|bytes| fits(8, together, &Machine { code_cache_bytes: *bytes, ..machine.clone() }))
     };
     let (Some(four), Some(eight)) = (least(4), least(8)) else { panic!("code of any length fits") };
     assert!((1.7..2.3).contains(&(eight / four)), "{four} {eight}");

@@ -3,7 +3,7 @@
 //! times, and `bench/gpu/data.py` wrote them.
 
 use sched_cost::{GpuMachine, cost_on};
-use sched_lang::{Supported, check};
+use sched_lang::{CheckPurpose, check};
 use sched_nest::{Depths, ModelInfo, Nest};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ fn info(model: &Value) -> ModelInfo {
         value_bytes: number(model, "value_bytes"),
         sum_bytes: number(model, "sum_bytes"),
         bin_bytes: number(model, "bin_bytes"),
-        bins: number(model, "bins"),
+        bins_per_row: number(model, "bins"),
         ..ModelInfo::default()
     }
 }
@@ -74,7 +74,7 @@ fn nest(info: &Arc<ModelInfo>, schedule: &str) -> Nest {
     let options = sched_lang::Options {
         model: Some(Arc::clone(info)),
         target: "gpu(sm_90)".parse().ok(),
-        supported: Supported::Compilable,
+        purpose: CheckPurpose::Compile,
         ..sched_lang::Options::default()
     };
     check(schedule, &options).nests.expect(schedule).into_for_rows(1)

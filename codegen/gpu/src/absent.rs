@@ -16,17 +16,17 @@ pub fn devices() -> Result<Vec<Device>, GpuError> {
 
 /// Rows in the memory of a GPU. A build without the feature `cuda` has no value of this type.
 #[derive(Debug)]
-pub struct Resident<'a> {
+pub struct ResidentRows<'a> {
     never: Infallible,
     model: PhantomData<&'a Jit>,
 }
 
-impl<'a> Resident<'a> {
+impl<'a> ResidentRows<'a> {
     /// Copies packed rows to the memory of the first GPU.
     ///
     /// # Errors
     /// Always: this build lacks the feature `cuda`.
-    pub fn new(_model: &'a Jit, _rows: &[f32]) -> Result<Resident<'a>, GpuError> {
+    pub fn new(_model: &'a Jit, _rows: &[f32]) -> Result<ResidentRows<'a>, GpuError> {
         Err(GpuError::NotBuiltIn)
     }
 
@@ -34,7 +34,7 @@ impl<'a> Resident<'a> {
     ///
     /// # Errors
     /// When a call fails.
-    pub fn time(&mut self, _batch: usize, _calls: usize) -> Result<Duration, GpuError> {
+    pub fn mean_call_time(&mut self, _batch: usize, _calls: usize) -> Result<Duration, GpuError> {
         match self.never {}
     }
 }

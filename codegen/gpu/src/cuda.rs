@@ -8,17 +8,17 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use sched_llvm::Jit;
-use sched_llvm::runtime::{self, Call, Dtype, Kind, Status};
+use sched_llvm::runtime::{self, Call, Dtype, OutputKind, Status};
 use std::time::Duration;
 
 /// More bytes than any GPU has in its caches. Calls that go through these bytes read their rows from the
 /// device's memory.
-const BEYOND_CACHES: usize = 256 << 20;
+const BYTES_BEYOND_CACHES: usize = 256 << 20;
 /// Bytes of the widest type of rows and margins, `f64`.
-const WIDEST: usize = 8;
-/// Number of times that [`BEYOND_CACHES`] bytes are filled before timed calls. The device is then busy until
-/// the host has queued the calls.
-const FILLS: usize = 8;
+const WIDEST_ELEMENT_BYTES: usize = 8;
+/// Number of times that [`BYTES_BEYOND_CACHES`] bytes are filled before timed calls. The device is then busy
+/// until the host has queued the calls.
+const FILLS_BEFORE_CALLS: usize = 8;
 
 fn failed(error: CudaError) -> GpuError {
     GpuError::Failed(format!("the driver of the GPU: {error}"))
@@ -42,7 +42,7 @@ pub fn devices() -> Result<Vec<Device>, GpuError> {
 }
 
 /// Packed rows in the memory of the first GPU, with space for margins.
-pub struct Resident<'a> {
+pub struct ResidentRows<'a> {
     model: &'a Jit,
     rows: DeviceBuffer<u8>,
     out: DeviceBuffer<u8>,
@@ -52,21 +52,21 @@ pub struct Resident<'a> {
     /// Number of rows in the GPU's memory.
     count: usize,
     /// Most rows of a call: those whose margins fit the output buffer.
-    room: usize,
+    max_call_rows: usize,
     /// The first row of the next call.
-    next: usize,
+    next_row: usize,
     events: [Event; 2],
     stream: Stream,
     // Declared last, so dropped last: the other fields live in this context.
     _context: Context,
 }
 
-impl<'a> Resident<'a> {
+impl<'a> ResidentRows<'a> {
     /// Copies packed rows to the memory of the first GPU, repeated until they exceed its caches.
     ///
     /// # Errors
     /// When there is no GPU, or too little of its memory.
-    pub fn new(model: &'a Jit, rows: &[f32]) -> Result<Resident<'a>, GpuError> {
+    pub fn new(model: &'a Jit, rows: &[f32]) -> Result<ResidentRows<'a>, GpuError> {
         cust::init(cust::CudaFlags::empty()).map_err(failed)?;
         let device = cust::device::Device::get_device(0).map_err(failed)?;
         // The primary context of the device, which the runtime also uses.
@@ -76,26 +76,27 @@ impl<'a> Resident<'a> {
         let margins = usize::try_from(descriptor.num_margins).unwrap_or(0).max(1);
         let once = bytes_of(rows, descriptor.row_type);
         let row_bytes = features * if descriptor.row_type == Dtype::F64 as i32 { 8 } else { 4 };
-        let copies = BEYOND_CACHES.div_ceil(once.len().max(1)).max(1);
-        let room = once.len() / row_bytes;
-        let count = room * copies;
+        let copies = BYTES_BEYOND_CACHES.div_ceil(once.len().max(1)).max(1);
+        let max_call_rows = once.len() / row_bytes;
+        let count = max_call_rows * copies;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed)?;
-        let rows = resident(&once.repeat(copies), &stream).map_err(failed)?;
+        let rows = copy_to_device(&once.repeat(copies), &stream).map_err(failed)?;
         // SAFETY: calls only write to this buffer.
-        let out = unsafe { DeviceBuffer::uninitialized(room * margins * WIDEST) }.map_err(failed)?;
+        let out = unsafe { DeviceBuffer::uninitialized(max_call_rows * margins * WIDEST_ELEMENT_BYTES) }
+            .map_err(failed)?;
         // SAFETY: no code reads this buffer.
-        let filled = unsafe { DeviceBuffer::uninitialized(BEYOND_CACHES) }.map_err(failed)?;
+        let filled = unsafe { DeviceBuffer::uninitialized(BYTES_BEYOND_CACHES) }.map_err(failed)?;
         let event = || Event::new(EventFlags::DEFAULT).map_err(failed);
         let events = [event()?, event()?];
-        Ok(Resident {
+        Ok(ResidentRows {
             model,
             rows,
             out,
             filled,
             row_bytes,
             count,
-            room,
-            next: 0,
+            max_call_rows,
+            next_row: 0,
             events,
             stream,
             _context: context,
@@ -107,17 +108,17 @@ impl<'a> Resident<'a> {
     ///
     /// # Errors
     /// When a call fails, or fewer than `batch` rows are resident.
-    pub fn time(&mut self, batch: usize, calls: usize) -> Result<Duration, GpuError> {
-        for value in 0..FILLS {
+    pub fn mean_call_time(&mut self, batch: usize, calls: usize) -> Result<Duration, GpuError> {
+        for value in 0..FILLS_BEFORE_CALLS {
             // SAFETY: no code reads this buffer.
             unsafe { self.filled.set_8_async(value as u8, &self.stream) }.map_err(failed)?;
         }
         let [first, last] = &self.events;
         first.record(&self.stream).map_err(failed)?;
         for _ in 0..calls {
-            self.next = if self.next + batch > self.count { 0 } else { self.next };
-            self.put(self.next, batch).map_err(|status| GpuError::Failed(status.to_string()))?;
-            self.next += batch;
+            self.next_row = if self.next_row + batch > self.count { 0 } else { self.next_row };
+            self.enqueue_call(self.next_row, batch).map_err(|status| GpuError::Failed(status.to_string()))?;
+            self.next_row += batch;
         }
         last.record(&self.stream).map_err(failed)?;
         last.synchronize().map_err(failed)?;
@@ -126,23 +127,24 @@ impl<'a> Resident<'a> {
     }
 
     /// Puts a call into the stream.
-    fn put(&self, first: usize, batch: usize) -> Result<(), Status> {
+    fn enqueue_call(&self, first: usize, batch: usize) -> Result<(), Status> {
         let model = self.model.model();
         let offset = (first * self.row_bytes) as u64;
         let rows = (self.rows.as_device_ptr().as_raw() + offset) as *const std::ffi::c_void;
         let out = self.out.as_device_ptr().as_raw() as *mut std::ffi::c_void;
         let dtype = if model.row_type == Dtype::F64 as i32 { Dtype::F64 } else { Dtype::F32 };
         // The runtime refuses a negative number of rows.
-        let n_rows = if batch <= self.room && first + batch <= self.count { batch as i64 } else { -1 };
+        let n_rows =
+            if batch <= self.max_call_rows && first + batch <= self.count { batch as i64 } else { -1 };
         let stream = self.stream.as_inner().cast();
-        let call = Call { memory: 1, stream, ..Call::new(Kind::Raw, dtype, rows, n_rows, out) };
+        let call = Call { memory: 1, stream, ..Call::new(OutputKind::Raw, dtype, rows, n_rows, out) };
         // SAFETY: rows and output are in the GPU's memory and have the lengths that the call states. They
         // live until the stream is done, since `drop` waits for it.
         unsafe { runtime::call(model, &call) }
     }
 }
 
-impl Drop for Resident<'_> {
+impl Drop for ResidentRows<'_> {
     fn drop(&mut self) {
         // The buffers are freed after this. If the wait fails, the device has failed, and no kernel uses
         // them.
@@ -151,7 +153,7 @@ impl Drop for Resident<'_> {
 }
 
 /// Copies bytes to the GPU in `stream`, whose calls read them: the stream waits for no other one.
-fn resident(bytes: &[u8], stream: &Stream) -> Result<DeviceBuffer<u8>, CudaError> {
+fn copy_to_device(bytes: &[u8], stream: &Stream) -> Result<DeviceBuffer<u8>, CudaError> {
     // SAFETY: no code reads the buffer before the copy has filled it.
     let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes.len()) }?;
     // SAFETY: the bytes live until the stream has been waited for.

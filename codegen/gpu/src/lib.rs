@@ -10,9 +10,9 @@ mod absent;
 mod cuda;
 
 #[cfg(not(feature = "cuda"))]
-pub use absent::{Resident, devices};
+pub use absent::{ResidentRows, devices};
 #[cfg(feature = "cuda")]
-pub use cuda::{Resident, devices};
+pub use cuda::{ResidentRows, devices};
 
 use std::fmt;
 

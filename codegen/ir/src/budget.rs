@@ -3,7 +3,7 @@
 /// Largest number of trees whose walks unroll-and-jam interleaves, if their nodes are looked up in vector
 /// registers. The tables of eight trees exceed the registers: on Zen 5, the code was twice as long and no
 /// faster.
-pub const LOOKED_UP_TREES: u32 = 4;
+pub const MOST_LOOKUP_TREES: u32 = 4;
 
 /// Limits on tables and scratch memory in bytes, and properties of the target machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,7 @@ impl Default for Budget {
     /// 1 GiB of tables, 64 MiB of scratch.
     fn default() -> Self {
         Budget {
-            tables: sched_nest::footprint::TABLES,
+            tables: sched_nest::footprint::MAX_TABLE_BYTES,
             scratch: 64 << 20,
             narrow_indices: false,
             base_is_given: false,
@@ -40,7 +40,7 @@ impl Default for Budget {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FetchCosts {
     /// Bytes of a vector register.
-    pub register: u16,
+    pub register_bytes: u16,
     /// Cost of loading a register, or a scalar.
     pub load: f64,
     /// Cost of selecting between two registers, lane by lane.
@@ -59,7 +59,7 @@ impl Default for FetchCosts {
     /// Instruction counts with 512-bit registers.
     fn default() -> FetchCosts {
         FetchCosts {
-            register: 64,
+            register_bytes: 64,
             load: 1.0,
             choose: 1.0,
             test: 1.0,
@@ -73,11 +73,11 @@ impl Default for FetchCosts {
 impl FetchCosts {
     /// Number of registers that hold `bytes` bytes.
     pub fn registers(&self, bytes: u16) -> f64 {
-        f64::from(bytes.div_ceil(self.register.max(1)))
+        f64::from(bytes.div_ceil(self.register_bytes.max(1)))
     }
 
     /// Cost of looking up a byte for each of `lanes` rows in a table of one byte per node of a level.
-    pub fn look_up(&self, nodes: u64, lanes: u16) -> f64 {
+    pub fn level_lookup(&self, nodes: u64, lanes: u16) -> f64 {
         let size = nodes.next_power_of_two().ilog2().saturating_sub(4) as usize;
         let [.., longest] = self.look_up;
         self.registers(lanes) * self.look_up.get(size).copied().unwrap_or(longest)

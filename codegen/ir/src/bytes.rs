@@ -12,26 +12,26 @@ pub fn scalar(float: Float) -> Scalar {
 }
 
 /// Narrowest unsigned integer that holds all numbers up to `most`.
-pub fn narrowest(most: u64) -> Option<Scalar> {
+pub fn narrowest_unsigned(most: u64) -> Option<Scalar> {
     [Scalar::I8, Scalar::I16, Scalar::I32].into_iter().find(|width| most < 1 << (8 * width.bytes()))
 }
 
 /// Writes an integer as an element of type `width`.
-pub fn write_int(at: &mut [u8], width: Scalar, n: u64) {
+pub fn write_int(to: &mut [u8], width: Scalar, n: u64) {
     let bytes = width.bytes() as usize;
-    at[..bytes].copy_from_slice(&n.to_le_bytes()[..bytes]);
+    to[..bytes].copy_from_slice(&n.to_le_bytes()[..bytes]);
 }
 
 /// Writes a float as an element of type `width`.
-pub fn write_float(at: &mut [u8], width: Scalar, x: f64) {
+pub fn write_float(to: &mut [u8], width: Scalar, x: f64) {
     match width {
-        Scalar::F64 => at[..8].copy_from_slice(&x.to_le_bytes()),
-        _ => at[..4].copy_from_slice(&(x as f32).to_le_bytes()),
+        Scalar::F64 => to[..8].copy_from_slice(&x.to_le_bytes()),
+        _ => to[..4].copy_from_slice(&(x as f32).to_le_bytes()),
     }
 }
 
 /// A table of floats.
-pub fn floats(values: &[f64], element: Scalar) -> Vec<u8> {
+pub fn float_table(values: &[f64], element: Scalar) -> Vec<u8> {
     let size = element.bytes() as usize;
     let mut bytes = vec![0; values.len() * size];
     for (at, value) in bytes.chunks_exact_mut(size).zip(values) {
@@ -41,7 +41,7 @@ pub fn floats(values: &[f64], element: Scalar) -> Vec<u8> {
 }
 
 /// A table of integers.
-pub fn ints(values: impl Iterator<Item = u64>, width: Scalar) -> Vec<u8> {
+pub fn int_table(values: impl Iterator<Item = u64>, width: Scalar) -> Vec<u8> {
     values
         .flat_map(|value| {
             let mut bytes = [0; 8];

@@ -14,12 +14,12 @@ impl CompileError {
 
     /// A bug in schedc: parts of a compilation that do not fit each other.
     pub(crate) fn ill_formed(message: impl Into<String>) -> CompileError {
-        CompileError::new(internal::ILL_FORMED, message, internal::REPORT)
+        CompileError::new(internal::ILL_FORMED, message, internal::BUG_REPORT_HELP)
     }
 
     /// A bug in schedc: a nest that still has symbols, though it was checked with its model.
     pub(crate) fn symbolic() -> CompileError {
         let message = "the loop nest depends on unknown properties of the model";
-        CompileError::new(internal::SYMBOLIC, message, internal::REPORT)
+        CompileError::new(internal::SYMBOLIC, message, internal::BUG_REPORT_HELP)
     }
 }

@@ -52,10 +52,10 @@ pub enum Fault {
     /// LIR: sums that are averages are not divided.
     AverageForgotten,
     /// LIR: unroll-and-jam walks the first tree in every slot.
-    TogetherRepeatsTree,
+    UnrollAndJamRepeatsTree,
     /// Representations: walks of copies of trees number the trees from the forest's first tree, not from the
     /// first copied one.
-    CopiesKeepNumbers,
+    CopiesKeepTreeNumbers,
     /// Representations: in the array layout, values equal to a threshold go to the wrong side.
     ArrayFlipsTies,
     /// Representations: in the sparse layout, missing values always go right.

@@ -10,10 +10,10 @@ use crate::columns::outputs::OutputRuns;
 use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::Encodings;
+use crate::lir::EncodedTables;
 use crate::quantize::{BinMap, QuantizedRows};
 use sched_forest::{Float, Forest, Predicate, Tree};
-use sched_pipeline::{Prepared, SetTests, TablesTooLarge};
+use sched_pipeline::{PreparedForest, SetTests, TablesTooLarge};
 use std::sync::{Arc, OnceLock};
 
 /// A model's forest, and the forests that kernels walk in its place, made at the first use. Clones share
@@ -49,15 +49,15 @@ impl KernelForests {
     }
 
     /// The kernel forest that tests sets of categories by columns or by classes.
-    pub fn tested(&self, tested: SetTests) -> &KernelForest {
+    pub fn with_set_tests(&self, set_tests: SetTests) -> &KernelForest {
         let source = &self.0.source;
-        let of_classes = match tested {
+        let of_classes = match set_tests {
             SetTests::OfColumns => None,
             SetTests::OfClasses => self
                 .0
                 .of_classes
                 .get_or_init(|| {
-                    let forest = KernelForest::new(source, tested);
+                    let forest = KernelForest::new(source, set_tests);
                     forest.has_classes().then_some(forest)
                 })
                 .as_ref(),
@@ -67,12 +67,12 @@ impl KernelForests {
         })
     }
 
-    /// The kernel forest that tests sets of categories as `tested` says, or by columns if bins cannot hold
+    /// The kernel forest that tests sets of categories as `set_tests` says, or by columns if bins cannot hold
     /// the classes.
-    pub fn fitting(&self, tested: SetTests) -> &KernelForest {
-        let forest = self.tested(tested);
+    pub fn with_feasible_set_tests(&self, set_tests: SetTests) -> &KernelForest {
+        let forest = self.with_set_tests(set_tests);
         let fits = || forest.bins().is_ok_and(|bins| bins.holds_sets());
-        if forest.has_classes() && !fits() { self.tested(SetTests::OfColumns) } else { forest }
+        if forest.has_classes() && !fits() { self.with_set_tests(SetTests::OfColumns) } else { forest }
     }
 }
 
@@ -80,21 +80,21 @@ impl KernelForests {
 #[derive(Debug)]
 pub struct KernelForest {
     source: Arc<Forest>,
-    prepared: Result<Option<Prepared>, CompileError>,
+    prepared: Result<Option<PreparedForest>, CompileError>,
     forest: Arc<Forest>,
     depths: OnceLock<Vec<(u32, u32)>>,
-    encodings: Arc<Encodings>,
+    encodings: Arc<EncodedTables>,
     columns: OnceLock<Option<Arc<ColumnRuns>>>,
     bins: OnceLock<Result<Arc<BinMap>, CompileError>>,
     outputs: OnceLock<OutputRuns>,
 }
 
 impl KernelForest {
-    fn new(source: &Arc<Forest>, tested: SetTests) -> KernelForest {
-        let prepared = Prepared::of(source, tested).map_err(too_large);
+    fn new(source: &Arc<Forest>, set_tests: SetTests) -> KernelForest {
+        let prepared = PreparedForest::of(source, set_tests).map_err(tables_too_large);
         let forest = match &prepared {
-            Ok(Some(prepared)) => narrowed(Arc::clone(&prepared.forest)),
-            Ok(None) | Err(_) => narrowed(Arc::clone(source)),
+            Ok(Some(prepared)) => round_thresholds(Arc::clone(&prepared.forest)),
+            Ok(None) | Err(_) => round_thresholds(Arc::clone(source)),
         };
         KernelForest {
             source: Arc::clone(source),
@@ -119,13 +119,13 @@ impl KernelForest {
     }
 
     /// The encoded tables of the forest, whose trees must not be sorted or padded.
-    pub fn encodings(&self) -> &Arc<Encodings> {
+    pub fn encodings(&self) -> &Arc<EncodedTables> {
         &self.encodings
     }
 
     /// The columns that trees test in place of features. `None` if all tests of the model are numeric, or if
     /// the tables of the columns would exceed their budget.
-    pub fn prepared(&self) -> Option<&Prepared> {
+    pub fn prepared(&self) -> Option<&PreparedForest> {
         self.prepared.as_ref().ok().and_then(Option::as_ref)
     }
 
@@ -163,12 +163,12 @@ impl KernelForest {
 
     /// Number and width of the bins of quantized rows. `None` if rows cannot be quantized.
     pub fn quantized_rows(&self) -> Option<QuantizedRows> {
-        self.bins().ok().map(|bins| bins.rows())
+        self.bins().ok().map(|bins| bins.quantized_rows())
     }
 }
 
-/// A forest whose thresholds are no wider than its rows.
-fn narrowed(forest: Arc<Forest>) -> Arc<Forest> {
+/// The forest with thresholds rounded to the type of its rows if they are wider.
+fn round_thresholds(forest: Arc<Forest>) -> Arc<Forest> {
     if !forest.has_wide_thresholds() {
         return forest;
     }
@@ -191,7 +191,7 @@ fn with_nearest_thresholds(mut forest: Forest) -> Forest {
     forest
 }
 
-fn too_large(why: TablesTooLarge) -> CompileError {
+fn tables_too_large(why: TablesTooLarge) -> CompileError {
     CompileError::new(
         codes::CATEGORY_BUDGET,
         why.to_string(),

@@ -22,11 +22,11 @@ pub mod rows;
 pub mod tiles;
 pub mod verify;
 
-pub use budget::{Budget, FetchCosts, LOOKED_UP_TREES};
+pub use budget::{Budget, FetchCosts, MOST_LOOKUP_TREES};
 pub use error::CompileError;
 pub use forests::{KernelForest, KernelForests};
 
-use lir::{BinTransfer, Function, KernelKind, Kind, Module, Table};
+use lir::{BinTransfer, Function, KernelKind, Module, OutputKind, Table};
 use sched_forest::Profile;
 use sched_nest::{Nest, Variants};
 
@@ -63,12 +63,12 @@ pub fn compile(
     forests: impl Into<KernelForests>,
     profile: Option<&Profile>,
     nests: Variants<Nest>,
-    kernels: &[Kind],
+    kernels: &[OutputKind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let forests = forests.into();
     let forest = forest_for(&forests, &nests)?;
-    let nests = nests.try_map(|_, nest| legalised(forest, profile, nest, budget))?;
+    let nests = nests.try_map(|_, nest| build_legal_mir(forest, profile, nest, budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
     if on_gpu && lower::needs_library(forest.forest()) {
         return Err(no_gpu_function());
@@ -77,27 +77,27 @@ pub fn compile(
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     // Rows are transferred as bins only for calls of margins: results with leaf indices have more bytes than
     // rows.
-    let sums = kernels.contains(&Kind::Raw);
+    let sums = kernels.contains(&OutputKind::Raw);
     let transfer = if sums { plan::common_transfer(&nests, budget)? } else { None };
-    let (variants, tables) = planned(nests, kernels, transfer, budget)?;
+    let (variants, tables) = plan_variants(nests, kernels, transfer, budget)?;
     let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
         lower::Lowering::new(&stages.hir, &stages.mir, &stages.plan, numbers, max_rows.map(i64::from))
     });
     let request = KernelRequest {
         outputs: kernels,
-        of_bins: transfer.is_some(),
+        transfers_bins: transfer.is_some(),
         base_is_given: budget.base_is_given,
         on_gpu,
     };
-    let kernels = functions(request, &lowerings);
+    let kernels = build_kernels(request, &lowerings);
     check_shared_memory(&kernels, &lowerings)?;
     let lir = Module {
         kernels,
         tables,
         types: lower::interface(&forest.forest().types),
         rows_per_run: rows_per_run(&lowerings),
-        columns_from: lower::columns_from(&lowerings),
-        places: lowerings.map(|_, lowering| lowering.place()),
+        least_column_rows: lower::least_column_rows(&lowerings),
+        processors: lowerings.map(|_, lowering| lowering.processor()),
         transfer,
     }
     .without_unread_tables();
@@ -111,11 +111,11 @@ fn forest_for<'f>(
     nests: &Variants<Nest>,
 ) -> Result<&'f KernelForest, CompileError> {
     let source = forests.source();
-    Ok(forests.fitting(hir::set_tests(source, nests.iter().map(|(_, nest)| nest))))
+    Ok(forests.with_feasible_set_tests(hir::choose_set_tests(source, nests.iter().map(|(_, nest)| nest))))
 }
 
 /// Compiles a nest up to its legalised MIR.
-fn legalised(
+fn build_legal_mir(
     forest: &KernelForest,
     profile: Option<&Profile>,
     nest: Nest,
@@ -125,35 +125,35 @@ fn legalised(
     let mir = mir::build(&hir, budget)?;
     let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
-    let mir = mir::launch::separate(mir)?;
-    let mir = mir::columns::for_launches(mir, &hir, budget)?;
+    let mir = mir::launch::separate_launches(mir)?;
+    let mir = mir::columns::add_copy_for_launches(mir, &hir, budget)?;
     Ok((hir, mir))
 }
 
 /// The stages of each variant with the numbers of its tables.
-type PlannedVariants = Variants<(Stages, lower::Numbers)>;
+type PlannedVariants = Variants<(Stages, lower::TableNumbers)>;
 
 /// The plan of each nest, and the tables of all nests. The tables of a variant are built before the next
 /// variant is planned: tables with the same content are shared, and all together must fit the budget.
-fn planned(
+fn plan_variants(
     nests: Variants<(hir::Hir, mir::Mir)>,
-    kernels: &[Kind],
+    kernels: &[OutputKind],
     transfer: Option<BinTransfer>,
     budget: &Budget,
 ) -> Result<(PlannedVariants, Vec<Table>), CompileError> {
     let mut tables: Vec<Table> = Vec::new();
     let variants = nests.try_map(|max_rows, (hir, mir)| {
         let is_last = max_rows.is_none();
-        let leaf_indices = is_last && kernels.contains(&Kind::Leaf);
+        let leaf_indices = is_last && kernels.contains(&OutputKind::Leaf);
         let by_tree = is_last && kernels.iter().any(|kind| kind.walks_itself());
         let reaches = |transfer: &BinTransfer| max_rows.is_none_or(|most| transfer.least_rows <= most.into());
         let setting = plan::Setting {
             leaf_indices,
             transfer: transfer.filter(reaches),
-            spent: tables.iter().map(|table| table.bytes.len() as u64).sum(),
+            used_table_bytes: tables.iter().map(|table| table.bytes.len() as u64).sum(),
         };
         let plan = plan::build(&hir, &mir, setting, budget)?;
-        let numbers = lower::Numbers::of_tables(&hir, &plan, by_tree, &mut tables);
+        let numbers = lower::TableNumbers::of_tables(&hir, &plan, by_tree, &mut tables);
         Ok((Stages { hir, mir, plan }, numbers))
     })?;
     Ok((variants, tables))
@@ -161,9 +161,9 @@ fn planned(
 
 /// Outputs and properties of the kernels of a compilation.
 struct KernelRequest<'k> {
-    outputs: &'k [Kind],
+    outputs: &'k [OutputKind],
     /// Whether rows are transferred to a device as bins.
-    of_bins: bool,
+    transfers_bins: bool,
     /// Whether kernels add to margins that their output holds.
     base_is_given: bool,
     /// Whether some variant has launches.
@@ -174,14 +174,17 @@ struct KernelRequest<'k> {
 /// are added, unless the caller gives base margins. If rows are transferred as bins, kernels that read bins
 /// are added. If the caller gives base margins to kernels of a GPU, a kernel that writes the model's base
 /// values is added.
-fn functions(request: KernelRequest, lowerings: &Variants<lower::Lowering>) -> Vec<(KernelKind, Function)> {
-    let KernelRequest { outputs, of_bins, base_is_given, on_gpu } = request;
-    let sums = outputs.contains(&Kind::Raw);
-    let direct = sums && outputs.contains(&Kind::Value) && !base_is_given;
+fn build_kernels(
+    request: KernelRequest,
+    lowerings: &Variants<lower::Lowering>,
+) -> Vec<(KernelKind, Function)> {
+    let KernelRequest { outputs, transfers_bins, base_is_given, on_gpu } = request;
+    let sums = outputs.contains(&OutputKind::Raw);
+    let direct = sums && outputs.contains(&OutputKind::Value) && !base_is_given;
     let mut kernels: Vec<KernelKind> = outputs.iter().copied().map(KernelKind::Output).collect();
     kernels.extend(direct.then_some(KernelKind::Direct));
     kernels.extend((sums && base_is_given && on_gpu).then_some(KernelKind::Base));
-    if of_bins {
+    if transfers_bins {
         kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
         kernels.extend(direct.then_some(KernelKind::DirectOfBins));
     }

@@ -4,7 +4,7 @@
 use crate::cases::nests;
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::codes;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};
 use sched_lang::ModelInfo;
@@ -41,7 +41,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
         depths: vec![1; forest.trees.len()].into(),
         ..ModelInfo::default()
     };
-    compile(forest, None, nests(schedule, facts), &[Kind::Raw], budget)
+    compile(forest, None, nests(schedule, facts), &[OutputKind::Raw], budget)
 }
 
 #[test]

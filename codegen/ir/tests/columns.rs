@@ -17,7 +17,7 @@ use sched_ir::lir::{Bin, BufferId, Build, Builder, Function, Scalar, Space, Tabl
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::input::InputColumns;
 use sched_ir::rows::transpose::Transpose;
-use sched_pipeline::Prepared;
+use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn operand(rng: &mut Rng, float: Float) -> f64 {
 }
 
 /// A column of each function, of several features each.
-fn all_functions(float: Float) -> Prepared {
+fn all_functions(float: Float) -> PreparedForest {
     let mut columns = Columns::default();
     let mut tested = Vec::new();
     for op in FUNCTIONS {
@@ -149,7 +149,7 @@ fn round(x: f64, float: Float) -> f64 {
 }
 
 /// Random columns, in families whose members have one shape.
-fn random(rng: &mut Rng, float: Float) -> Prepared {
+fn random(rng: &mut Rng, float: Float) -> PreparedForest {
     let mut columns = Columns::default();
     let mut tested = Vec::new();
     for _ in 0..1 + rng.below(4) {
@@ -168,7 +168,7 @@ fn random(rng: &mut Rng, float: Float) -> Prepared {
 }
 
 /// A forest that tests some columns.
-pub(crate) fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) -> Prepared {
+pub(crate) fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) -> PreparedForest {
     let leaf = Leaf { source: 0, values: [0.0].into() };
     let tree = Tree {
         root: NodeRef::Leaf(0),
@@ -181,7 +181,7 @@ pub(crate) fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) 
     let parts =
         ForestParts { trees: vec![tree], num_features: tested.len(), types, ..ForestParts::default() };
     let forest = Arc::new(Forest::new(parts).unwrap());
-    Prepared { forest, columns, tested, class_features: 0, set_columns: 0 }
+    PreparedForest { forest, columns, tested, class_features: 0, set_columns: 0 }
 }
 
 /// A column whose operations a script chooses. Members of a family differ in features and constants.
@@ -292,14 +292,14 @@ fn family(
 }
 
 /// Compares the code of columns with their evaluation, in all forms.
-pub(crate) fn check(prepared: &Prepared, rows: &[f64], features: usize, seed: u64) {
+pub(crate) fn check(prepared: &PreparedForest, rows: &[f64], features: usize, seed: u64) {
     let runs = ColumnRuns::new(prepared, features);
     check_arranged(prepared, rows, (&runs, &[]), seed);
 }
 
 /// Compares the code of columns, whose layers some arrangements compute, with their evaluation in all forms.
 pub(crate) fn check_arranged(
-    prepared: &Prepared,
+    prepared: &PreparedForest,
     rows: &[f64],
     (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
     seed: u64,
@@ -311,7 +311,7 @@ pub(crate) fn check_arranged(
 }
 
 fn check_form(
-    prepared: &Prepared,
+    prepared: &PreparedForest,
     rows: &[f64],
     expected: &[Vec<f64>],
     form: Form,
@@ -322,8 +322,8 @@ fn check_form(
     let element = runs.element;
     let mut tables: Vec<Table> = Vec::new();
     // Wide and narrow vector registers, and no vectors.
-    let register = [Some(64), Some(16), None][(seed % 3) as usize];
-    let function = function((runs, arrangements), form, register, &mut tables);
+    let register_bytes = [Some(64), Some(16), None][(seed % 3) as usize];
+    let function = function((runs, arrangements), form, register_bytes, &mut tables);
     let by_column = matches!(form, Form::ColumnsToRows | Form::ColumnsToBlocks);
     let values: Vec<f64> = match by_column {
         // The interpreter expects input columns in descending order of features.
@@ -339,7 +339,7 @@ fn check_form(
     let held = if in_blocks { expected.len().next_multiple_of(WIDTH as usize) } else { expected.len() };
     let mut output = vec![0; held * runs.count * element.bytes() as usize];
     let memory = Memory { rows: expected.len() as i64, input: &input, output: &mut output, tables: &tables };
-    let options = interp::Options { columns: by_column, ..interp::Options::default() };
+    let options = interp::Options { input_is_columns: by_column, ..interp::Options::default() };
     interp::run_with(&function, memory, &options)
         .unwrap_or_else(|fault| panic!("seed {seed}, {form:?}: {fault}\n{function}"));
     for (row, expected) in expected.iter().enumerate() {
@@ -364,7 +364,7 @@ fn check_form(
 }
 
 /// The expressions that a column depends on.
-fn described(prepared: &Prepared, column: ColumnId) -> Vec<String> {
+fn described(prepared: &PreparedForest, column: ColumnId) -> Vec<String> {
     let needed = prepared.columns.needed_for(&[column]);
     needed.iter().map(|column| format!("{column:?}: {:?}", prepared.columns.expr(*column))).collect()
 }
@@ -373,13 +373,13 @@ fn described(prepared: &Prepared, column: ColumnId) -> Vec<String> {
 pub(crate) fn function(
     (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
     form: Form,
-    register: Option<u32>,
+    register_bytes: Option<u32>,
     tables: &mut Vec<Table>,
 ) -> Function {
     let mut b = Builder::new("columns");
     let element = runs.element;
     let rows = b.buffer("rows", Space::Input, element);
-    let order = b.buffer("order", Space::Order, Scalar::I64);
+    let order = b.buffer("order", Space::InputOrder, Scalar::I64);
     let to = b.buffer("result", Space::Output, element);
     let mut add = |table: Table| {
         tables.push(table);
@@ -387,9 +387,9 @@ pub(crate) fn function(
     };
     let pieces: Vec<u8> = runs.inputs.pieces().iter().flat_map(|first| first.to_le_bytes()).collect();
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
-    let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
+    let pieces = b.buffer("pieces", Space::ModelTable(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register, arrangements };
+    let code = ColumnCode { runs, pools, register_bytes, arrangements };
     let given = InputColumns { values: rows, order, element };
     let transpose =
         Transpose { rows, input: element, features: runs.features as i64, subset: &runs.inputs, pieces };
@@ -397,10 +397,10 @@ pub(crate) fn function(
     match form {
         Form::Rows => each_row(&mut b, to, code, |b, row, stored, to| {
             let first = b.mul_int(row, runs.features as i64);
-            code.row(b, Features::OfRow(rows, first), stored, to);
+            code.store_row(b, Features::OfRow(rows, first), stored, to);
         }),
         Form::ColumnsToRows => each_row(&mut b, to, code, |b, row, stored, to| {
-            code.row(b, Features::OfColumns(given, row), stored, to);
+            code.store_row(b, Features::OfColumns(given, row), stored, to);
         }),
         Form::Blocks => all_blocks(&mut b, to, blocks, BlockSource::Rows),
         Form::ColumnsToBlocks => {
@@ -417,7 +417,7 @@ fn each_row(
     code: ColumnCode,
     body: impl FnOnce(&mut Builder, sched_ir::lir::Value, StoredColumns, Elements),
 ) {
-    let (zero, end) = (b.int(0), b.rows());
+    let (zero, end) = (b.int(0), b.n_rows());
     code.with_row_memory(b, |b, stored| {
         b.for_loop((zero, end, 1), &[], |b, row, _| {
             let first = b.mul_int(row, code.runs.count as i64);
@@ -428,13 +428,13 @@ fn each_row(
 }
 
 fn all_blocks(b: &mut Builder, copy: BufferId, blocks: RowBlocks, source: BlockSource) {
-    let (first, count) = (b.int(0), b.rows());
+    let (first, count) = (b.int(0), b.n_rows());
     let more = b.add_int(count, i64::from(WIDTH) - 1);
     let width = b.int(WIDTH.into());
     let whole = b.bin(Bin::IDiv, more, width);
-    let held = b.mul(whole, width);
-    let rows = CopiedRows { first, count, held };
-    blocks.rows(b, CopyBlocks { copy, rows, width: WIDTH }, source);
+    let capacity = b.mul(whole, width);
+    let rows = CopiedRows { first, count, capacity };
+    blocks.copy_rows(b, CopyBlocks { copy, rows, width: WIDTH }, source);
 }
 
 fn bytes(values: &[f64], element: Scalar) -> Vec<u8> {

@@ -3,7 +3,7 @@
 
 use sched_forest::{Float, Forest};
 use sched_ir::interp::{Memory, Options as Run, run_with};
-use sched_ir::lir::{KernelKind, Kind, Module, Scalar};
+use sched_ir::lir::{KernelKind, Module, OutputKind, Scalar};
 use sched_ir::repr::Format;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, Compiled, compile};
@@ -26,13 +26,13 @@ fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64)
         }
     };
     let input = match kind {
-        KernelKind::Output(Kind::Raw | Kind::Leaf) => bytes(forest.types.input, rows.to_vec()),
+        KernelKind::Output(OutputKind::Raw | OutputKind::Leaf) => bytes(forest.types.input, rows.to_vec()),
         // The output stage reads margins.
         _ => bytes(forest.types.accumulator, (0..margins(count)).map(|at| (at as f64).sin()).collect()),
     };
     // Largest number of results per row: leaves, margins, or predictions, which may be more than
     // margins.
-    let widest = forest.trees.len().max(forest.num_margins).max(forest.num_outputs()).max(1);
+    let widest = forest.trees.len().max(forest.num_margins).max(forest.value_columns()).max(1);
     let mut output = vec![0_u8; count * widest * 8];
     let memory = Memory { rows: count as i64, input: &input, output: &mut output, tables: &module.tables };
     let result = run_with(function, memory, &Run { seed, ..Run::default() });
@@ -70,8 +70,8 @@ fn narrow_indices_give_the_same_results() {
 
 #[test]
 fn runs_are_short_enough_for_narrow_indices() {
-    let (forest, _) = forests::complete(3, 7, 4);
-    let options = Options { model: Some(forests::info(&forest).into()), ..Options::default() };
+    let (forest, _) = forests::complete_with_rows(3, 7, 4);
+    let options = Options { model: Some(forests::model_info(&forest).into()), ..Options::default() };
     let nests = check("", &options).nests.expect("nests");
     let budget = Budget { narrow_indices: true, ..Budget::default() };
     let most = forest.num_features.max(forest.trees.len()).max(forest.num_margins) as i64;

@@ -1,7 +1,7 @@
 //! The interpreter: semantics of each statement and operation, and each fault.
 
 // Clippy's exceptions for tests do not cover functions that tests share.
-use sched_ir::interp::{InterpreterError, Memory, Options, Race, Touch, run, run_with};
+use sched_ir::interp::{AccessKind, InterpreterError, Memory, Options, Race, run, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
     Table, Ty, Value, WalkSteps,
@@ -19,7 +19,7 @@ fn kernel(body: impl FnOnce(&mut Builder, [BufferId; 3])) -> Function {
     let buffers = [
         b.buffer("in", Space::Input, Scalar::F32),
         b.buffer("out", Space::Output, Scalar::F32),
-        b.buffer("table", Space::Model(0), Scalar::F32),
+        b.buffer("table", Space::ModelTable(0), Scalar::F32),
     ];
     body(&mut b, buffers);
     b.finish()
@@ -372,7 +372,7 @@ fn constants_fill_all_lanes_and_wrap() {
     let f = kernel(|b, [_, out, _]| {
         let bytes = b.int_of(Ty::vector(Scalar::I8, 3), 254);
         let float = b.float(F32, 0.1);
-        let rows = b.rows();
+        let rows = b.n_rows();
         for (offset, value) in [(0, bytes), (3, float), (7, rows)] {
             let to = byte(b, out, offset);
             b.store(to, value);
@@ -449,7 +449,7 @@ fn a_tested_loop_yields_the_values_of_the_failing_test() {
 fn choices_join_values_of_the_arm_taken() {
     for rows in [ROWS, ROWS + 1] {
         let value = outcome(|b| {
-            let (n, limit) = (b.rows(), b.int(rows));
+            let (n, limit) = (b.n_rows(), b.int(rows));
             let equal = b.cmp(Cmp::Eq, n, limit);
             b.if_else(equal, |b| vec![b.add_int(n, 1), n], |b| vec![n, b.add_int(n, 20)])[1]
         });
@@ -579,7 +579,7 @@ fn memory_of_a_senseless_size_is_a_fault() {
             let size = b.int(bytes);
             b.alloc("tmp", Scalar::I8, size, |_, _| {});
         });
-        let left = Options::default().memory;
+        let left = Options::default().max_memory;
         assert_eq!(fault(&f), InterpreterError::Allocation { buffer: "tmp".to_string(), bytes, left });
     }
 }
@@ -593,17 +593,17 @@ fn memory_is_returned_for_the_next_use() {
             vec![]
         });
     });
-    let options = Options { memory: 100, ..Options::default() };
+    let options = Options { max_memory: 100, ..Options::default() };
     assert_eq!(call_with(&f, &[], 0, &options), Ok(vec![]));
-    let options = Options { memory: 99, ..options };
+    let options = Options { max_memory: 99, ..options };
     assert!(matches!(call_with(&f, &[], 0, &options), Err(InterpreterError::Allocation { left: 99, .. })));
 }
 
 #[test]
 fn endless_loops_are_stopped() {
-    let options = Options { steps: 1000, ..Options::default() };
+    let options = Options { max_steps: 1000, ..Options::default() };
     let forever = kernel(|b, _| {
-        let (n, limit) = (b.rows(), b.int(0));
+        let (n, limit) = (b.n_rows(), b.int(0));
         b.while_loop(WalkSteps::default(), &[], |b, _| b.cmp(Cmp::Lt, limit, n), |_, _| vec![]);
     });
     let long = kernel(|b, _| {
@@ -622,7 +622,7 @@ fn endless_loops_are_stopped() {
 #[test]
 fn tables_that_are_not_passed_are_faults() {
     let mut b = Builder::new("k");
-    b.buffer("t", Space::Model(3), Scalar::I8);
+    b.buffer("t", Space::ModelTable(3), Scalar::I8);
     assert_eq!(fault(&b.finish()), InterpreterError::NoTable { buffer: "t".to_string(), table: 3 });
 }
 
@@ -643,7 +643,7 @@ fn the_deepest_nesting_fits_the_stack() {
         }
     }
     let f = kernel(|b, _| {
-        let rows = b.rows();
+        let rows = b.n_rows();
         let cond = b.cmp(Cmp::Eq, rows, rows);
         nest(b, cond, sched_ir::verify::MAX_NESTING - 1);
     });
@@ -718,7 +718,7 @@ fn two_writes_race() {
     });
     let race = race(&f);
     assert_eq!((race.access.buffer.as_str(), &race.access.bytes), ("out", &(8..16)));
-    assert_eq!((race.touch, race.other_touch), (Touch::Write, Touch::Write));
+    assert_eq!((race.kind, race.other_kind), (AccessKind::Write, AccessKind::Write));
     assert_ne!(race.iteration, race.other_iteration);
     assert!((0..4).contains(&race.iteration) && (0..4).contains(&race.other_iteration));
     assert_eq!(race.parallel, "parallel %1 in 0..4");
@@ -759,7 +759,7 @@ fn reads_race_with_writes_of_other_iterations() {
         b.store(at(out, i, 8), value);
     });
     let race = race(&f);
-    assert!(race.touch != race.other_touch);
+    assert!(race.kind != race.other_kind);
     assert_eq!((race.iteration - race.other_iteration).abs(), 1);
 }
 
@@ -816,9 +816,9 @@ fn plain_accesses_race_with_atomic_ones() {
             );
         });
         let race = race(&f);
-        let plain = if store { Touch::Write } else { Touch::Read };
-        let touches = [race.touch, race.other_touch];
-        assert!(touches.contains(&plain) && touches.contains(&Touch::Atomic));
+        let plain = if store { AccessKind::Write } else { AccessKind::Read };
+        let touches = [race.kind, race.other_kind];
+        assert!(touches.contains(&plain) && touches.contains(&AccessKind::Atomic));
     }
 }
 
@@ -1202,7 +1202,7 @@ fn lanes_race_only_where_they_are_active() {
     };
     assert!(in_many_orders(&function(2)).is_ok());
     let found = race(&function(3));
-    assert_eq!((found.access.buffer.as_str(), found.touch), ("out", Touch::Write));
+    assert_eq!((found.access.buffer.as_str(), found.kind), ("out", AccessKind::Write));
     let read = kernel(|b, [_, out, _]| {
         let (four, mask, zeros) = (b.int(4), first_lanes(b, 1), b.int_of(I32X4, 0));
         b.parallel(four, |b, i| {

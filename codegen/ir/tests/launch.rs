@@ -438,13 +438,15 @@ fn accesses_are_counted_by_warps() {
     let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
     let launches = count_launches(&function, memory, &Options::default(), 4).unwrap();
     let [launch] = launches.as_slice() else { panic!("{launches:?}") };
-    assert_eq!((launch.name.as_str(), launch.times, launch.blocks), ("work", 1, BLOCKS as u64));
+    assert_eq!((launch.name.as_str(), launch.runs, launch.blocks), ("work", 1, BLOCKS as u64));
     assert_eq!((launch.grid, launch.block), ([BLOCKS as u64, 1, 1], [THREADS, 1, 1]));
-    assert_eq!((launch.shared, launch.barriers), (4 * 8 * 32, BLOCKS as u64));
+    assert_eq!((launch.shared_bytes, launch.barriers), (4 * 8 * 32, BLOCKS as u64));
     let costs = &launch.accesses;
     let numbers: Vec<_> = costs
         .iter()
-        .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warp_executions, cost.lanes, cost.transfers))
+        .map(|cost| {
+            (cost.buffer.as_str(), cost.is_shared, cost.warp_executions, cost.active_lanes, cost.transfers)
+        })
         .collect();
     // Eight warps in all: their lanes read from one bank of shared memory, and write half a sector
     // each.
@@ -478,5 +480,5 @@ fn lanes_with_separate_addresses_are_counted_separately() {
     let launches = count_launches(&function, memory, &Options::default(), 8).unwrap();
     let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
     // One warp per block; a lane of all its threads is in every fourth bank.
-    assert_eq!((gather.warp_executions, gather.lanes, gather.transfers), (16, 128, 16), "{gather:?}");
+    assert_eq!((gather.warp_executions, gather.active_lanes, gather.transfers), (16, 128, 16), "{gather:?}");
 }

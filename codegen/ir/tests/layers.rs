@@ -7,7 +7,7 @@ use sched_ir::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::fault::{Fault, with_fault};
 use sched_nest::Axis;
-use sched_pipeline::Prepared;
+use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Net<'_> {
 }
 
 /// A net whose last layer is tested, with some columns of other layers.
-fn net(rng: &mut Rng, float: Float) -> Prepared {
+fn net(rng: &mut Rng, float: Float) -> PreparedForest {
     let mut net = Net { rng, columns: Columns::default(), float };
     let features = 1 + net.rng.below(FEATURES);
     let mut below: Vec<ColumnId> = (0..features as u32).map(|x| net.columns.input(x, float)).collect();
@@ -104,7 +104,7 @@ fn net(rng: &mut Rng, float: Float) -> Prepared {
     of_columns(net.columns, tested, float)
 }
 
-fn random_net(seed: u64) -> (Prepared, Vec<f64>) {
+fn random_net(seed: u64) -> (PreparedForest, Vec<f64>) {
     let mut rng = Rng(seed);
     let float = if rng.one_in(2) { Float::F32 } else { Float::F64 };
     let prepared = net(&mut rng, float);
@@ -190,7 +190,7 @@ fn shared_weights_are_seen() {
 }
 
 /// A net of dense layers with a maximum after each but the last.
-fn dense(float: Float, widths: &[usize]) -> Prepared {
+fn dense(float: Float, widths: &[usize]) -> PreparedForest {
     let mut rng = Rng(7);
     let mut net = Net { rng: &mut rng, columns: Columns::default(), float };
     let mut below: Vec<ColumnId> = (0..widths[0] as u32).map(|x| net.columns.input(x, float)).collect();
@@ -204,7 +204,7 @@ fn dense(float: Float, widths: &[usize]) -> Prepared {
 }
 
 /// Distances from `points` points.
-fn distances(points: usize) -> Prepared {
+fn distances(points: usize) -> PreparedForest {
     let mut rng = Rng(8);
     let mut net = Net { rng: &mut rng, columns: Columns::default(), float: Float::F64 };
     let of: Vec<ColumnId> = (0..20).map(|x| net.columns.input(x, Float::F64)).collect();
@@ -215,7 +215,7 @@ fn distances(points: usize) -> Prepared {
 
 #[test]
 fn code_does_not_grow_with_units() {
-    let statements = |prepared: &Prepared, form| {
+    let statements = |prepared: &PreparedForest, form| {
         let features = prepared.columns.all().count();
         let runs = ColumnRuns::new(prepared, features);
         function((&runs, &[]), form, Some(64), &mut Vec::new()).to_string().lines().count()

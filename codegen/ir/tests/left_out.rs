@@ -3,7 +3,7 @@
 
 use crate::cases::nests;
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::ModelInfo;
 use sched_nest::Variants;
@@ -42,7 +42,7 @@ fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     };
     let mut nest = nests(schedule, facts).rest().clone();
     nest.batch_size = rows;
-    compile(forest, None, Variants::only(nest), &[Kind::Raw], &Budget::default()).expect(schedule)
+    compile(forest, None, Variants::only(nest), &[OutputKind::Raw], &Budget::default()).expect(schedule)
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn only_the_last_schedule_has_leaf_indices() {
     let nest = |schedule| compiled(4, schedule, None).variants.rest().hir.nest.clone();
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
-    let (kernels, budget) = ([Kind::Raw, Kind::Leaf], Budget::default());
+    let (kernels, budget) = ([OutputKind::Raw, OutputKind::Leaf], Budget::default());
     let mut nests = Variants::only(main);
     nests.insert(8, few).expect("the bound is free");
     let both = compile(forest(4), None, nests, &kernels, &budget).expect("both");

@@ -3,7 +3,7 @@
 
 use sched_forest::{Float, Forest, ForestParts, Output, Transform, Types};
 use sched_ir::interp::{Memory, Options as Run, run_with};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, check};
@@ -35,12 +35,12 @@ fn values_ascend_as_in_the_reference() {
             ..ForestParts::default()
         };
         let forest = Forest::new(parts).expect("a forest");
-        let options = Options { model: Some(forests::info(&forest).into()), ..Options::default() };
+        let options = Options { model: Some(forests::model_info(&forest).into()), ..Options::default() };
         let nests = check("", &options).nests.expect("nests");
-        let compiled = compile(forest.clone(), None, nests, &[Kind::Value], &Budget::default());
+        let compiled = compile(forest.clone(), None, nests, &[OutputKind::Value], &Budget::default());
         let module = compiled.expect("a kernel").lir;
         let (_, function) =
-            module.kernels.iter().find(|(kind, _)| *kind == Kind::Value.into()).expect("values");
+            module.kernels.iter().find(|(kind, _)| *kind == OutputKind::Value.into()).expect("values");
         verify(function).unwrap_or_else(|problem| panic!("{problem}\n{function}"));
 
         let mut margins: Vec<f64> =

@@ -5,7 +5,7 @@ use crate::cases::nests;
 use sched_forest::{
     Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, compile};
 use sched_lang::ModelInfo;
 
@@ -48,7 +48,7 @@ fn plan(forest: &Forest, schedule: &str) -> String {
     };
     let nests = nests(schedule, facts);
     let compiled =
-        compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).expect("it compiles");
+        compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default()).expect("it compiles");
     compiled.variants.rest().plan.to_string()
 }
 

@@ -1,7 +1,7 @@
 //! Every table of a compiled module is read by one of its kernels.
 
 use sched_ir::lir::{
-    Address, Build, Builder, Interface, Kind, Module, ProcessorKind, Scalar, Space, Table, Ty,
+    Address, Build, Builder, Interface, Module, OutputKind, ProcessorKind, Scalar, Space, Table, Ty,
 };
 use sched_ir::verify::verify;
 use sched_nest::Variants;
@@ -47,7 +47,7 @@ fn every_table_is_read() {
 fn tables_that_are_only_prefetched_are_removed() {
     let mut b = Builder::new("f");
     let (zero, end) = (b.int(0), b.int(64));
-    let [gone, kept] = [0, 1].map(|table| b.buffer("table", Space::Model(table), Scalar::F32));
+    let [gone, kept] = [0, 1].map(|table| b.buffer("table", Space::ModelTable(table), Scalar::F32));
     let out = b.buffer("result", Space::Output, Scalar::F32);
     b.for_loop((zero, end, 64), &[], |b, index, _| {
         b.prefetch(Address::element(gone, index, Scalar::I8));
@@ -57,12 +57,12 @@ fn tables_that_are_only_prefetched_are_removed() {
     b.store(Address::element(out, zero, Scalar::F32), value);
     let table = |name: &str, byte| Table { name: name.to_string(), bytes: vec![byte; 4].into() };
     let module = Module {
-        kernels: vec![(Kind::Raw.into(), b.finish())],
+        kernels: vec![(OutputKind::Raw.into(), b.finish())],
         tables: vec![table("gone", 1), table("kept", 2)],
-        types: Interface::all(Scalar::F32),
+        types: Interface::uniform(Scalar::F32),
         rows_per_run: None,
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
+        processors: Variants::only(ProcessorKind::Host),
+        least_column_rows: None,
         transfer: None,
     };
     let module = module.without_unread_tables();

@@ -6,7 +6,7 @@ use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Fl
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::lir::Table;
-use sched_pipeline::Prepared;
+use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
 use sched_testing::column_trees::column_trees;
 use std::sync::Arc;
@@ -33,14 +33,14 @@ impl Drawn<'_> {
         let form = TreesForm {
             operands: of.len() as u32,
             results: 1 + self.rng.below(4) as u32,
-            compared,
-            sums: if self.rng.one_in(2) { Float::F32 } else { Float::F64 },
+            operand_type: compared,
+            sum_type: if self.rng.one_in(2) { Float::F32 } else { Float::F64 },
             ties: if self.rng.one_in(2) { Ties::Above } else { Ties::Below },
         };
         let trees = Arc::new(column_trees(self.rng, form));
         let mut made = Vec::new();
         for result in 0..form.results {
-            let start = ColumnValue::F64(self.rng.below(5) as f64 / 3.0).cast(form.sums.into());
+            let start = ColumnValue::F64(self.rng.below(5) as f64 / 3.0).cast(form.sum_type.into());
             let expr = Expr::Trees { of: of.into(), start, trees: Arc::clone(&trees), result };
             made.push(self.columns.add(expr).unwrap());
         }
@@ -65,7 +65,7 @@ impl Drawn<'_> {
 }
 
 /// Trees over trees, with sums and arithmetic between them.
-fn stacked(rng: &mut Rng, float: Float) -> Prepared {
+fn stacked(rng: &mut Rng, float: Float) -> PreparedForest {
     let mut drawn = Drawn { rng, columns: Columns::default() };
     let inputs: Vec<ColumnId> = (0..FEATURES as u32).map(|x| drawn.columns.input(x, float)).collect();
     let mut below = inputs.clone();
@@ -90,7 +90,7 @@ fn stacked(rng: &mut Rng, float: Float) -> Prepared {
     of_columns(drawn.columns, tested, float)
 }
 
-fn random(seed: u64) -> (Prepared, Vec<f64>) {
+fn random(seed: u64) -> (PreparedForest, Vec<f64>) {
     let mut rng = Rng(seed);
     let float = if rng.one_in(2) { Float::F32 } else { Float::F64 };
     let prepared = stacked(&mut rng, float);
@@ -115,8 +115,13 @@ fn short_walks_are_seen() {
 #[test]
 fn code_does_not_grow_with_trees() {
     let statements = |count: usize| {
-        let form =
-            TreesForm { operands: 1, results: 3, compared: Float::F32, sums: Float::F32, ties: Ties::Below };
+        let form = TreesForm {
+            operands: 1,
+            results: 3,
+            operand_type: Float::F32,
+            sum_type: Float::F32,
+            ties: Ties::Below,
+        };
         let one = (0..).map(|seed| column_trees(&mut Rng(seed), form)).find(|it| it.steps() > 20).unwrap();
         let trees = one.trees().iter().cycle().take(count * one.trees().len()).cloned().collect();
         let trees = Arc::new(sched_columns::ColumnTrees::new(form, trees).unwrap());

@@ -2,8 +2,8 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, Kind, Math, Module, Op, Origins, Parallel, ProcessorKind, Scalar, Space,
-    Stmt, Ty, Value, WalkSteps, While,
+    If, Interface, Joined, Keep, Math, Module, Op, Origins, OutputKind, Parallel, ProcessorKind, Scalar,
+    Space, Stmt, Ty, Value, WalkSteps, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 use sched_nest::Variants;
@@ -106,7 +106,7 @@ fn functions_of_the_builder_are_accepted() {
     let mut b = Builder::new("f");
     let (input, out) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let (zero, rows, size) = (b.int(0), b.rows(), b.int(64));
+    let (zero, rows, size) = (b.int(0), b.n_rows(), b.int(64));
     b.alloc("tmp", Scalar::F32, size, |b, tmp| {
         b.parallel(rows, |b, i| {
             let x = b.load(F32, Address { buffer: input, index: i, stride: 4, offset: 0 });
@@ -153,13 +153,13 @@ fn types_fit_the_operation() {
     for (before, broken) in [
         (vec![], set(8, Op::Int(1))),
         (vec![], set(0, Op::Float(1.0))),
-        (vec![], set(24, Op::Rows)),
+        (vec![], set(24, Op::RowCount)),
         (vec![int(0), float(8)], set(9, Op::Bin(Bin::Add, v(8), v(0)))),
         (vec![float(8), float(16)], set(17, Op::Bin(Bin::Mul, v(16), v(8)))),
         (vec![int(0)], set(1, Op::Bin(Bin::Div, v(0), v(0)))),
         (vec![float(8)], set(9, Op::Bin(Bin::And, v(8), v(8)))),
         (vec![truth(12)], set(13, Op::Bin(Bin::Add, v(12), v(12)))),
-        (vec![int(0), set(1, Op::Rows)], set(2, Op::Bin(Bin::IDiv, v(0), v(1)))),
+        (vec![int(0), set(1, Op::RowCount)], set(2, Op::Bin(Bin::IDiv, v(0), v(1)))),
         (vec![int(0), set(1, Op::Int(0))], set(2, Op::Bin(Bin::IDiv, v(0), v(1)))),
         (vec![set(24, Op::Int(200))], set(0, Op::Cast(Cast::Trunc, v(24)))),
         (vec![int(0)], set(1, Op::Cmp(Cmp::Lt, v(0), v(0)))),
@@ -403,38 +403,38 @@ fn tables_of_lookups_have_a_power_of_two_of_elements() {
 #[test]
 fn kernels_use_the_element_types_of_the_interface() {
     let (f32, f64) = (Scalar::F32, Scalar::F64);
-    let with = |kind: Kind, types| {
+    let with = |kind: OutputKind, types| {
         verify_interface(&Module {
             kernels: vec![(kind.into(), function(Vec::new()))],
             tables: Vec::new(),
             types,
             rows_per_run: None,
-            places: Variants::only(ProcessorKind::Host),
-            columns_from: None,
+            processors: Variants::only(ProcessorKind::Host),
+            least_column_rows: None,
             transfer: None,
         })
     };
-    let all = Interface::all(f32);
+    let all = Interface::uniform(f32);
     let (rows, margins, results) = (
         Interface { rows: f64, ..all },
         Interface { margins: f64, ..all },
         Interface { results: f64, ..all },
     );
     for (kernel, types, fits) in [
-        (Kind::Raw, all, true),
-        (Kind::Raw, rows, false),
-        (Kind::Raw, margins, false),
-        (Kind::Raw, results, true),
-        (Kind::Value, rows, true),
-        (Kind::Value, margins, false),
-        (Kind::Value, results, false),
-        (Kind::Class, results, true),
-        (Kind::Class, margins, false),
-        (Kind::Leaf, all, false),
+        (OutputKind::Raw, all, true),
+        (OutputKind::Raw, rows, false),
+        (OutputKind::Raw, margins, false),
+        (OutputKind::Raw, results, true),
+        (OutputKind::Value, rows, true),
+        (OutputKind::Value, margins, false),
+        (OutputKind::Value, results, false),
+        (OutputKind::Class, results, true),
+        (OutputKind::Class, margins, false),
+        (OutputKind::Leaf, all, false),
     ] {
         assert_eq!(with(kernel, types).is_ok(), fits, "{kernel:?} with {types:?}");
     }
-    let what = with(Kind::Raw, rows).unwrap_err();
+    let what = with(OutputKind::Raw, rows).unwrap_err();
     assert_eq!(what, "kernel `f` has `in` of f32, and callers of f64");
 }
 
@@ -443,7 +443,7 @@ fn indices_have_the_index_type_of_the_function() {
     let with = |index, element| {
         let mut b = Builder::with_index("f", index);
         let out = b.buffer("out", Space::Output, Scalar::F32);
-        let (zero, x, n) = (b.int_of(Ty::of(element), 0), b.float(F32, 1.0), b.rows());
+        let (zero, x, n) = (b.int_of(Ty::of(element), 0), b.float(F32, 1.0), b.n_rows());
         b.store(Address { buffer: out, index: zero, stride: 4, offset: 0 }, x);
         let first = b.int(0);
         b.for_loop((first, n, 1), &[], |_, _, _| Vec::new());

@@ -1,7 +1,7 @@
 //! A call of the C interface. `codegen/llvm/runtime/api.h` documents the fields; a test of that crate
 //! compares the layout with the C compiler's.
 
-use crate::Kind;
+use crate::OutputKind;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -35,7 +35,7 @@ const CALL_SIZE: u32 = size_of::<Call>() as u32;
 pub struct Call {
     /// Bytes of this structure.
     pub size: u32,
-    /// A [`Kind`].
+    /// A [`OutputKind`].
     pub kind: i32,
     /// Rows; may be null if there are none.
     pub rows: *const c_void,
@@ -69,7 +69,7 @@ pub struct Call {
 
 impl Call {
     /// Describes a call on packed rows with default threads and no scratch; makes no call.
-    pub fn new(kind: Kind, dtype: Dtype, rows: *const c_void, n_rows: i64, out: *mut c_void) -> Call {
+    pub fn new(kind: OutputKind, dtype: Dtype, rows: *const c_void, n_rows: i64, out: *mut c_void) -> Call {
         Call {
             size: CALL_SIZE,
             kind: kind as i32,

@@ -31,7 +31,7 @@ impl Stream {
     }
 
     /// The handle in DLPack and in `__cuda_array_interface__`, which forbid 0.
-    pub fn number(self) -> usize {
+    pub fn dlpack_number(self) -> usize {
         self.0.max(1)
     }
 }
@@ -93,9 +93,9 @@ functions! {
 }
 
 /// The attribute of an address: the number of its device.
-const DEVICE_ORDINAL: c_int = 9;
+const DEVICE_ORDINAL_ATTRIBUTE: c_int = 9;
 /// The flag of an event that records no time.
-const NO_TIMING: c_uint = 2;
+const EVENT_WITHOUT_TIMING: c_uint = 2;
 
 impl Driver {
     /// The driver, which is loaded at the first call: the library that `SCHEDC_CUDA_DRIVER` names, or the
@@ -128,11 +128,11 @@ impl Driver {
         let mut address = 0;
         // SAFETY: the address is writable.
         let alloc = || unsafe { (self.alloc)(&raw mut address, bytes, stream.handle()) };
-        self.within(device, &format!("allocate {bytes} bytes"), alloc)?;
+        self.run_in_context(device, &format!("allocate {bytes} bytes"), alloc)?;
         Ok(address)
     }
 
-    /// Frees memory of [`Driver::alloc`] after the work in `stream`. If `waits` is true, the function first
+    /// Frees memory of [`Driver::alloc`] after the work in `stream`. If `waits_for_device` is true, it first
     /// waits for all work of the device.
     ///
     /// # Errors
@@ -145,11 +145,11 @@ impl Driver {
         device: i32,
         address: u64,
         stream: Stream,
-        waits: bool,
+        waits_for_device: bool,
     ) -> Result<(), DriverError> {
         // SAFETY: as the caller promises.
-        self.within(device, "free memory", || unsafe {
-            match waits {
+        self.run_in_context(device, "free memory", || unsafe {
+            match waits_for_device {
                 true => (self.synchronize)(),
                 false => 0,
             };
@@ -164,14 +164,19 @@ impl Driver {
     ///
     /// # Safety
     /// The streams are streams of the device.
-    pub unsafe fn order(&self, device: i32, earlier: Stream, later: Stream) -> Result<(), DriverError> {
+    pub unsafe fn order_streams(
+        &self,
+        device: i32,
+        earlier: Stream,
+        later: Stream,
+    ) -> Result<(), DriverError> {
         if earlier == later {
             return Ok(());
         }
         // SAFETY: as the caller promises. The driver keeps a destroyed event until its work is done.
-        self.within(device, "make one stream wait for another", || unsafe {
+        self.run_in_context(device, "make one stream wait for another", || unsafe {
             let mut event = ptr::null_mut();
-            let mut status = (self.event_create)(&raw mut event, NO_TIMING);
+            let mut status = (self.event_create)(&raw mut event, EVENT_WITHOUT_TIMING);
             if status != 0 {
                 return status;
             }
@@ -200,7 +205,7 @@ impl Driver {
         stream: Stream,
     ) -> Result<(), DriverError> {
         // SAFETY: as the caller promises.
-        self.within(device, "copy results to the host", || unsafe {
+        self.run_in_context(device, "copy results to the host", || unsafe {
             match (self.download)(to, from, bytes, stream.handle()) {
                 0 => (self.finish)(stream.handle()),
                 status => status,
@@ -215,13 +220,18 @@ impl Driver {
     pub fn device_of(&self, address: u64) -> Result<i32, DriverError> {
         let mut device = 0;
         // SAFETY: the number is writable, and the driver only compares the address.
-        let status = unsafe { (self.attribute)(&raw mut device, DEVICE_ORDINAL, address) };
+        let status = unsafe { (self.attribute)(&raw mut device, DEVICE_ORDINAL_ATTRIBUTE, address) };
         self.check(status, "find the GPU of an address")?;
         Ok(device)
     }
 
     /// Runs functions of the driver in the context of a device, which all users of the device share.
-    fn within(&self, device: i32, task: &str, run: impl FnOnce() -> Status) -> Result<(), DriverError> {
+    fn run_in_context(
+        &self,
+        device: i32,
+        task: &str,
+        run: impl FnOnce() -> Status,
+    ) -> Result<(), DriverError> {
         let (mut number, mut context) = (0, ptr::null_mut());
         // SAFETY: the number and the context are writable.
         unsafe {

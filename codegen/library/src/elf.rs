@@ -10,16 +10,16 @@ use std::path::Path;
 const MAGIC: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
 /// Offsets of three fields of the file header: the offset of the program headers, their size and their
 /// number.
-const HEADERS: (usize, usize, usize) = (32, 54, 56);
+const PROGRAM_HEADERS_FIELDS: (usize, usize, usize) = (32, 54, 56);
 /// Offsets of three fields of a program header: its type, and the offset and the length of the segment in the
 /// file.
-const SEGMENT: (usize, usize, usize) = (0, 8, 32);
+const PROGRAM_HEADER_FIELDS: (usize, usize, usize) = (0, 8, 32);
 /// Type of segments that are loaded.
-const LOAD: u64 = 1;
+const LOADED_SEGMENT: u64 = 1;
 
 /// Returns the length that a shared object must have, if its file is shorter. `None` for files of other kinds
 /// and for unreadable ones, for which the system's loader has better messages.
-pub fn missing_end(path: &Path) -> Option<u64> {
+pub fn length_if_truncated(path: &Path) -> Option<u64> {
     let needed = needed_length(path).ok()??;
     (std::fs::metadata(path).ok()?.len() < needed).then_some(needed)
 }
@@ -32,13 +32,18 @@ fn needed_length(path: &Path) -> io::Result<Option<u64>> {
     if !header.starts_with(&MAGIC) {
         return Ok(None);
     }
-    let (first, size) = (number(&header, HEADERS.0, 8), number(&header, HEADERS.1, 2));
+    let (first, size) =
+        (number(&header, PROGRAM_HEADERS_FIELDS.0, 8), number(&header, PROGRAM_HEADERS_FIELDS.1, 2));
     let mut ends = Vec::new();
-    for at in 0..number(&header, HEADERS.2, 2) {
+    for at in 0..number(&header, PROGRAM_HEADERS_FIELDS.2, 2) {
         let mut segment = [0; 56];
         file.read_exact_at(&mut segment, first.saturating_add(at * size))?;
-        if number(&segment, SEGMENT.0, 4) == LOAD {
-            ends.push(number(&segment, SEGMENT.1, 8).saturating_add(number(&segment, SEGMENT.2, 8)));
+        if number(&segment, PROGRAM_HEADER_FIELDS.0, 4) == LOADED_SEGMENT {
+            ends.push(number(&segment, PROGRAM_HEADER_FIELDS.1, 8).saturating_add(number(
+                &segment,
+                PROGRAM_HEADER_FIELDS.2,
+                8,
+            )));
         }
     }
     Ok(ends.into_iter().max())

@@ -4,7 +4,7 @@ use crate::call::{Call, Dtype, RawColumn};
 use crate::elf;
 use crate::model::{CallError, ModelFunctions, text};
 use libloading::Library;
-use sched_outputs::{Element, Kind};
+use sched_outputs::{Element, OutputKind};
 use std::error::Error;
 use std::ffi::c_char;
 use std::fmt;
@@ -13,23 +13,24 @@ use std::ptr;
 
 /// Reason for which a file cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// The system's loader refuses the file, for this reason.
+pub enum LoadError {
+    /// The file cannot be loaded, for this reason: its path has no absolute form, it was cut short, or the
+    /// system's loader refuses it.
     NotLoaded(String),
     /// The library has no function of this name.
     NoFunction(String),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotLoaded(reason) => write!(f, "it cannot be loaded: {reason}"),
-            Refusal::NoFunction(name) => write!(f, "it has no function `{name}`"),
+            LoadError::NotLoaded(reason) => write!(f, "it cannot be loaded: {reason}"),
+            LoadError::NoFunction(name) => write!(f, "it has no function `{name}`"),
         }
     }
 }
 
-impl Error for Refusal {}
+impl Error for LoadError {}
 
 /// The functions of a library that `schedc build` made.
 pub struct LibraryFunctions {
@@ -56,17 +57,17 @@ impl LibraryFunctions {
     /// # Safety
     /// The file comes from a trusted source. A library runs code while it is loaded, and functions with the
     /// expected names are called without a check of their types.
-    pub unsafe fn open(path: &Path, prefix: &str) -> Result<LibraryFunctions, Refusal> {
+    pub unsafe fn open(path: &Path, prefix: &str) -> Result<LibraryFunctions, LoadError> {
         // For a name without folders, the system would search its library folders.
-        let full = std::path::absolute(path).map_err(|error| Refusal::NotLoaded(error.to_string()))?;
-        if let Some(needed) = elf::missing_end(&full) {
+        let full = std::path::absolute(path).map_err(|error| LoadError::NotLoaded(error.to_string()))?;
+        if let Some(needed) = elf::length_if_truncated(&full) {
             let reason = format!("the file was cut short: it needs at least {needed} bytes");
-            return Err(Refusal::NotLoaded(reason));
+            return Err(LoadError::NotLoaded(reason));
         }
         // SAFETY: as the caller promises.
         let library = unsafe { Library::new(&full) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            Refusal::NotLoaded(without_name(&reason, &full))
+            LoadError::NotLoaded(without_path(&reason, &full))
         })?;
         let num_features: unsafe extern "C" fn() -> i32 = function(&library, prefix, "num_features")?;
         Ok(LibraryFunctions {
@@ -96,12 +97,12 @@ impl ModelFunctions for LibraryFunctions {
         self.num_features
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         // SAFETY: the function is one of schedc and takes any number.
         usize::try_from(unsafe { (self.num_outputs)(kind as i32) }).unwrap_or(0)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         match self.output_type {
             // SAFETY: the function is one of schedc and takes any number.
             Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
@@ -112,7 +113,7 @@ impl ModelFunctions for LibraryFunctions {
 
     fn takes_columns(&self) -> bool {
         let columns = vec![RawColumn::ABSENT; self.num_features];
-        let no_rows = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
+        let no_rows = Call::new(OutputKind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
         // SAFETY: there is a column for each feature, and there are no rows.
         unsafe { self.call(&Call { columns: columns.as_ptr(), ..no_rows }) }.is_ok()
     }
@@ -136,13 +137,13 @@ impl ModelFunctions for LibraryFunctions {
 }
 
 /// Returns the loader's message without the path at its beginning.
-fn without_name(message: &str, path: &Path) -> String {
+fn without_path(message: &str, path: &Path) -> String {
     message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(message).to_owned()
 }
 
-fn function<T: Copy>(library: &Library, prefix: &str, name: &str) -> Result<T, Refusal> {
+fn function<T: Copy>(library: &Library, prefix: &str, name: &str) -> Result<T, LoadError> {
     let name = format!("{prefix}_{name}");
     // SAFETY: a symbol of this name in a library of schedc has this type.
     let found = unsafe { library.get::<T>(format!("{name}\0").as_bytes()) };
-    found.map(|symbol| *symbol).map_err(|_| Refusal::NoFunction(name))
+    found.map(|symbol| *symbol).map_err(|_| LoadError::NoFunction(name))
 }

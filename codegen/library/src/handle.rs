@@ -2,18 +2,18 @@
 
 use crate::call::{Call, Dtype};
 use crate::model::{CallError, ModelFunctions, text};
-use sched_outputs::Kind;
+use sched_outputs::OutputKind;
 use std::ffi::{c_char, c_void};
 
 /// Version of [`ModelHandle`]'s layout, which must be the same in the module that makes a handle and in the
 /// one that uses it.
-const LAYOUT: u32 = 1;
+const LAYOUT_VERSION: u32 = 1;
 
 /// A model in the memory of another module of this process, with that module's runtime functions for it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ModelHandle {
-    /// Version of this structure; see [`LAYOUT`].
+    /// Version of this structure; see [`LAYOUT_VERSION`].
     layout: u32,
     num_features: i32,
     model: *const c_void,
@@ -49,12 +49,12 @@ impl ModelHandle {
     /// its copies.
     pub unsafe fn new(model: *const c_void, num_features: usize, functions: HandleFunctions) -> ModelHandle {
         let num_features = i32::try_from(num_features).unwrap_or(0);
-        ModelHandle { layout: LAYOUT, num_features, model, functions }
+        ModelHandle { layout: LAYOUT_VERSION, num_features, model, functions }
     }
 
     /// Whether this version of the crate can read the structure.
-    pub fn is_known(&self) -> bool {
-        self.layout == LAYOUT
+    pub fn has_known_layout(&self) -> bool {
+        self.layout == LAYOUT_VERSION
     }
 }
 
@@ -63,12 +63,12 @@ impl ModelFunctions for ModelHandle {
         usize::try_from(self.num_features).unwrap_or(0)
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         // SAFETY: the function takes any number.
         usize::try_from(unsafe { (self.functions.num_outputs)(self.model, kind as i32) }).unwrap_or(0)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         // SAFETY: the function takes any number.
         Dtype::of(unsafe { (self.functions.output_type)(self.model, kind as i32) })
     }

@@ -14,7 +14,7 @@ mod model;
 
 pub use call::{Call, ColumnType, Dtype, RawColumn};
 pub use driver::{Driver, DriverError, Stream};
-pub use functions::{LibraryFunctions, Refusal};
+pub use functions::{LibraryFunctions, LoadError};
 pub use handle::{HandleFunctions, ModelHandle};
 pub use model::{CallError, ModelFunctions};
-pub use sched_outputs::{Counts, Element, Kind, Needs};
+pub use sched_outputs::{Element, Needs, OutputCounts, OutputKind};

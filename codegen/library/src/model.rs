@@ -1,7 +1,7 @@
 //! The interface to a model that can be called in this process.
 
 use crate::call::{Call, Dtype};
-use sched_outputs::Kind;
+use sched_outputs::OutputKind;
 use std::error::Error;
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -35,10 +35,10 @@ pub trait ModelFunctions {
     fn num_features(&self) -> usize;
 
     /// Returns the number of values per row of an output; 0 if the model has no output of this kind.
-    fn num_outputs(&self, kind: Kind) -> usize;
+    fn num_outputs(&self, kind: OutputKind) -> usize;
 
     /// Returns the type of an output's elements.
-    fn output_type(&self, kind: Kind) -> Dtype;
+    fn output_type(&self, kind: OutputKind) -> Dtype;
 
     /// Whether calls may pass columns instead of rows. Old libraries refuse columns.
     fn takes_columns(&self) -> bool;

@@ -1,10 +1,10 @@
 //! Refusals of files that are not libraries of `schedc build`. The reasons do not repeat the file's path.
 
-use sched_library::{LibraryFunctions, Refusal};
+use sched_library::{LibraryFunctions, LoadError};
 use std::fs;
 use std::path::Path;
 
-fn refused(path: &Path) -> Refusal {
+fn refused(path: &Path) -> LoadError {
     // SAFETY: neither file runs code that this process does not run already.
     unsafe { LibraryFunctions::open(path, "m") }.err().expect("it is no library of schedc")
 }
@@ -12,9 +12,9 @@ fn refused(path: &Path) -> Refusal {
 #[test]
 fn a_text_is_not_loaded() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-    let Refusal::NotLoaded(reason) = refused(&path) else { panic!("it has no code") };
+    let LoadError::NotLoaded(reason) = refused(&path) else { panic!("it has no code") };
     assert_eq!(reason, "invalid ELF header");
-    let Refusal::NotLoaded(reason) = refused(Path::new("no such folder/m.so")) else {
+    let LoadError::NotLoaded(reason) = refused(Path::new("no such folder/m.so")) else {
         panic!("it is not there")
     };
     assert!(reason.starts_with("cannot open shared object file"), "{reason}");
@@ -38,12 +38,12 @@ fn a_library_that_ends_too_early_is_not_loaded() {
     }
     fs::remove_file(&path).expect("the file");
     for refusal in cut {
-        let Refusal::NotLoaded(reason) = refusal else { panic!("it lacks its end") };
+        let LoadError::NotLoaded(reason) = refusal else { panic!("it lacks its end") };
         assert!(reason.starts_with("the file was cut short: it needs at least "), "{reason}");
     }
 }
 
 #[test]
 fn the_c_library_lacks_the_functions_of_a_model() {
-    assert_eq!(refused(Path::new(&c_library())), Refusal::NoFunction("m_num_features".to_string()));
+    assert_eq!(refused(Path::new(&c_library())), LoadError::NoFunction("m_num_features".to_string()));
 }

@@ -100,7 +100,7 @@ fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) 
     let jit = compiled(&module, cpu, 1);
     let mut out = vec![T::default(); VALUES];
     let mut ctx = context(&jit, rows, VALUES, &mut out);
-    let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
+    let kernel = jit.model().kernel(OutputKind::Raw).expect("the kernel is compiled");
     let sample = |_| {
         let start = Instant::now();
         for _ in 0..CALLS {

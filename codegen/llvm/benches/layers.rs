@@ -16,7 +16,7 @@ use sched_ir::lir::*;
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::transpose::Transpose;
 use sched_llvm::Cpu;
-use sched_pipeline::Prepared;
+use sched_pipeline::PreparedForest;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ impl Numbers {
     }
 }
 
-fn prepared(columns: Columns, tested: Vec<ColumnId>, float: Float) -> Prepared {
+fn prepared(columns: Columns, tested: Vec<ColumnId>, float: Float) -> PreparedForest {
     let tree = Tree {
         root: NodeRef::Leaf(0),
         inner: Vec::new(),
@@ -54,11 +54,11 @@ fn prepared(columns: Columns, tested: Vec<ColumnId>, float: Float) -> Prepared {
     let parts =
         ForestParts { trees: vec![tree], num_features: tested.len(), types, ..ForestParts::default() };
     let forest = Arc::new(Forest::new(parts).expect("a forest of one leaf"));
-    Prepared { forest, columns, tested, class_features: 0, set_columns: 0 }
+    PreparedForest { forest, columns, tested, class_features: 0, set_columns: 0 }
 }
 
 /// Dense layers with a maximum after each but the last.
-fn net(float: Float, widths: &[usize]) -> Prepared {
+fn net(float: Float, widths: &[usize]) -> PreparedForest {
     let (mut columns, mut numbers) = (Columns::default(), Numbers(1));
     let mut number = || ColumnValue::F64(numbers.next()).cast(float.into());
     let (first, layers) = widths.split_first().expect("features");
@@ -77,7 +77,7 @@ fn net(float: Float, widths: &[usize]) -> Prepared {
 }
 
 /// Squared distances from points of 20 features.
-fn distances(points: usize) -> Prepared {
+fn distances(points: usize) -> PreparedForest {
     let (mut columns, mut numbers) = (Columns::default(), Numbers(2));
     let of: Arc<[ColumnId]> = (0..20).map(|x| columns.input(x, Float::F64)).collect();
     let distance = |_| {
@@ -98,21 +98,22 @@ fn function(runs: &ColumnRuns, in_blocks: bool, register: u32, tables: &mut Vec<
     };
     let pieces: Vec<u8> = runs.inputs.pieces().iter().flat_map(|first| first.to_le_bytes()).collect();
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
-    let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
+    let pieces = b.buffer("pieces", Space::ModelTable(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register: Some(register), arrangements: &[] };
+    let code = ColumnCode { runs, pools, register_bytes: Some(register), arrangements: &[] };
     let features = runs.features as i64;
-    let (zero, count) = (b.int(0), b.rows());
+    let (zero, count) = (b.int(0), b.n_rows());
     if in_blocks {
         let transpose = Transpose { rows, input: element, features, subset: &runs.inputs, pieces };
         let blocks = RowBlocks { transpose, code: Some(code) };
-        let to = CopyBlocks { copy: to, rows: CopiedRows { first: zero, count, held: count }, width: BLOCK };
-        blocks.rows(&mut b, to, BlockSource::Rows);
+        let to =
+            CopyBlocks { copy: to, rows: CopiedRows { first: zero, count, capacity: count }, width: BLOCK };
+        blocks.copy_rows(&mut b, to, BlockSource::Rows);
     } else {
         code.with_row_memory(&mut b, |b, stored| {
             b.for_loop((zero, count, 1), &[], |b, row, _| {
                 let (from, first) = (b.mul_int(row, features), b.mul_int(row, runs.count as i64));
-                code.row(b, Features::OfRow(rows, from), stored, Elements { buffer: to, first });
+                code.store_row(b, Features::OfRow(rows, from), stored, Elements { buffer: to, first });
                 Vec::new()
             });
         });
@@ -121,7 +122,12 @@ fn function(runs: &ColumnRuns, in_blocks: bool, register: u32, tables: &mut Vec<
 }
 
 /// Prints nanoseconds a row, bytes of code, and milliseconds of compilation.
-fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, round: impl Fn(f64) -> T) {
+fn measure<T: Copy + Default>(
+    name: &str,
+    prepared: &PreparedForest,
+    features: usize,
+    round: impl Fn(f64) -> T,
+) {
     let mut numbers = Numbers(3);
     let rows: Vec<T> = (0..ROWS * features).map(|_| round(numbers.next())).collect();
     for (in_blocks, (cpu, register)) in [false, true].into_iter().flat_map(|form| CPUS.map(|cpu| (form, cpu)))
@@ -137,7 +143,7 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
         let compiled = start.elapsed().as_secs_f64() * 1e3;
         let mut out = vec![T::default(); ROWS * runs.count];
         let mut ctx = context(&jit, &rows, ROWS, &mut out);
-        let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
+        let kernel = jit.model().kernel(OutputKind::Raw).expect("the kernel is compiled");
         let call = |_| {
             let start = Instant::now();
             // SAFETY: the buffers have as many values as the kernel reads and writes.

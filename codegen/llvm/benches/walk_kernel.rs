@@ -106,10 +106,10 @@ fn build(shape: Shape) -> Function {
     let mut b = Builder::new("walk");
     let input = b.buffer("in", Space::Input, Scalar::F32);
     let output = b.buffer("out", Space::Output, Scalar::F32);
-    let thresholds = b.buffer("thresholds", Space::Model(0), Scalar::F32);
-    let features = b.buffer("features", Space::Model(1), Scalar::I8);
-    let leaves = b.buffer("leaves", Space::Model(2), Scalar::F32);
-    let (zero, n) = (b.int(0), b.rows());
+    let thresholds = b.buffer("thresholds", Space::ModelTable(0), Scalar::F32);
+    let features = b.buffer("features", Space::ModelTable(1), Scalar::I8);
+    let leaves = b.buffer("leaves", Space::ModelTable(2), Scalar::F32);
+    let (zero, n) = (b.int(0), b.n_rows());
     let block_bytes = b.int(BLOCK * FEATURES as i64 * 4);
     let sum_bytes = b.int(BLOCK * 4);
     b.for_loop((zero, n, BLOCK), &[], |b, row, _| {
@@ -389,7 +389,7 @@ fn main() {
         for (i, jit) in jits.iter().enumerate() {
             let mut out = vec![0.0_f32; ROWS];
             let mut ctx = context(jit, &rows, ROWS, &mut out);
-            let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
+            let kernel = jit.model().kernel(OutputKind::Raw).expect("the kernel is compiled");
             let start = Instant::now();
             for _ in 0..4 {
                 // SAFETY: the buffers have the sizes that the kernel was built for.

@@ -9,9 +9,9 @@
 #[path = "../tests/standin/files.rs"]
 mod files;
 
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, compile};
-use sched_lang::{Options, Supported, Target, check};
+use sched_lang::{CheckPurpose, Options, Target, check};
 use sched_testing::forests;
 use std::path::Path;
 use std::{env, fs};
@@ -23,13 +23,13 @@ fn main() {
     let forest = sched_forest::read(&fs::read(model).expect("a file")).expect("a model");
     let text = fs::read_to_string(schedule).expect("a file");
     let options = Options {
-        model: Some(forests::info(&forest).into()),
-        supported: Supported::Everything,
+        model: Some(forests::model_info(&forest).into()),
+        purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
         ..Options::default()
     };
     let nest = check(&text, &options).nests.expect("a legal schedule");
-    let compiled = compile(forest, None, nest, &Kind::ALL, &Budget::default()).expect("code");
+    let compiled = compile(forest, None, nest, &OutputKind::ALL, &Budget::default()).expect("code");
     let folder = Path::new(&folder);
     files::image(folder, &compiled.lir);
     files::driver(folder);

@@ -2,11 +2,13 @@
 
 use crate::codes;
 use crate::device::{self, DeviceCode};
-use crate::emit::{ArtefactVersion, ENCODE, EXPORTS, INTERFACE, TablePlacement, emit_artefact};
+use crate::emit::{
+    ArtefactVersion, ENCODE_FUNCTION, EXPORTS, INTERFACE_SYMBOL, TablePlacement, emit_artefact,
+};
 use crate::entry_info::EntryInfo;
 use crate::error::LlvmError;
-use crate::header::valid_prefix;
-use crate::jit::info_text;
+use crate::header::is_valid_prefix;
+use crate::jit::info_c_string;
 use crate::session::Session;
 use crate::target::{Cpu, Machine};
 use crate::{link, passes, system};
@@ -15,7 +17,7 @@ use sched_ir::lir;
 
 /// The form of an artefact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Emit {
+pub enum ArtefactForm {
     /// A shared library that exports the functions of the header and nothing else.
     SharedLibrary,
     /// A relocatable object with the same functions, for linking into programs with `-pthread -lm`.
@@ -31,19 +33,19 @@ pub enum Emit {
 /// Options of a build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArtefactOptions {
-    /// The beginning of the names of the exported functions: a [`valid_prefix`].
+    /// The beginning of the names of the exported functions: one that passes [`is_valid_prefix`].
     pub prefix: String,
     /// The processors that the code is for.
     pub cpu: Cpu,
     /// Numbers and texts about the model.
     pub entry: EntryInfo,
     /// The form of the artefact.
-    pub emit: Emit,
+    pub form: ArtefactForm,
 }
 
 /// A model for some processors and for rows of one type.
 #[derive(Clone, Copy, Debug)]
-pub struct Version<'a> {
+pub struct ModelVersion<'a> {
     /// Kernels and tables.
     pub module: &'a lir::Module,
     /// The processors that the code is for.
@@ -60,9 +62,9 @@ pub struct Version<'a> {
 /// When the prefix is not valid, when LLVM fails, and when the C toolchain that links libraries and objects
 /// is missing or fails.
 pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>, LlvmError> {
-    let ArtefactOptions { prefix, cpu, entry, emit } = options;
+    let ArtefactOptions { prefix, cpu, entry, form } = options;
     let name = ArtefactName { prefix, file: None };
-    build_named(&[Version { module, cpu: *cpu, entry, launches: None }], name, *emit)
+    build_named(&[ModelVersion { module, cpu: *cpu, entry, launches: None }], name, *form)
 }
 
 /// Compiles versions of one model to the bytes of an artefact, which runs the most demanding version that the
@@ -71,14 +73,18 @@ pub fn build(module: &lir::Module, options: &ArtefactOptions) -> Result<Vec<u8>,
 ///
 /// # Errors
 /// As for [`build()`].
-pub fn build_versions(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
-    build_named(versions, ArtefactName { prefix, file: None }, emit)
+pub fn build_versions(
+    versions: &[ModelVersion],
+    prefix: &str,
+    form: ArtefactForm,
+) -> Result<Vec<u8>, LlvmError> {
+    build_named(versions, ArtefactName { prefix, file: None }, form)
 }
 
 /// The names of an artefact.
 #[derive(Clone, Copy, Debug)]
 pub struct ArtefactName<'a> {
-    /// The beginning of the names of the exported functions: a [`valid_prefix`].
+    /// The beginning of the names of the exported functions: one that passes [`is_valid_prefix`].
     pub prefix: &'a str,
     /// The soname of a shared library, or the name of the object in a static library.
     pub file: Option<&'a str>,
@@ -88,50 +94,62 @@ pub struct ArtefactName<'a> {
 ///
 /// # Errors
 /// As for [`build()`].
-pub fn build_named(versions: &[Version], name: ArtefactName, emit: Emit) -> Result<Vec<u8>, LlvmError> {
+pub fn build_named(
+    versions: &[ModelVersion],
+    name: ArtefactName,
+    form: ArtefactForm,
+) -> Result<Vec<u8>, LlvmError> {
     let prefix = name.prefix;
-    if !valid_prefix(prefix) {
-        let message = format!("names of C functions cannot start with {prefix:?}");
-        let help = "use letters, digits and underscores, with a letter first";
+    if !is_valid_prefix(prefix) {
+        let message = format!("{prefix:?} cannot be the prefix of C functions' names");
+        let help = "use at most 64 letters, digits and underscores, a letter first, and not `schedc_rt`";
         return Err(LlvmError::new(codes::BAD_PREFIX, message).with_help(help));
     }
-    let code = compile(versions, prefix, emit)?;
+    let code = compile(versions, prefix, form)?;
     let named = versions.iter().any(|version| version.entry.categories.iter().any(|names| !names.is_empty()));
-    let names = EXPORTS.iter().chain(named.then_some(&ENCODE));
+    let names = EXPORTS.iter().chain(named.then_some(&ENCODE_FUNCTION));
     let mut exports: Vec<String> = names.map(|name| format!("{prefix}_{name}")).collect();
-    exports.push(INTERFACE.to_string());
-    if cfg!(debug_assertions) && matches!(emit, Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary) {
-        system::check(&code)?;
+    exports.push(INTERFACE_SYMBOL.to_string());
+    if cfg!(debug_assertions)
+        && matches!(form, ArtefactForm::SharedLibrary | ArtefactForm::Object | ArtefactForm::StaticLibrary)
+    {
+        system::check_undefined_symbols(&code)?;
     }
     let _stage = tracing::info_span!("link").entered();
-    match emit {
-        Emit::SharedLibrary => link::shared_library(&code, &exports, name.file),
-        Emit::Object => link::object(&code, &exports),
-        Emit::StaticLibrary => {
+    match form {
+        ArtefactForm::SharedLibrary => link::shared_library(&code, &exports, name.file),
+        ArtefactForm::Object => link::object(&code, &exports),
+        ArtefactForm::StaticLibrary => {
             let object = link::object(&code, &exports)?;
-            link::archive(&object, name.file.unwrap_or("model.o"))
+            link::static_library(&object, name.file.unwrap_or("model.o"))
         }
-        Emit::Llvm | Emit::Asm => Ok(code),
+        ArtefactForm::Llvm | ArtefactForm::Asm => Ok(code),
     }
 }
 
 /// Compiles versions of one model to an object without the runtime, or to text.
-pub(crate) fn compile(versions: &[Version], prefix: &str, emit: Emit) -> Result<Vec<u8>, LlvmError> {
+pub(crate) fn compile(
+    versions: &[ModelVersion],
+    prefix: &str,
+    form: ArtefactForm,
+) -> Result<Vec<u8>, LlvmError> {
     let _stage = tracing::info_span!("LLVM").entered();
     let session = Session::new();
     let mut compiled = Vec::new();
-    for Version { module, cpu, entry, launches } in versions {
-        info_text(&entry.info)?;
-        device::check(module, *launches)?;
+    for ModelVersion { module, cpu, entry, launches } in versions {
+        info_c_string(&entry.info)?;
+        device::check_device_code(module, *launches)?;
         compiled.push(ArtefactVersion { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
     }
     // Every level includes the bits of the lower ones, so a higher level is a larger number.
-    let key = |version: &ArtefactVersion| (version.machine.needs, version.module.types.rows.bytes());
+    let key = |version: &ArtefactVersion| (version.machine.cpu_needs, version.module.types.rows.bytes());
     compiled.sort_by_key(|version| std::cmp::Reverse(key(version)));
     compiled.dedup_by_key(|version| key(version));
-    let data = match emit {
-        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => TablePlacement::Inside,
-        Emit::Llvm | Emit::Asm => TablePlacement::LeftOut,
+    let data = match form {
+        ArtefactForm::SharedLibrary | ArtefactForm::Object | ArtefactForm::StaticLibrary => {
+            TablePlacement::Inside
+        }
+        ArtefactForm::Llvm | ArtefactForm::Asm => TablePlacement::LeftOut,
     };
     let emitted = emit_artefact(&session, &compiled, prefix, data)?;
     let machine = match compiled.last() {
@@ -140,13 +158,13 @@ pub(crate) fn compile(versions: &[Version], prefix: &str, emit: Emit) -> Result<
     };
     passes::verify(&emitted)?;
     passes::optimise(&emitted, machine)?;
-    let file = match emit {
-        Emit::Llvm => {
+    let file = match form {
+        ArtefactForm::Llvm => {
             session.check()?;
             return Ok(emitted.print_to_string().to_bytes().to_vec());
         }
-        Emit::Asm => FileType::Assembly,
-        Emit::SharedLibrary | Emit::Object | Emit::StaticLibrary => FileType::Object,
+        ArtefactForm::Asm => FileType::Assembly,
+        ArtefactForm::SharedLibrary | ArtefactForm::Object | ArtefactForm::StaticLibrary => FileType::Object,
     };
-    Ok(passes::generate(&session, emitted, machine, file)?.as_slice().to_vec())
+    Ok(passes::generate_code(&session, emitted, machine, file)?.as_slice().to_vec())
 }

@@ -7,7 +7,9 @@ use crate::gpu::Gpu;
 use crate::hsaco::code_object;
 use crate::maker::{ImageKind, Platform};
 use crate::ptxas::{Cubin, KernelResources, Ptxas};
-use crate::runtime::{self, GpuDescriptor, Image, KernelFn, LaunchDescriptor, RunRange, TransferDescriptor};
+use crate::runtime::{
+    self, GpuDescriptor, ImageDescriptor, KernelFn, LaunchDescriptor, RunRange, TransferDescriptor,
+};
 use crate::text::ptx_text;
 use crate::transfer;
 use sched_ir::lir::{self, KernelKind, ProcessorKind};
@@ -46,15 +48,17 @@ impl DeviceCode {
         match Platform::of(gpu.maker()).image {
             ImageKind::CodeObject => {
                 let bytes = code_object(module, gpu)?.bytes;
-                let image = DeviceImage { bytes, capability: gpu.code(), is_final: true };
+                let image = DeviceImage { bytes, capability: gpu.code_capability(), is_final: true };
                 Ok(DeviceCode::of(gpu.maker(), image))
             }
             ImageKind::Ptx => {
                 let mut bytes = ptx_text(module, gpu)?.into_bytes();
                 bytes.push(0);
                 let mut code = DeviceCode::of_image(bytes, gpu);
-                code.shared =
-                    launch_infos(module).into_iter().map(|launch| (launch.name, launch.shared)).collect();
+                code.shared = launch_infos(module)
+                    .into_iter()
+                    .map(|launch| (launch.name, launch.shared_bytes))
+                    .collect();
                 Ok(code)
             }
         }
@@ -62,7 +66,7 @@ impl DeviceCode {
 
     /// Wraps an image that a driver loads, for `gpu` and newer GPUs.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
-        DeviceCode::of(gpu.maker(), DeviceImage { bytes, capability: gpu.code(), is_final: false })
+        DeviceCode::of(gpu.maker(), DeviceImage { bytes, capability: gpu.code_capability(), is_final: false })
     }
 
     fn of(maker: Maker, image: DeviceImage) -> DeviceCode {
@@ -70,14 +74,14 @@ impl DeviceCode {
     }
 
     /// Number of the driver in the C runtime.
-    pub(crate) fn driver(&self) -> i32 {
-        Platform::of(self.maker).driver
+    pub(crate) fn driver_number(&self) -> i32 {
+        Platform::of(self.maker).driver_number
     }
 
     /// Bytes of shared memory that the host requests when it launches a kernel; 0 for AMD's GPUs, whose
     /// kernels declare their shared memory.
-    pub(crate) fn requested(&self, shared: u32) -> u32 {
-        if Platform::of(self.maker).asks_for_shared { shared } else { 0 }
+    pub(crate) fn requested_shared_bytes(&self, shared: u32) -> u32 {
+        if Platform::of(self.maker).host_requests_shared { shared } else { 0 }
     }
 
     /// Adds machine code of a GPU. GPUs of the same major number and a later minor one run it, too.
@@ -112,19 +116,19 @@ impl DeviceCode {
     }
 }
 
-/// The ranges of run lengths in the runtime's form, each with the place of its runs: host or device.
-pub(crate) fn ranges(module: &lir::Module) -> Vec<RunRange> {
-    let range = |(max_rows, place): (Option<u32>, &ProcessorKind)| RunRange {
+/// The ranges of run lengths in the runtime's form, each with the processor of its runs: host or device.
+pub(crate) fn run_ranges(module: &lir::Module) -> Vec<RunRange> {
+    let range = |(max_rows, processor): (Option<u32>, &ProcessorKind)| RunRange {
         max_rows: max_rows.map_or(i64::MAX, i64::from),
-        on_device: i64::from(*place == ProcessorKind::Device),
+        on_device: i64::from(*processor == ProcessorKind::Device),
     };
-    module.places.iter().map(range).collect()
+    module.processors.iter().map(range).collect()
 }
 
 /// Fails if a variant runs on a GPU without code for one, or if there is code for a GPU without such a
 /// variant.
-pub(crate) fn check(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(), LlvmError> {
-    let needed = module.places.iter().any(|(_, place)| *place == ProcessorKind::Device);
+pub(crate) fn check_device_code(module: &lir::Module, code: Option<&DeviceCode>) -> Result<(), LlvmError> {
+    let needed = module.processors.iter().any(|(_, processor)| *processor == ProcessorKind::Device);
     if needed == code.is_some() {
         return Ok(());
     }
@@ -141,7 +145,7 @@ pub(crate) struct DeviceTables {
     _names: Vec<CString>,
     _launches: Vec<LaunchDescriptor>,
     _code: DeviceCode,
-    _images: Vec<Image>,
+    _images: Vec<ImageDescriptor>,
     _table_bytes: Vec<i64>,
     _ranges: Vec<RunRange>,
     _transfer: Option<Box<TransferDescriptor>>,
@@ -163,19 +167,19 @@ impl DeviceTables {
         let launch = |(info, name): (&LaunchInfo, &CString)| LaunchDescriptor {
             name: name.as_ptr(),
             block: info.block,
-            shared: code.requested(info.shared),
+            shared: code.requested_shared_bytes(info.shared_bytes),
             num_arguments: info.num_arguments,
             is_split: i32::from(info.is_split),
         };
         let launches: Vec<LaunchDescriptor> = infos.iter().zip(&names).map(launch).collect();
-        let image = |image: &DeviceImage| Image {
+        let image = |image: &DeviceImage| ImageDescriptor {
             bytes: image.bytes.as_ptr().cast(),
             capability: image.capability.into(),
             is_final: image.is_final.into(),
         };
-        let images: Vec<Image> = code.images.iter().map(image).collect();
+        let images: Vec<ImageDescriptor> = code.images.iter().map(image).collect();
         let table_bytes: Vec<i64> = module.tables.iter().map(|table| table.bytes.len() as i64).collect();
-        let ranges = ranges(module);
+        let ranges = run_ranges(module);
         let transfer = module.transfer.and_then(|it| transfer::descriptor(&it, cpu_needs, &kernel));
         let transfer = transfer.map(Box::new);
         let mut state: Box<*mut c_void> = Box::new(std::ptr::null_mut());
@@ -183,7 +187,7 @@ impl DeviceTables {
             num_images: images.len() as i32,
             num_launches: launches.len() as i32,
             num_tables: table_bytes.len() as i32,
-            maker: code.driver(),
+            maker: code.driver_number(),
             images: images.as_ptr(),
             launches: launches.as_ptr(),
             table_bytes: table_bytes.as_ptr(),

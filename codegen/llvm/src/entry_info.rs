@@ -1,7 +1,7 @@
 //! Numbers and texts that the entry points of a compiled model return.
 
-use crate::header::{HeaderInfo, TakenRows};
-use crate::runtime::{self, Counts, Dtype, Kind, OutputDescriptor, count, dtype};
+use crate::header::{AcceptedRowTypes, HeaderInfo};
+use crate::runtime::{self, Dtype, OutputCounts, OutputDescriptor, OutputKind, count_as_i32, dtype};
 use sched_ir::fault::{Fault, seeded};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use std::ffi::{c_char, c_void};
@@ -13,10 +13,10 @@ pub struct EntryInfo {
     /// Number of features of a row.
     pub num_features: i32,
     /// The counts that decide how many columns each output has.
-    pub counts: Counts,
+    pub counts: OutputCounts,
     /// Type of the rows that the trainer's program reads. Kernels for narrower rows refuse wider ones, which
     /// they would have to round.
-    pub own_rows: Dtype,
+    pub trainer_row_type: Dtype,
     /// Estimated time of one row, in nanoseconds. The runtime compares it with the cost of waking a thread.
     pub ns_per_row: f64,
     /// JSON text about the model and the compiler, without the character NUL.
@@ -30,12 +30,12 @@ pub struct EntryInfo {
     /// Initial values of the margins, for kernels that add to their output.
     pub base: Option<Vec<f64>>,
     /// JSON text about the object that was compiled, for the package that compiled it: the content of the
-    /// section [`OBJECT_SECTION`]. No function of the library returns it. Empty: no section.
-    pub object: String,
+    /// section [`PYTHON_OBJECT_SECTION`]. No function of the library returns it. Empty: no section.
+    pub python_object: String,
 }
 
-/// Name of the section with [`EntryInfo::object`].
-pub const OBJECT_SECTION: &str = ".schedc.object";
+/// Name of the section with [`EntryInfo::python_object`].
+pub const PYTHON_OBJECT_SECTION: &str = ".schedc.object";
 
 /// Addresses of a model's data.
 #[derive(Clone, Copy)]
@@ -53,17 +53,17 @@ impl EntryInfo {
     pub fn for_header(&self, module: &Module) -> HeaderInfo {
         HeaderInfo {
             num_features: self.num_features,
-            columns: Kind::ALL.map(|kind| kind.columns_of_code(&self.counts, module.has(kind.into()))),
+            columns: OutputKind::ALL.map(|kind| kind.columns_of_code(&self.counts, module.has(kind.into()))),
             has_categories: self.categories.iter().any(|names| !names.is_empty()),
             types: module.types,
-            rows: self.taken_rows(module.types),
+            rows: self.accepted_row_types(module.types),
         }
     }
 
-    fn taken_rows(&self, types: Interface) -> TakenRows {
-        match (types.rows, self.own_rows) {
-            (Scalar::F32, Dtype::F64) => TakenRows::Narrow,
-            _ => TakenRows::Converted,
+    fn accepted_row_types(&self, types: Interface) -> AcceptedRowTypes {
+        match (types.rows, self.trainer_row_type) {
+            (Scalar::F32, Dtype::F64) => AcceptedRowTypes::Narrow,
+            _ => AcceptedRowTypes::Converted,
         }
     }
 
@@ -79,8 +79,8 @@ impl EntryInfo {
         runtime::ModelDescriptor {
             size: runtime::MODEL_SIZE,
             num_features: self.num_features,
-            num_margins: count(self.counts.margins),
-            row_type: dtype(packed(module.types)) as i32,
+            num_margins: count_as_i32(self.counts.margins),
+            row_type: dtype(packed_row_type(module.types)) as i32,
             margin_type: dtype(module.types.margins) as i32,
             result_type: dtype(module.types.results) as i32,
             rows_per_run: rows_per_run(module),
@@ -93,8 +93,8 @@ impl EntryInfo {
             missing: self.missing.unwrap_or(f64::NAN),
             base,
             other_rows: std::ptr::null(),
-            own_row_type: self.own_rows as i64,
-            columns_from: columns_from(module),
+            own_row_type: self.trainer_row_type as i64,
+            columns_from: min_rows_for_columns(module),
             outputs: OutputDescriptor::all(&self.counts, &module.types, |kind| kernel(kind.into())),
         }
     }
@@ -110,7 +110,7 @@ pub(crate) fn base_bytes(entry: &EntryInfo, module: &Module) -> Option<Vec<u8>> 
 }
 
 /// The type into which the runtime packs rows.
-fn packed(types: Interface) -> Scalar {
+fn packed_row_type(types: Interface) -> Scalar {
     // This seeded fault packs rows in the type of sums, which kernels then misread. It must not make rows
     // shorter, since kernels would read beyond their end.
     let longer = types.margins.bytes() > types.rows.bytes();
@@ -123,11 +123,11 @@ pub(crate) fn rows_per_run(module: &Module) -> i64 {
 }
 
 /// Fewest rows of a run whose input may be columns instead of rows, in the runtime's form.
-pub(crate) fn columns_from(module: &Module) -> i64 {
-    module.columns_from.unwrap_or(i64::MAX)
+pub(crate) fn min_rows_for_columns(module: &Module) -> i64 {
+    module.least_column_rows.unwrap_or(i64::MAX)
 }
 
 /// Bytes of the model's structure as generated code lays it out. It has six 32-bit fields and twelve 64-bit
 /// fields, and for each output two fields of each size.
-pub(crate) const MODEL_BYTES: usize = 6 * 4 + 12 * 8 + Kind::ALL.len() * (2 * 8 + 2 * 4);
+pub(crate) const MODEL_BYTES: usize = 6 * 4 + 12 * 8 + OutputKind::ALL.len() * (2 * 8 + 2 * 4);
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -23,7 +23,8 @@ impl LlvmError {
 
     /// Makes an internal error: LIR that no pass should have produced.
     pub(crate) fn ill_formed(what: impl Display) -> LlvmError {
-        LlvmError::new(internal::ILL_FORMED, format!("ill-formed LIR: {what}")).with_help(internal::REPORT)
+        LlvmError::new(internal::ILL_FORMED, format!("ill-formed LIR: {what}"))
+            .with_help(internal::BUG_REPORT_HELP)
     }
 }
 

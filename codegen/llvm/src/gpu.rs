@@ -16,8 +16,8 @@ pub struct Gpu {
 
 impl Gpu {
     /// The default GPU of a maker, for which code is generated if no GPU is named and none is present.
-    pub fn usual(maker: Maker) -> Gpu {
-        Gpu::of(GpuKind::usual(maker))
+    pub fn default_of(maker: Maker) -> Gpu {
+        Gpu::of(GpuKind::default_of(maker))
     }
 
     fn of(kind: &'static GpuKind) -> Gpu {
@@ -25,7 +25,7 @@ impl Gpu {
     }
 
     /// Returns the first GPU of this machine, if it is a GPU of NVIDIA for which code can be generated.
-    pub fn present() -> Option<Gpu> {
+    pub fn installed() -> Option<Gpu> {
         let capability = runtime::capability(0)?;
         GpuKind::of_capability(capability).map(|kind| Gpu { kind, capability })
     }
@@ -42,7 +42,7 @@ impl Gpu {
 
     /// Compute capability of the code that LLVM generates for it: the number in its row's name in LLVM, since
     /// the driver translates code of older GPUs. 0 if it is AMD's.
-    pub(crate) fn code(self) -> u32 {
+    pub(crate) fn code_capability(self) -> u32 {
         let llvm_name = self.kind.llvm_name.strip_prefix("sm_");
         llvm_name.and_then(|capability| capability.parse().ok()).unwrap_or(0)
     }
@@ -60,7 +60,7 @@ impl Gpu {
 
 impl Default for Gpu {
     fn default() -> Gpu {
-        Gpu::usual(Maker::Nvidia)
+        Gpu::default_of(Maker::Nvidia)
     }
 }
 

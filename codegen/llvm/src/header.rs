@@ -1,6 +1,6 @@
 //! The public C header of an artefact.
 
-use crate::runtime::{Element, Kind, Needs};
+use crate::runtime::{Element, Needs, OutputKind};
 use sched_ir::lir::{Interface, Scalar};
 
 /// Version of the interface between artefacts and programs. It grows when programs that were compiled for an
@@ -13,18 +13,18 @@ pub struct HeaderInfo {
     /// Number of features of a row.
     pub num_features: i32,
     /// Number of values per row of each output; 0 if the model lacks the output.
-    pub columns: [usize; Kind::ALL.len()],
+    pub columns: [usize; OutputKind::ALL.len()],
     /// Whether categories have names.
     pub has_categories: bool,
     /// Types of rows, margins and results.
     pub types: Interface,
     /// Types of rows that it accepts.
-    pub rows: TakenRows,
+    pub rows: AcceptedRowTypes,
 }
 
 /// Types of rows that an artefact accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TakenRows {
+pub enum AcceptedRowTypes {
     /// Both float types; rows are converted to the type that the code reads.
     Converted,
     /// Both float types; there is code for each.
@@ -33,20 +33,20 @@ pub enum TakenRows {
     Narrow,
 }
 
-impl TakenRows {
+impl AcceptedRowTypes {
     /// Words for the type that the code reads, and a sentence about rows of another type.
     fn words(self, types: Interface) -> (String, &'static str) {
         let bits = 8 * types.rows.bytes();
         match self {
-            TakenRows::Converted => (
+            AcceptedRowTypes::Converted => (
                 format!("{bits}-bit floats"),
                 "Rows of either float type are accepted: they are rounded or widened to the model's.",
             ),
-            TakenRows::Each => (
+            AcceptedRowTypes::Each => (
                 "32- or 64-bit floats, without conversion,".to_string(),
                 "Rows of either float type are accepted: there is code for each.",
             ),
-            TakenRows::Narrow => (
+            AcceptedRowTypes::Narrow => (
                 "32-bit floats only".to_string(),
                 "Rows are 32-bit floats: 64-bit floats would have to be rounded, and are refused.",
             ),
@@ -56,29 +56,29 @@ impl TakenRows {
 
 /// Characters of the longest prefix. C99 guarantees only 31 significant characters of an external name, but
 /// today's compilers keep far more.
-const MAX_PREFIX: usize = 64;
+const MAX_PREFIX_LENGTH: usize = 64;
 
 /// Whether exported names can start with `prefix`: a C identifier that neither C nor the runtime reserves.
-pub fn valid_prefix(prefix: &str) -> bool {
+pub fn is_valid_prefix(prefix: &str) -> bool {
     let mut bytes = prefix.bytes();
     let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
     starts_well
-        && prefix.len() <= MAX_PREFIX
+        && prefix.len() <= MAX_PREFIX_LENGTH
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && prefix != "schedc_rt"
 }
 
-/// Returns the header that declares an artefact's exported functions, for C and C++. `prefix` must be a
-/// [`valid_prefix`].
+/// Returns the header that declares an artefact's exported functions, for C and C++. `prefix` must pass
+/// [`is_valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
     let HeaderInfo { num_features, columns, has_categories, types, rows } = *constants;
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
     let (read_rows, other_rows) = rows.words(types);
     let float = |scalar| if scalar == Scalar::F64 { "double" } else { "float" };
-    let encode = if has_categories { ENCODE } else { "" };
-    TEMPLATE
+    let encode = if has_categories { ENCODE_DECLARATION } else { "" };
+    HEADER_TEMPLATE
         .replace("@ENCODE@", encode)
-        .replace("@KINDS@", &kinds())
+        .replace("@KINDS@", &output_enumerators())
         .replace("@READ_ROWS@", &read_rows)
         .replace("@OTHER_ROWS@", other_rows)
         .replace("@SUM_BITS@", &bits(types.margins))
@@ -93,48 +93,48 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
 
 /// The C constants for the number of columns of each output. The name of the one for predictions is a plural.
 fn columns_of_outputs(columns: &[usize]) -> String {
-    let line = |(kind, columns): (Kind, &usize)| {
+    let line = |(kind, columns): (OutputKind, &usize)| {
         let word = kind.word().to_ascii_uppercase();
-        let plural = if kind == Kind::Value { "S" } else { "" };
+        let plural = if kind == OutputKind::Value { "S" } else { "" };
         let none = match kind.needs() {
             Needs::Margins | Needs::Finish => "",
             Needs::FinishOrNone | Needs::Walk => "; 0: the model has no such output",
         };
         format!("#define @P@_NUM_{word}{plural} {columns} /* columns of @P@_{word}{none} */")
     };
-    Kind::ALL.into_iter().zip(columns).map(line).collect::<Vec<_>>().join("\n")
+    OutputKind::ALL.into_iter().zip(columns).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The entries of the enumeration of outputs.
-fn kinds() -> String {
-    let entry = |kind: Kind| {
+fn output_enumerators() -> String {
+    let entry = |kind: OutputKind| {
         let element = match kind.element() {
             Element::Result => "@RESULT@",
             Element::Sum => "@SUM@",
             Element::Class => "float",
             Element::Leaf => "int32_t",
         };
-        let comma = if kind as usize + 1 < Kind::ALL.len() { "," } else { "" };
+        let comma = if kind as usize + 1 < OutputKind::ALL.len() { "," } else { "" };
         let constant = format!("@P@_{} = {}{comma}", kind.word().to_ascii_uppercase(), kind as i32);
         format!("    {constant:14} /* {}: {element} */", kind.help())
     };
-    Kind::ALL.map(entry).join("\n")
+    OutputKind::ALL.map(entry).join("\n")
 }
 
 /// Whether a file is a header that [`header()`] (for any model) or [`loader_header`] has written.
 pub fn is_header(bytes: &[u8]) -> bool {
-    TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
+    HEADER_TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
 }
 
 /// Declaration in the header of a model whose categories have names.
-const ENCODE: &str = "\
+const ENCODE_DECLARATION: &str = "\
 /* The number that stands for a category of a feature in rows, by its name in UTF-8. NaN, a missing value, for
  * a null pointer, for a name that the model does not know, and for a feature without named categories. */
 double @p@_encode(int32_t feature, const char *text);
 
 ";
 
-const TEMPLATE: &str = include_str!("header.h.in");
+const HEADER_TEMPLATE: &str = include_str!("header.h.in");
 
 /// Returns the header of the loader: functions for C and C++ that open shared libraries by their paths, with
 /// any prefix.
@@ -144,11 +144,11 @@ pub fn loader_header() -> String {
         rest.split_once(end).map(|(found, _)| found)
     };
     // This header repeats the declarations of calls, kinds and statuses from the header of a model.
-    let call = between(TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */")
+    let call = between(HEADER_TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */")
         .unwrap_or_default();
-    LOADER
+    LOADER_TEMPLATE
         .replace("@CALL@", call)
-        .replace("@KINDS@", &kinds())
+        .replace("@KINDS@", &output_enumerators())
         .replace(
             "@OTHER_ROWS@",
             "Rows of 64-bit floats are refused by libraries of models that would have to round them.",
@@ -165,4 +165,4 @@ pub fn loader_header() -> String {
         .replace("@p@", "schedc")
 }
 
-const LOADER: &str = include_str!("loader.h.in");
+const LOADER_TEMPLATE: &str = include_str!("loader.h.in");

@@ -85,5 +85,5 @@ fn object(module: &lir::Module) -> Result<(MemoryBuffer<'static>, Vec<LaunchKern
     let (emitted, launches) = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;
-    Ok((passes::generate(&session, emitted, &machine, FileType::Object)?, launches))
+    Ok((passes::generate_code(&session, emitted, &machine, FileType::Object)?, launches))
 }

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::metadata::{self, CodeObjectKernel};
-use crate::text::{launches, only};
+use crate::text::{check_maker, launch_code};
 use crate::tools::{TemporaryFolder, ToolNeed, read, run};
 use inkwell::targets::FileType;
 use sched_ir::lir;
@@ -24,7 +24,7 @@ pub struct CodeObject {
     pub kernels: Vec<CodeObjectKernel>,
 }
 
-const LINKING: ToolNeed = ToolNeed {
+const LLD_NEED: ToolNeed = ToolNeed {
     task: "linking code for AMD's GPUs",
     help: "install LLD (on Debian and Ubuntu: the package lld), ROCm or Rust, or set LLD to a linker's path",
 };
@@ -34,8 +34,8 @@ const LINKING: ToolNeed = ToolNeed {
 /// # Errors
 /// For GPUs of NVIDIA, when LLVM fails, and when the linker is missing or fails.
 pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmError> {
-    only(gpu, Maker::Amd)?;
-    let object = launches(module, gpu, FileType::Object)?;
+    check_maker(gpu, Maker::Amd)?;
+    let object = launch_code(module, gpu, FileType::Object)?;
     let folder = TemporaryFolder::new()?;
     let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));
     link(&folder, &from, &to)?;
@@ -55,11 +55,11 @@ fn link(folder: &TemporaryFolder, from: &Path, to: &Path) -> Result<(), LlvmErro
     }
     let mut linker = linker().ok_or_else(|| {
         let message =
-            format!("{} needs the program `ld.lld` or `rust-lld`, which was not found", LINKING.task);
-        LlvmError::new(codes::NO_TOOL, message).with_help(LINKING.help)
+            format!("{} needs the program `ld.lld` or `rust-lld`, which was not found", LLD_NEED.task);
+        LlvmError::new(codes::NO_TOOL, message).with_help(LLD_NEED.help)
     })?;
     linker.args(options).arg(to).arg(from);
-    folder.run(linker, LINKING)?;
+    folder.run(linker, LLD_NEED)?;
     Ok(())
 }
 
@@ -72,18 +72,18 @@ fn environment_variable(name: &str) -> Option<OsString> {
 /// else that of Rust.
 fn linker() -> Option<Command> {
     if let Some(named) = environment_variable("LLD") {
-        return Some(of_gnu(Path::new(&named)));
+        return Some(gnu_linker_command(Path::new(&named)));
     }
     let path = environment_variable("PATH").unwrap_or_default();
     let rocm = environment_variable("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
     let folders = std::env::split_paths(&path).chain([rocm.join("llvm/bin")]);
     let found = folders.map(|folder| folder.join("ld.lld")).find(|file| file.is_file());
-    found.or_else(rust_lld).map(|file| of_gnu(&file))
+    found.or_else(rust_lld).map(|file| gnu_linker_command(&file))
 }
 
 /// Returns a command that runs LLD as GNU's linker. LLD is one program with several names; an option selects
 /// the name if the file has another one.
-fn of_gnu(file: &Path) -> Command {
+fn gnu_linker_command(file: &Path) -> Command {
     let mut command = Command::new(file);
     if file.file_name().is_none_or(|name| !name.to_string_lossy().starts_with("ld")) {
         command.args(["-flavor", "gnu"]);
@@ -97,7 +97,7 @@ fn rust_lld() -> Option<PathBuf> {
     let found = FOUND.get_or_init(|| {
         let mut rustc = Command::new("rustc");
         rustc.args(["--print", "sysroot"]);
-        let output = run(rustc, LINKING).ok()?;
+        let output = run(rustc, LLD_NEED).ok()?;
         let sysroot = String::from_utf8(output.stdout).ok()?;
         let file = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
         file.is_file().then_some(file)

@@ -1,12 +1,12 @@
 //! Models compiled into this process.
 
 use crate::device::{self, DeviceCode, DeviceTables};
-use crate::emit::{emit_kernels, kernel_name};
+use crate::emit::{emit_kernels, kernel_symbol};
 use crate::entry_info::{Addresses, EntryInfo, base_bytes};
 use crate::error::LlvmError;
 use crate::orc::Orc;
 use crate::packed::Predict;
-use crate::runtime::{self, Call, Dtype, Kind, ModelDescriptor, Status};
+use crate::runtime::{self, Call, Dtype, ModelDescriptor, OutputKind, Status};
 use crate::session::Session;
 use crate::tables::Tables;
 use crate::target::{Cpu, Machine};
@@ -46,9 +46,9 @@ impl Jit {
         module: &lir::Module,
         cpu: Cpu,
         entry: &EntryInfo,
-        kernels: &[Kind],
+        kernels: &[OutputKind],
     ) -> Result<Jit, LlvmError> {
-        Jit::of_object(&Jit::object(module, cpu, kernels)?, module, cpu, entry, kernels)
+        Jit::of_object_file(&Jit::object_file(module, cpu, kernels)?, module, cpu, entry, kernels)
     }
 
     /// Compiles the host's code of a module whose launches have been compiled for GPUs. The first call looks
@@ -61,48 +61,48 @@ impl Jit {
         cpu: Cpu,
         launches: DeviceCode,
         entry: &EntryInfo,
-        kernels: &[Kind],
+        kernels: &[OutputKind],
     ) -> Result<Jit, LlvmError> {
-        Jit::loaded(&Jit::object(module, cpu, kernels)?, module, cpu, Some(launches), entry, kernels)
+        Jit::load(&Jit::object_file(module, cpu, kernels)?, module, cpu, Some(launches), entry, kernels)
     }
 
-    /// The object file from which [`Jit::of_object`] loads the kernels.
+    /// The object file from which [`Jit::of_object_file`] loads the kernels.
     ///
     /// # Errors
     /// As for [`Jit::compile`].
-    pub fn object(module: &lir::Module, cpu: Cpu, kernels: &[Kind]) -> Result<Vec<u8>, LlvmError> {
+    pub fn object_file(module: &lir::Module, cpu: Cpu, kernels: &[OutputKind]) -> Result<Vec<u8>, LlvmError> {
         verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
-        Ok(object(module, &machine, &wanted(module, kernels))?.as_slice().to_vec())
+        Ok(object(module, &machine, &wanted_kernels(module, kernels))?.as_slice().to_vec())
     }
 
-    /// Loads kernels from the object file that [`Jit::object`] made of the same module.
+    /// Loads kernels from the object file that [`Jit::object_file`] made of the same module.
     ///
     /// # Errors
     /// When this machine cannot run code for `cpu`, and when LLVM cannot load the object.
-    pub fn of_object(
+    pub fn of_object_file(
         object: &[u8],
         module: &lir::Module,
         cpu: Cpu,
         entry: &EntryInfo,
-        kernels: &[Kind],
+        kernels: &[OutputKind],
     ) -> Result<Jit, LlvmError> {
-        Jit::loaded(object, module, cpu, None, entry, kernels)
+        Jit::load(object, module, cpu, None, entry, kernels)
     }
 
-    fn loaded(
+    fn load(
         object: &[u8],
         module: &lir::Module,
         cpu: Cpu,
         launches: Option<DeviceCode>,
         entry: &EntryInfo,
-        kernels: &[Kind],
+        kernels: &[OutputKind],
     ) -> Result<Jit, LlvmError> {
-        device::check(module, launches.as_ref())?;
+        device::check_device_code(module, launches.as_ref())?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
-        let wanted = wanted(module, kernels);
+        let wanted = wanted_kernels(module, kernels);
         let linking = tracing::info_span!("link").entered();
         let object = MemoryBuffer::create_from_memory_range_copy(object, "kernels");
         let code = Orc::load(object, &runtime::symbols())?;
@@ -111,21 +111,21 @@ impl Jit {
         for (kind, function) in module.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
             // SAFETY: the symbol is a function emitted with a kernel's signature.
             let kernel = unsafe {
-                std::mem::transmute::<*const (), KernelFn>(code.address(&kernel_name(function, 0))?)
+                std::mem::transmute::<*const (), KernelFn>(code.address(&kernel_symbol(function, 0))?)
             };
             addresses.push((*kind, kernel));
         }
         drop(linking);
         let kernel = |kind| addresses.iter().find(|(k, _)| *k == kind).map(|(_, address)| *address);
         let tables = Tables::new(&module.tables);
-        let info = info_text(&entry.info)?;
-        let launches = launches.map(|code| DeviceTables::new(module, code, machine.needs, kernel));
+        let info = info_c_string(&entry.info)?;
+        let launches = launches.map(|code| DeviceTables::new(module, code, machine.cpu_needs, kernel));
         let launches = launches.transpose()?;
         let gpu = launches.as_ref().map_or(std::ptr::null(), DeviceTables::as_ptr);
-        let base = base_bytes(entry, module).map(words);
+        let base = base_bytes(entry, module).map(pack_words);
         let begin = base.as_ref().map_or(std::ptr::null(), |words| words.as_ptr().cast());
         let addresses = Addresses { tables: tables.as_ptr(), info: info.as_ptr(), base: begin };
-        let model = entry.model(module, kernel, addresses, machine.needs, gpu);
+        let model = entry.model(module, kernel, addresses, machine.cpu_needs, gpu);
         Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, _base: base, model })
     }
 
@@ -142,11 +142,11 @@ impl Predict for Jit {
         usize::try_from(self.model.num_features).unwrap_or(usize::MAX)
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         usize::try_from(runtime::num_outputs(&self.model, kind)).unwrap_or(usize::MAX)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         runtime::output_type(&self.model, kind)
     }
 
@@ -161,7 +161,7 @@ impl Predict for Jit {
 }
 
 /// Packs bytes into words of 8 bytes, the last one filled up with zeros.
-fn words(bytes: Vec<u8>) -> Vec<u64> {
+fn pack_words(bytes: Vec<u8>) -> Vec<u64> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
         word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -171,9 +171,9 @@ fn words(bytes: Vec<u8>) -> Vec<u64> {
 }
 
 /// The kernels of a module that are compiled if `kernels` are requested.
-fn wanted(module: &lir::Module, kernels: &[Kind]) -> Vec<KernelKind> {
+fn wanted_kernels(module: &lir::Module, kernels: &[OutputKind]) -> Vec<KernelKind> {
     let wanted = |kind: &KernelKind| match kind {
-        KernelKind::Output(kind) => *kind == Kind::Value || kernels.contains(kind),
+        KernelKind::Output(kind) => *kind == OutputKind::Value || kernels.contains(kind),
         KernelKind::Direct
         | KernelKind::Quantize
         | KernelKind::RawOfBins
@@ -194,10 +194,10 @@ fn object(
     let emitted = emit_kernels(&session, machine, module, wanted)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, machine)?;
-    passes::generate(&session, emitted, machine, FileType::Object)
+    passes::generate_code(&session, emitted, machine, FileType::Object)
 }
 
 /// Returns the text about the model as a C string.
-pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
+pub(crate) fn info_c_string(info: &str) -> Result<CString, LlvmError> {
     CString::new(info).map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
 }

@@ -44,7 +44,9 @@ mod tools;
 mod transfer;
 
 pub use about::{LlvmInfo, llvm_info};
-pub use aot::{ArtefactName, ArtefactOptions, Emit, Version, build, build_named, build_versions};
+pub use aot::{
+    ArtefactForm, ArtefactName, ArtefactOptions, ModelVersion, build, build_named, build_versions,
+};
 pub use device::DeviceCode;
 pub use entry_info::EntryInfo;
 pub use error::LlvmError;
@@ -56,10 +58,10 @@ pub use host_thread::HostThread;
 pub use hsaco::{CodeObject, code_object};
 pub use jit::Jit;
 pub use library::Library;
-pub use memory::without_memory;
+pub use memory::on_allocation_failure;
 pub use metadata::CodeObjectKernel;
-pub use packed::{Extras, Output, Predict, Rows};
+pub use packed::{Predict, PredictOptions, Results, Rows};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
-pub use target::{Cpu, host_name};
+pub use target::{Cpu, host_cpu_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};
-pub use tools::abandon_links;
+pub use tools::abandon_tools;

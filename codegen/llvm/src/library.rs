@@ -3,8 +3,8 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::packed::Predict;
-use crate::runtime::{Call, CallError, Dtype, Kind};
-use sched_library::{LibraryFunctions, ModelFunctions, Refusal};
+use crate::runtime::{Call, CallError, Dtype, OutputKind};
+use sched_library::{LibraryFunctions, LoadError, ModelFunctions};
 use std::path::Path;
 
 /// A shared library that was built from a model.
@@ -22,11 +22,11 @@ impl Library {
         let shown = path.display();
         // SAFETY: the caller trusts the library.
         let loaded = unsafe { LibraryFunctions::open(path, prefix) }.map_err(|refusal| match refusal {
-            Refusal::NotLoaded(reason) => {
+            LoadError::NotLoaded(reason) => {
                 LlvmError::new(codes::LOADING, format!("the library {shown} cannot be loaded: {reason}"))
                     .with_help("name a library that `schedc build` has made for this machine")
             }
-            Refusal::NoFunction(name) => {
+            LoadError::NoFunction(name) => {
                 LlvmError::new(codes::LOADING, format!("{shown} has no function `{name}`"))
                     .with_help("if it was built with --name PREFIX, pass the same prefix here")
             }
@@ -52,11 +52,11 @@ impl Predict for Library {
         self.loaded.num_features()
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         self.loaded.num_outputs(kind)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         self.loaded.output_type(kind)
     }
 

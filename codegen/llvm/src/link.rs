@@ -77,7 +77,7 @@ fn shared_library_by(
                 cc.arg("-Xlinker").arg(option);
             }
             cc.args(["-pthread", "-Wl,--as-needed", "-lm"]);
-            folder.run(cc, LINKING)?;
+            folder.run(cc, TOOLCHAIN_NEED)?;
         }
         #[cfg(feature = "lld")]
         Linker::Lld => crate::lld::shared_library(&folder, &options, &objects(&folder), &out)?,
@@ -86,7 +86,7 @@ fn shared_library_by(
 }
 
 /// Returns a static library of one object. Equal objects make equal bytes.
-pub(crate) fn archive(object: &[u8], name: &str) -> Result<Vec<u8>, LlvmError> {
+pub(crate) fn static_library(object: &[u8], name: &str) -> Result<Vec<u8>, LlvmError> {
     let member = NewArchiveMember::new(object, &DEFAULT_OBJECT_READER, name.to_string());
     let mut bytes = Cursor::new(Vec::new());
     write_archive_to_stream(&mut bytes, &[member], ArchiveKind::Gnu, false, Some(false)).map_err(
@@ -108,11 +108,11 @@ fn object_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>
             let out = folder.path("out.o");
             let mut cc = Command::new("cc");
             cc.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(objects(&folder));
-            folder.run(cc, LINKING)?;
+            folder.run(cc, TOOLCHAIN_NEED)?;
             let mut objcopy = Command::new("objcopy");
             objcopy.args(exports.iter().map(|name| format!("--keep-global-symbol={name}")));
             objcopy.arg(&joined).arg(&out);
-            folder.run(objcopy, LINKING)?;
+            folder.run(objcopy, TOOLCHAIN_NEED)?;
             read(&out)
         }
         #[cfg(feature = "lld")]
@@ -146,7 +146,7 @@ fn with_path(option: &str, path: &Path) -> OsString {
 }
 
 /// The task of the C toolchain, and how to install it.
-const LINKING: ToolNeed = ToolNeed {
+const TOOLCHAIN_NEED: ToolNeed = ToolNeed {
     task: "linking",
     help: "install a C compiler and binutils (on Debian and Ubuntu: the packages gcc and binutils)",
 };

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Stubs of the system's libraries.
-const SYSTEM: [(&str, &[u8]); 2] = [
+const SYSTEM_STUBS: [(&str, &[u8]); 2] = [
     ("libc.so.6", include_bytes!(concat!(env!("OUT_DIR"), "/libc.so.6.stub"))),
     ("libm.so.6", include_bytes!(concat!(env!("OUT_DIR"), "/libm.so.6.stub"))),
 ];
 
 /// Object that C compilers add to every library.
-const START: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/start.o"));
+const START_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/start.o"));
 
 /// Links objects of a folder into a shared library, as a C compiler does with the same options.
 pub(crate) fn shared_library(
@@ -28,14 +28,14 @@ pub(crate) fn shared_library(
     objects: &[PathBuf],
     out: &Path,
 ) -> Result<(), LlvmError> {
-    let start = folder.write("start.o", START)?;
+    let start = folder.write("start.o", START_OBJECT)?;
     let mut line: Vec<&OsStr> = Vec::new();
     line.extend(["-shared", "--eh-frame-hdr", "--hash-style=gnu", "--build-id"].map(OsStr::new));
     line.extend(options.iter().map(OsString::as_os_str));
     line.extend([OsStr::new("-o"), out.as_os_str()]);
     line.extend(objects.iter().map(|object| object.as_os_str()));
     line.push(start.as_os_str());
-    let system = SYSTEM.map(|(name, bytes)| folder.write(name, bytes));
+    let system = SYSTEM_STUBS.map(|(name, bytes)| folder.write(name, bytes));
     let system = system.into_iter().collect::<Result<Vec<_>, _>>()?;
     line.push(OsStr::new("--as-needed"));
     line.extend(system.iter().map(|library| library.as_os_str()));
@@ -83,7 +83,7 @@ unsafe extern "C" {
 }
 
 /// Whether LLVM's linker may still be called. It uses global variables, so only one call runs at a time.
-static USABLE: Mutex<bool> = Mutex::new(true);
+static IS_LINKER_USABLE: Mutex<bool> = Mutex::new(true);
 
 /// Runs LLVM's linker with the arguments of `ld.lld`.
 pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
@@ -94,10 +94,10 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
     let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
     let mut messages = Vec::<u8>::new();
-    let mut usable = USABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut usable = IS_LINKER_USABLE.lock().unwrap_or_else(PoisonError::into_inner);
     if !*usable {
         let message = "an earlier call left it in a state in which it cannot be called again";
-        return Err(failed(message).with_help("start the process again"));
+        return Err(linking_error(message).with_help("start the process again"));
     }
     // LLD resets LLVM's switches, so no code may be generated meanwhile.
     let _switches = Switches::hold(false);
@@ -107,7 +107,7 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
     };
     *usable = status != 2;
     drop(usable);
-    if status == 0 { Ok(()) } else { Err(failed(String::from_utf8_lossy(&messages).trim())) }
+    if status == 0 { Ok(()) } else { Err(linking_error(String::from_utf8_lossy(&messages).trim())) }
 }
 
 /// Makes all symbols of an object local except the exports.
@@ -120,13 +120,13 @@ fn keep_global(object: &[u8], exports: &[String]) -> Result<Vec<u8>, LlvmError> 
         let to = std::ptr::from_mut(&mut out).cast();
         schedc_keep_global(object.as_ptr().cast(), object.len(), pointers.as_ptr(), pointers.len(), take, to)
     };
-    if status == 0 { Ok(out) } else { Err(failed(String::from_utf8_lossy(&out).trim())) }
+    if status == 0 { Ok(out) } else { Err(linking_error(String::from_utf8_lossy(&out).trim())) }
 }
 
 fn c_string(text: &[u8]) -> Result<CString, LlvmError> {
-    CString::new(text).map_err(|_| failed("a path contains a zero byte"))
+    CString::new(text).map_err(|_| linking_error("a path contains a zero byte"))
 }
 
-fn failed(why: &str) -> LlvmError {
+fn linking_error(why: &str) -> LlvmError {
     LlvmError::new(codes::TOOL_FAILED, format!("LLVM's linker fails: {why}"))
 }

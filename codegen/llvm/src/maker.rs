@@ -22,14 +22,14 @@ pub(crate) struct Platform {
     /// Relocation model of the code.
     pub(crate) reloc: RelocMode,
     /// Selects the translation of operations and the attributes of kernels.
-    pub(crate) machine: MachineKind,
+    pub(crate) machine_kind: MachineKind,
     /// Form of the code in artefacts.
     pub(crate) image: ImageKind,
     /// Number of the driver in the C runtime, `SCHEDC_NVIDIA` or `SCHEDC_AMD`.
-    pub(crate) driver: i32,
+    pub(crate) driver_number: i32,
     /// Whether the host asks for a kernel's shared memory at each launch. Otherwise the kernel's metadata
     /// reserve it.
-    pub(crate) asks_for_shared: bool,
+    pub(crate) host_requests_shared: bool,
 }
 
 impl Platform {
@@ -38,18 +38,18 @@ impl Platform {
             Maker::Nvidia => Platform {
                 triple: "nvptx64-nvidia-cuda",
                 reloc: RelocMode::Default,
-                machine: MachineKind::Nvptx,
+                machine_kind: MachineKind::Nvptx,
                 image: ImageKind::Ptx,
-                driver: 0,
-                asks_for_shared: true,
+                driver_number: 0,
+                host_requests_shared: true,
             },
             Maker::Amd => Platform {
                 triple: "amdgcn-amd-amdhsa",
                 reloc: RelocMode::PIC,
-                machine: MachineKind::AmdGpu,
+                machine_kind: MachineKind::AmdGpu,
                 image: ImageKind::CodeObject,
-                driver: 1,
-                asks_for_shared: false,
+                driver_number: 1,
+                host_requests_shared: false,
             },
         }
     }

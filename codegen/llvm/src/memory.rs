@@ -5,7 +5,7 @@ use std::process::abort;
 use std::sync::OnceLock;
 
 /// Function that is called when an allocation fails; it does not return.
-static GIVE_UP: OnceLock<fn() -> !> = OnceLock::new();
+static ALLOCATION_FAILURE_HANDLER: OnceLock<fn() -> !> = OnceLock::new();
 
 // The functions have no C interface; these are their names in C++'s ABI on Linux.
 unsafe extern "C" {
@@ -19,7 +19,7 @@ unsafe extern "C" {
 }
 
 extern "C" fn new_failed() {
-    GIVE_UP.get().map_or_else(|| abort(), |give_up| give_up())
+    ALLOCATION_FAILURE_HANDLER.get().map_or_else(|| abort(), |give_up| give_up())
 }
 
 extern "C" fn container_failed(_: *mut c_void, _: *const c_char, _: bool) {
@@ -28,8 +28,8 @@ extern "C" fn container_failed(_: *mut c_void, _: *const c_char, _: bool) {
 
 /// Makes the process call `give_up` when an allocation in LLVM fails, since LLVM cannot continue then. Only
 /// the first call has an effect.
-pub fn without_memory(give_up: fn() -> !) {
-    if GIVE_UP.set(give_up).is_ok() {
+pub fn on_allocation_failure(give_up: fn() -> !) {
+    if ALLOCATION_FAILURE_HANDLER.set(give_up).is_ok() {
         // SAFETY: both are called once in a process, and the functions that they get end the process.
         unsafe {
             set_new_handler(new_failed);

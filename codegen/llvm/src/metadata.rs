@@ -23,9 +23,9 @@ pub struct CodeObjectKernel {
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u32,
     /// Threads of a wavefront.
-    pub wavefront: u32,
+    pub wavefront_threads: u32,
     /// Largest number of threads of a block.
-    pub threads: u32,
+    pub max_threads: u32,
     /// Bytes of the kernel's parameters.
     pub parameter_bytes: u32,
 }
@@ -43,7 +43,7 @@ impl fmt::Display for CodeObjectKernel {
 }
 
 /// Number of the note's type.
-const METADATA: u64 = 32;
+const METADATA_NOTE_TYPE: u64 = 32;
 
 /// A value of MessagePack, of the kinds that occur in these notes.
 enum MessagePackValue {
@@ -60,10 +60,10 @@ pub(crate) fn kernels(file: &[u8]) -> Option<Vec<CodeObjectKernel>> {
     let header = file.section_header_by_name(".note").ok()??;
     let mut notes = file.section_data_as_notes(&header).ok()?;
     let note = notes.find_map(|note| match note {
-        Note::Unknown(note) if note.n_type == METADATA => Some(note.desc),
+        Note::Unknown(note) if note.n_type == METADATA_NOTE_TYPE => Some(note.desc),
         _ => None,
     })?;
-    let all = item(&mut &note[..], 0)?;
+    let all = read_value(&mut &note[..], 0)?;
     let MessagePackValue::List(kernels) = all.get("amdhsa.kernels")? else { return None };
     kernels.iter().map(kernel).collect()
 }
@@ -82,8 +82,8 @@ fn kernel(item: &MessagePackValue) -> Option<CodeObjectKernel> {
         scalar_spills: number(".sgpr_spill_count")?,
         stack_bytes: number(".private_segment_fixed_size")?,
         shared_bytes: number(".group_segment_fixed_size")?,
-        wavefront: number(".wavefront_size")?,
-        threads: number(".max_flat_workgroup_size")?,
+        wavefront_threads: number(".wavefront_size")?,
+        max_threads: number(".max_flat_workgroup_size")?,
         parameter_bytes: number(".kernarg_segment_size")?,
     })
 }
@@ -100,62 +100,62 @@ impl MessagePackValue {
 }
 
 /// Deepest nesting of lists and maps that the reader follows.
-const DEEPEST: u32 = 16;
+const MAX_NESTING: u32 = 16;
 
 /// Reads one value from the beginning of `bytes`, and advances `bytes` past it.
-fn item(bytes: &mut &[u8], depth: u32) -> Option<MessagePackValue> {
-    let kind = number(bytes, 1)?;
+fn read_value(bytes: &mut &[u8], depth: u32) -> Option<MessagePackValue> {
+    let kind = read_number(bytes, 1)?;
     let low = |mask: u64| (kind & mask) as usize;
     Some(match kind {
         0x00..=0x7f => MessagePackValue::Number(kind),
-        0x80..=0x8f => map(bytes, low(0x0f), depth)?,
-        0x90..=0x9f => list(bytes, low(0x0f), depth)?,
-        0xa0..=0xbf => text(bytes, low(0x1f))?,
+        0x80..=0x8f => read_map(bytes, low(0x0f), depth)?,
+        0x90..=0x9f => read_list(bytes, low(0x0f), depth)?,
+        0xa0..=0xbf => read_text(bytes, low(0x1f))?,
         // Null, a truth value, or a small negative number.
         0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => MessagePackValue::Other,
-        0xcc..=0xcf => MessagePackValue::Number(number(bytes, 1 << (kind - 0xcc))?),
+        0xcc..=0xcf => MessagePackValue::Number(read_number(bytes, 1 << (kind - 0xcc))?),
         // Signed numbers, none of which is negative in these notes.
-        0xd0..=0xd3 => MessagePackValue::Number(number(bytes, 1 << (kind - 0xd0))?),
+        0xd0..=0xd3 => MessagePackValue::Number(read_number(bytes, 1 << (kind - 0xd0))?),
         0xd9..=0xdb => {
-            let length = number(bytes, 1 << (kind - 0xd9))?;
-            text(bytes, usize::try_from(length).ok()?)?
+            let length = read_number(bytes, 1 << (kind - 0xd9))?;
+            read_text(bytes, usize::try_from(length).ok()?)?
         }
         0xdc | 0xdd => {
-            let length = number(bytes, 2 << (kind - 0xdc))?;
-            list(bytes, usize::try_from(length).ok()?, depth)?
+            let length = read_number(bytes, 2 << (kind - 0xdc))?;
+            read_list(bytes, usize::try_from(length).ok()?, depth)?
         }
         0xde | 0xdf => {
-            let length = number(bytes, 2 << (kind - 0xde))?;
-            map(bytes, usize::try_from(length).ok()?, depth)?
+            let length = read_number(bytes, 2 << (kind - 0xde))?;
+            read_map(bytes, usize::try_from(length).ok()?, depth)?
         }
         _ => return None,
     })
 }
 
 /// Reads a number of `count` bytes, the highest byte first.
-fn number(bytes: &mut &[u8], count: usize) -> Option<u64> {
+fn read_number(bytes: &mut &[u8], count: usize) -> Option<u64> {
     let (number, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
     Some(number.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-fn text(bytes: &mut &[u8], length: usize) -> Option<MessagePackValue> {
+fn read_text(bytes: &mut &[u8], length: usize) -> Option<MessagePackValue> {
     let (text, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     Some(MessagePackValue::Text(String::from_utf8(text.to_vec()).ok()?))
 }
 
-fn list(bytes: &mut &[u8], length: usize, depth: u32) -> Option<MessagePackValue> {
-    let deeper = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
+fn read_list(bytes: &mut &[u8], length: usize, depth: u32) -> Option<MessagePackValue> {
+    let deeper = Some(depth + 1).filter(|depth| *depth <= MAX_NESTING)?;
     (0..length)
-        .map(|_| item(bytes, deeper))
+        .map(|_| read_value(bytes, deeper))
         .collect::<Option<Vec<MessagePackValue>>>()
         .map(MessagePackValue::List)
 }
 
-fn map(bytes: &mut &[u8], length: usize, depth: u32) -> Option<MessagePackValue> {
-    let deeper = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
-    let entry = |_| Some((item(bytes, deeper)?, item(bytes, deeper)?));
+fn read_map(bytes: &mut &[u8], length: usize, depth: u32) -> Option<MessagePackValue> {
+    let deeper = Some(depth + 1).filter(|depth| *depth <= MAX_NESTING)?;
+    let entry = |_| Some((read_value(bytes, deeper)?, read_value(bytes, deeper)?));
     (0..length)
         .map(entry)
         .collect::<Option<Vec<(MessagePackValue, MessagePackValue)>>>()
@@ -170,7 +170,7 @@ mod tests {
     fn values_of_every_kind_are_read() {
         // { "a": [1, 300, "xy"], "long": true }
         let bytes = b"\x82\xa1a\x93\x01\xcd\x01\x2c\xd9\x02xy\xa4long\xc3";
-        let item = item(&mut &bytes[..], 0).expect("a map");
+        let item = read_value(&mut &bytes[..], 0).expect("a map");
         let Some(MessagePackValue::List(list)) = item.get("a") else { panic!("no list") };
         assert!(matches!(
             list[..],
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn truncated_or_deep_values_are_refused() {
         for bytes in [&b""[..], b"\x93\x01", b"\xa5abc", b"\xcd\x01", b"\xc1", &[0x91; 40]] {
-            assert!(item(&mut &bytes[..], 0).is_none(), "{bytes:?}");
+            assert!(read_value(&mut &bytes[..], 0).is_none(), "{bytes:?}");
         }
         assert_eq!(kernels(b"no ELF file"), None);
     }

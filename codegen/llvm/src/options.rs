@@ -33,10 +33,10 @@ struct GeneratingThreads {
     others: usize,
 }
 
-static USERS: Mutex<GeneratingThreads> = Mutex::new(GeneratingThreads { x86: 0, others: 0 });
+static GENERATING: Mutex<GeneratingThreads> = Mutex::new(GeneratingThreads { x86: 0, others: 0 });
 
 /// Notified when the last thread of a kind has finished.
-static GONE: Condvar = Condvar::new();
+static LAST_THREAD_FINISHED: Condvar = Condvar::new();
 
 /// Keeps LLVM's switches, while it lives, in the state that code for one kind of machine needs. A thread that
 /// needs the other state waits until all such values are dropped, so a thread must hold at most one.
@@ -47,9 +47,9 @@ pub(crate) struct Switches {
 impl Switches {
     /// Sets the switches for x86, or for other machines, unless they are set already.
     pub(crate) fn hold(for_x86: bool) -> Switches {
-        let users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let users = GENERATING.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = |users: &mut GeneratingThreads| if for_x86 { users.others > 0 } else { users.x86 > 0 };
-        let mut users = GONE.wait_while(users, waits).unwrap_or_else(PoisonError::into_inner);
+        let mut users = LAST_THREAD_FINISHED.wait_while(users, waits).unwrap_or_else(PoisonError::into_inner);
         if for_x86 {
             if users.x86 == 0 {
                 set(SWITCHES.map(|(on, _)| on));
@@ -64,14 +64,14 @@ impl Switches {
 
 impl Drop for Switches {
     fn drop(&mut self) {
-        let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = GENERATING.lock().unwrap_or_else(PoisonError::into_inner);
         let left = if self.for_x86 { &mut users.x86 } else { &mut users.others };
         *left = left.saturating_sub(1);
         if *left == 0 {
             if self.for_x86 {
                 set(SWITCHES.map(|(_, off)| off));
             }
-            GONE.notify_all();
+            LAST_THREAD_FINISHED.notify_all();
         }
     }
 }

@@ -35,7 +35,7 @@ impl Orc {
         // SAFETY: the reporter takes no state.
         unsafe {
             let session = LLVMOrcLLJITGetExecutionSession(jit);
-            LLVMOrcExecutionSessionSetErrorReporter(session, drop_report, ptr::null_mut());
+            LLVMOrcExecutionSessionSetErrorReporter(session, drop_error, ptr::null_mut());
         }
         orc.define(symbols)?;
         let object = ManuallyDrop::new(object);
@@ -50,7 +50,7 @@ impl Orc {
     fn define(&self, symbols: &[(&str, *const ())]) -> Result<(), LlvmError> {
         let mut pairs = Vec::with_capacity(symbols.len());
         for (name, address) in symbols {
-            let name = name_of(name)?;
+            let name = c_symbol(name)?;
             let flags = LLVMJITSymbolFlags {
                 GenericFlags: LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8
                     | LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsCallable as u8,
@@ -76,7 +76,7 @@ impl Orc {
 
     /// Returns the address of a symbol of the object. The first call links the object.
     pub(crate) fn address(&self, symbol: &str) -> Result<*const (), LlvmError> {
-        let name = name_of(symbol)?;
+        let name = c_symbol(symbol)?;
         let mut address = 0;
         // SAFETY: `address` is written on success.
         check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) })?;
@@ -97,7 +97,7 @@ impl Drop for Orc {
     }
 }
 
-fn name_of(symbol: &str) -> Result<CString, LlvmError> {
+fn c_symbol(symbol: &str) -> Result<CString, LlvmError> {
     CString::new(symbol).map_err(|_| LlvmError::ill_formed("a symbol's name contains a NUL"))
 }
 
@@ -106,11 +106,11 @@ fn check(error: LLVMErrorRef) -> Result<(), LlvmError> {
     if error.is_null() {
         return Ok(());
     }
-    Err(LlvmError::new(codes::LOADING, format!("LLVM cannot load the machine code: {}", consume(error))))
+    Err(LlvmError::new(codes::LOADING, format!("LLVM cannot load the machine code: {}", take_message(error))))
 }
 
 /// Returns the text of an error, and frees the error.
-fn consume(error: LLVMErrorRef) -> String {
+fn take_message(error: LLVMErrorRef) -> String {
     // SAFETY: the error is not null and is used once; the message is a string until it is disposed of.
     unsafe {
         let text = LLVMGetErrorMessage(error);
@@ -121,8 +121,8 @@ fn consume(error: LLVMErrorRef) -> String {
 }
 
 /// Drops an error that `check` has returned, so that LLVM does not print it.
-extern "C" fn drop_report(_: *mut c_void, error: LLVMErrorRef) {
+extern "C" fn drop_error(_: *mut c_void, error: LLVMErrorRef) {
     if !error.is_null() {
-        consume(error);
+        take_message(error);
     }
 }

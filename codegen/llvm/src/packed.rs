@@ -1,7 +1,7 @@
 //! Calls on rows in slices, whose lengths are checked.
 
 use crate::column::{Column, RawColumn};
-use crate::runtime::{Call, Dtype, Kind};
+use crate::runtime::{Call, Dtype, OutputKind};
 use std::ptr;
 
 /// Rows of a call.
@@ -26,21 +26,22 @@ impl Rows<'_> {
     }
 }
 
-/// The output of a call, packed.
+/// The results of a call, packed.
 #[derive(Debug)]
-pub enum Output<'a> {
-    /// Output of [`Kind::Class`], and of all kinds except [`Kind::Leaf`] if the model's type is 32-bit
-    /// floats.
+pub enum Results<'a> {
+    /// Output of [`OutputKind::Class`], and of all kinds except [`OutputKind::Leaf`] if the model's type is
+    /// 32-bit floats.
     F32(&'a mut [f32]),
-    /// Output of all kinds except [`Kind::Class`] and [`Kind::Leaf`], if the model's type is 64-bit floats.
+    /// Output of all kinds except [`OutputKind::Class`] and [`OutputKind::Leaf`], if the model's type is
+    /// 64-bit floats.
     F64(&'a mut [f64]),
-    /// Output of [`Kind::Leaf`].
+    /// Output of [`OutputKind::Leaf`].
     I32(&'a mut [i32]),
 }
 
 /// Options of a call.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Extras<'a> {
+pub struct PredictOptions<'a> {
     /// Largest number of threads; 0 leaves the number to the runtime.
     pub threads: i32,
     /// Values from the start of one row to the next; 0 if rows are packed.
@@ -59,10 +60,10 @@ pub trait Predict {
     fn num_features(&self) -> usize;
 
     /// Returns the number of values per row of an output; 0 if the model has no output of this kind.
-    fn num_outputs(&self, kind: Kind) -> usize;
+    fn num_outputs(&self, kind: OutputKind) -> usize;
 
     /// Returns the type of an output's elements.
-    fn output_type(&self, kind: Kind) -> Dtype;
+    fn output_type(&self, kind: OutputKind) -> Dtype;
 
     /// Whether a GPU computes the results. Always false for libraries, which do not report it.
     fn is_for_gpu(&self) -> bool {
@@ -84,13 +85,13 @@ pub trait Predict {
     /// When a slice is too short for the number of rows, an output has the wrong type, or the call fails.
     fn predict(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: Rows<'_>,
         n_rows: usize,
-        output: Output<'_>,
+        output: Results<'_>,
         threads: i32,
     ) -> Result<(), Self::Error> {
-        self.predict_with(kind, rows, n_rows, output, Extras { threads, ..Extras::default() })
+        self.predict_with(kind, rows, n_rows, output, PredictOptions { threads, ..PredictOptions::default() })
     }
 
     /// Predicts `n_rows` rows with all options of a call. Libraries of early releases refuse options that
@@ -100,17 +101,17 @@ pub trait Predict {
     /// As for [`Predict::predict`].
     fn predict_with(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: Rows<'_>,
         n_rows: usize,
-        output: Output<'_>,
-        extras: Extras<'_>,
+        output: Results<'_>,
+        extras: PredictOptions<'_>,
     ) -> Result<(), Self::Error> {
         let widths = Widths {
             features: self.num_features(),
             outputs: self.num_outputs(kind),
             element: self.output_type(kind),
-            margins: self.num_outputs(Kind::Raw),
+            margins: self.num_outputs(OutputKind::Raw),
         };
         let columns = raw_columns(rows, widths.features, n_rows);
         let call = packed_call(widths, kind, (rows, columns.as_deref()), n_rows, output, extras);
@@ -147,21 +148,21 @@ fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<Raw
 /// an output of the wrong type, make a call that every entry point refuses with the right status.
 fn packed_call(
     widths: Widths,
-    kind: Kind,
+    kind: OutputKind,
     (rows, columns): (Rows<'_>, Option<&[RawColumn]>),
     n_rows: usize,
-    output: Output<'_>,
-    extras: Extras<'_>,
+    output: Results<'_>,
+    extras: PredictOptions<'_>,
 ) -> Call {
-    let (data, dtype, have) = match rows {
+    let (data, dtype, available) = match rows {
         Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
         Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
         Rows::Columns(_) => (ptr::null(), Dtype::F32, if columns.is_some() { usize::MAX } else { 0 }),
     };
     let (out, room, element) = match output {
-        Output::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
-        Output::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
-        Output::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
+        Results::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
+        Results::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
+        Results::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
     };
     let stride = extras.stride;
     let row_elements = if stride == 0 { widths.features } else { stride };
@@ -171,7 +172,7 @@ fn packed_call(
     };
     let has_rows = columns.is_some() || !matches!(rows, Rows::Columns(_));
     let fits = has_rows
-        && values.is_some_and(|n| n <= have)
+        && values.is_some_and(|n| n <= available)
         && widths.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
     let (base_margin, base_fits): (*const std::ffi::c_void, _) = match extras.base_margin {
         None => (ptr::null(), true),
@@ -195,7 +196,7 @@ impl Widths {
     /// Whether a base margin has the type of raw output and at least `n_rows * margins` elements. The type is
     /// compared with that of the call's output. This is also right for classes, which are 32-bit floats,
     /// since raw output has that type in all models that accept a base margin.
-    fn base_fits(&self, n_rows: usize, have: usize, dtype: Dtype) -> bool {
-        dtype == self.element && self.margins.checked_mul(n_rows).is_some_and(|n| n <= have)
+    fn base_fits(&self, n_rows: usize, available: usize, dtype: Dtype) -> bool {
+        dtype == self.element && self.margins.checked_mul(n_rows).is_some_and(|n| n <= available)
     }
 }

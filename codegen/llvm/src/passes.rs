@@ -15,14 +15,14 @@ use sched_diagnostics::internal;
 /// therefore only removes redundancy and moves invariants out of loops. Its own unroller and vectorisers are
 /// left out, because they undo the schedule and cost compile time. Instructions are combined once: two more
 /// passes took a tenth of the compile time and left the code as it was.
-const PIPELINE: &str = "function(\
+const OPTIMISATIONS: &str = "function(\
     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-mssa(loop-rotate,licm<allowspeculation>),\
     early-cse<memssa>,dse,adce,simplifycfg)";
 
 /// Infers the alignment of pointers in code for GPUs, which loads a word as single bytes unless it knows that
 /// the word is aligned.
-const ALIGNMENT: &str = "function(infer-alignment)";
+const ALIGNMENT_INFERENCE: &str = "function(infer-alignment)";
 
 /// Verifies an emitted module; LLVM may crash on a module that fails here.
 pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
@@ -31,7 +31,7 @@ pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
             internal::REJECTED,
             format!("LLVM rejects the generated code: {}", message.to_string().trim()),
         )
-        .with_help(internal::REPORT)
+        .with_help(internal::BUG_REPORT_HELP)
     })
 }
 
@@ -42,12 +42,12 @@ pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmErr
             .run_passes(passes, &machine.llvm, PassBuilderOptions::create())
             .map_err(|message| LlvmError::new(codes::CODE_GENERATION, message.to_string()))
     };
-    run(PIPELINE)?;
-    if machine.kind.is_x86() { Ok(()) } else { run(ALIGNMENT) }
+    run(OPTIMISATIONS)?;
+    if machine.kind.is_x86() { Ok(()) } else { run(ALIGNMENT_INFERENCE) }
 }
 
 /// Generates an object file or assembly. It consumes the module, because code generation rewrites it.
-pub(crate) fn generate(
+pub(crate) fn generate_code(
     session: &Session,
     module: Module,
     machine: &Machine,

@@ -42,13 +42,13 @@ pub struct KernelResources {
     pub shared_bytes: u32,
 }
 
-const ASSEMBLING: ToolNeed = ToolNeed {
+const PTXAS_NEED: ToolNeed = ToolNeed {
     task: "machine code of GPUs",
     help: "install the CUDA toolkit, or set PTXAS to the path of `ptxas`, or CUDA_HOME to the toolkit's \
            folder; PTX needs neither",
 };
 
-const DISASSEMBLING: ToolNeed = ToolNeed {
+const NVDISASM_NEED: ToolNeed = ToolNeed {
     task: "text of a GPU's machine code",
     help: "install the CUDA toolkit, or set NVDISASM to the path of `nvdisasm`, or CUDA_HOME to the \
            toolkit's folder",
@@ -76,8 +76,8 @@ impl Ptxas {
     ///
     /// # Errors
     /// If no assembler is installed.
-    pub fn needed() -> Result<Ptxas, LlvmError> {
-        Ptxas::find().ok_or_else(|| missing("ptxas", ASSEMBLING))
+    pub fn require() -> Result<Ptxas, LlvmError> {
+        Ptxas::find().ok_or_else(|| missing_program_error("ptxas", PTXAS_NEED))
     }
 
     /// Returns the path of the program.
@@ -92,7 +92,7 @@ impl Ptxas {
     pub fn version(&self) -> Result<String, LlvmError> {
         let mut command = Command::new(&self.path);
         command.arg("--version");
-        let output = run(command, ASSEMBLING)?;
+        let output = run(command, PTXAS_NEED)?;
         let output = String::from_utf8_lossy(&output.stdout);
         let version = output.split_whitespace().find_map(|word| word.strip_prefix('V'));
         version
@@ -100,7 +100,7 @@ impl Ptxas {
             .map(str::to_string)
             .ok_or_else(|| {
                 LlvmError::new(codes::TOOL_FAILED, "`ptxas` does not print its version")
-                    .with_help(ASSEMBLING.help)
+                    .with_help(PTXAS_NEED.help)
             })
     }
 
@@ -115,8 +115,8 @@ impl Ptxas {
         let object = folder.path("kernels.cubin");
         let mut command = Command::new(&self.path);
         command.arg("-v").arg(format!("-arch={gpu}")).arg("-o").arg(&object).arg(source);
-        let output = folder.run(command, ASSEMBLING)?;
-        let kernels = resources(&String::from_utf8_lossy(&output.stderr));
+        let output = folder.run(command, PTXAS_NEED)?;
+        let kernels = parse_resources(&String::from_utf8_lossy(&output.stderr));
         Ok(Cubin { bytes: read(&object)?, kernels })
     }
 
@@ -143,7 +143,7 @@ impl Nvdisasm {
         let object = folder.write("kernels.cubin", &cubin.bytes)?;
         let mut command = Command::new(&self.path);
         command.arg("-c").arg(object);
-        let output = folder.run(command, DISASSEMBLING)?;
+        let output = folder.run(command, NVDISASM_NEED)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
@@ -153,13 +153,13 @@ impl Nvdisasm {
 /// # Errors
 /// When one of the two programs is missing or fails.
 pub fn sass_text(ptx: &str, gpu: Gpu) -> Result<String, LlvmError> {
-    let ptxas = Ptxas::needed()?;
+    let ptxas = Ptxas::require()?;
     let cubin = ptxas.assemble(ptx, gpu)?;
-    let nvdisasm = ptxas.disassembler().ok_or_else(|| missing("nvdisasm", DISASSEMBLING))?;
+    let nvdisasm = ptxas.disassembler().ok_or_else(|| missing_program_error("nvdisasm", NVDISASM_NEED))?;
     nvdisasm.text(&cubin)
 }
 
-fn missing(name: &str, need: ToolNeed) -> LlvmError {
+fn missing_program_error(name: &str, need: ToolNeed) -> LlvmError {
     let message = format!("{} needs the program `{name}`, which was not found", need.task);
     LlvmError::new(codes::NO_TOOL, message).with_help(need.help)
 }
@@ -172,20 +172,20 @@ fn find(name: &str, variable: &str, beside: Option<&Path>) -> Option<PathBuf> {
         return Some(named.into());
     }
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(set);
-    let toolkits = toolkits.chain([OsString::from("/usr/local/cuda")]).map(|folder| bin(&folder));
+    let toolkits = toolkits.chain([OsString::from("/usr/local/cuda")]).map(|folder| bin_folder(&folder));
     let path = set("PATH").unwrap_or_default();
     let searched: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let folders = beside.map(Path::to_path_buf).into_iter().chain(searched).chain(toolkits);
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-fn bin(toolkit: &OsStr) -> PathBuf {
+fn bin_folder(toolkit: &OsStr) -> PathBuf {
     Path::new(toolkit).join("bin")
 }
 
 /// Parses the assembler's report. For each kernel it has a line with the name, one with the sizes of stack
 /// and spills, and one with the other resources.
-fn resources(report: &str) -> Vec<KernelResources> {
+fn parse_resources(report: &str) -> Vec<KernelResources> {
     let mut kernels: Vec<KernelResources> = Vec::new();
     for line in report.lines() {
         if line.contains("Compiling entry function") {
@@ -240,7 +240,7 @@ ptxas info    : Used 20 registers, used 0 barriers
         };
         let second =
             KernelResources { name: "second".to_string(), registers: 20, ..KernelResources::default() };
-        assert_eq!(resources(REPORT), [first, second]);
+        assert_eq!(parse_resources(REPORT), [first, second]);
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::{
     fmt, mem, ptr,
 };
 
-pub use sched_library::{Call, CallError, Counts, Dtype, Element, HandleFunctions, Kind, ModelHandle, Needs};
+pub use sched_library::{
+    Call, CallError, Dtype, Element, HandleFunctions, ModelHandle, Needs, OutputCounts, OutputKind,
+};
 
 /// The runtime as one relocatable ELF object; artefacts are linked with it and `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
@@ -37,12 +39,12 @@ pub struct Ctx {
     pub team: *mut Team,
     /// Status of the first failure, of this run or of its part on the GPU; 0: no failure.
     pub status: i64,
-    /// The order of `rows`: [`ROWS`], or the positions at which columns begin.
+    /// The order of `rows`: [`ROW_MAJOR`], or the positions at which columns begin.
     pub order: *const i64,
 }
 
 /// Value of [`Ctx::order`] for rows that are contiguous.
-pub static ROWS: i64 = 0;
+pub static ROW_MAJOR: i64 = 0;
 
 impl fmt::Debug for Team {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,10 +72,15 @@ pub struct OutputDescriptor {
 impl OutputDescriptor {
     /// The description of an output, without the address of its kernel. `has_kernel` says whether the code
     /// has such a kernel.
-    pub(crate) fn of(kind: Kind, counts: &Counts, types: &Interface, has_kernel: bool) -> OutputDescriptor {
+    pub(crate) fn of(
+        kind: OutputKind,
+        counts: &OutputCounts,
+        types: &Interface,
+        has_kernel: bool,
+    ) -> OutputDescriptor {
         OutputDescriptor {
             kernel: None,
-            columns: count(kind.columns_of_code(counts, has_kernel)),
+            columns: count_as_i32(kind.columns_of_code(counts, has_kernel)),
             dtype: dtype(types.output(kind)) as i32,
             needs: kind.needs() as i64,
         }
@@ -81,11 +88,11 @@ impl OutputDescriptor {
 
     /// All outputs of a model, from the addresses of their own kernels.
     pub fn all(
-        counts: &Counts,
+        counts: &OutputCounts,
         types: &Interface,
-        kernel: impl Fn(Kind) -> Option<KernelFn>,
-    ) -> [OutputDescriptor; Kind::ALL.len()] {
-        Kind::ALL.map(|kind| {
+        kernel: impl Fn(OutputKind) -> Option<KernelFn>,
+    ) -> [OutputDescriptor; OutputKind::ALL.len()] {
+        OutputKind::ALL.map(|kind| {
             let kernel = kernel(kind);
             OutputDescriptor { kernel, ..OutputDescriptor::of(kind, counts, types, kernel.is_some()) }
         })
@@ -102,7 +109,7 @@ pub fn dtype(scalar: Scalar) -> Dtype {
 }
 
 /// A count in the runtime's form.
-pub(crate) fn count(n: usize) -> i32 {
+pub(crate) fn count_as_i32(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }
 
@@ -147,13 +154,13 @@ pub struct ModelDescriptor {
     pub own_row_type: i64,
     /// Fewest rows of a run whose input may be columns instead of rows; the largest number: no run.
     pub columns_from: i64,
-    /// The outputs, by [`Kind`].
-    pub outputs: [OutputDescriptor; Kind::ALL.len()],
+    /// The outputs, by [`OutputKind`].
+    pub outputs: [OutputDescriptor; OutputKind::ALL.len()],
 }
 
 impl ModelDescriptor {
     /// Returns an output's own kernel.
-    pub fn kernel(&self, kind: Kind) -> Option<KernelFn> {
+    pub fn kernel(&self, kind: OutputKind) -> Option<KernelFn> {
         self.outputs[kind as usize].kernel
     }
 }
@@ -161,7 +168,7 @@ impl ModelDescriptor {
 /// Code for GPUs of one kind, `schedc_image` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Image {
+pub struct ImageDescriptor {
     /// PTX that ends with NUL, a cubin, or a code object.
     pub bytes: *const c_void,
     /// Ten times the major number of the compute capability, plus the minor one.
@@ -229,7 +236,7 @@ pub struct GpuDescriptor {
     /// Maker of the GPU; 0: NVIDIA, 1: AMD.
     pub maker: i32,
     /// Images; a device uses the first one that it can run.
-    pub images: *const Image,
+    pub images: *const ImageDescriptor,
     /// The launches, by their numbers.
     pub launches: *const LaunchDescriptor,
     /// Bytes of each of the model's tables.
@@ -315,13 +322,13 @@ pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
 }
 
 /// Returns the number of values per row of an output; 0 if the model has no output of this kind.
-pub fn num_outputs(model: &ModelDescriptor, kind: Kind) -> i32 {
+pub fn num_outputs(model: &ModelDescriptor, kind: OutputKind) -> i32 {
     // SAFETY: the function reads fields of a live structure.
     unsafe { schedc_rt_num_outputs(ptr::from_ref(model).cast(), kind as i32) }
 }
 
 /// Returns the element type of an output.
-pub fn output_type(model: &ModelDescriptor, kind: Kind) -> Dtype {
+pub fn output_type(model: &ModelDescriptor, kind: OutputKind) -> Dtype {
     // SAFETY: the function reads fields of a live structure.
     Dtype::of(unsafe { schedc_rt_output_type(ptr::from_ref(model).cast(), kind as i32) })
 }
@@ -393,11 +400,11 @@ pub(crate) unsafe fn release_devices(gpu: &GpuDescriptor) {
 }
 
 /// Body of a parallel loop. Its arguments are the loop's environment and an iteration.
-pub type Body = unsafe extern "C" fn(*mut c_void, i64);
+pub type LoopBodyFn = unsafe extern "C" fn(*mut c_void, i64);
 
 unsafe extern "C" {
     /// Runs `body(env, i)` for every `i` in `[0, trip)`, on the call's threads if the loop is long enough.
-    pub fn schedc_rt_parallel(ctx: *mut Ctx, body: Body, env: *mut c_void, trip: i64);
+    pub fn schedc_rt_parallel(ctx: *mut Ctx, body: LoopBodyFn, env: *mut c_void, trip: i64);
     /// Allocates temporary memory of a run, aligned to 64 bytes; returns null after it has recorded a status.
     pub fn schedc_rt_alloc(ctx: *mut Ctx, bytes: i64) -> *mut c_void;
     /// Frees memory of [`schedc_rt_alloc`].

@@ -12,11 +12,11 @@ use sched_diagnostics::internal;
 use std::collections::BTreeSet;
 
 /// Table of functions: a line for each library and version.
-pub(crate) const TABLE: &str = include_str!("../linker/system.txt");
+pub(crate) const FUNCTION_TABLE: &str = include_str!("../linker/system.txt");
 
 /// Returns the functions of the table.
 fn listed_functions() -> BTreeSet<&'static str> {
-    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    let lines = FUNCTION_TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(|line| line.split_whitespace().skip(2)).collect()
 }
 
@@ -45,13 +45,13 @@ pub(crate) fn unlisted_symbols(object: &[u8]) -> Result<Vec<String>, elf::ParseE
 ///
 /// # Errors
 /// When a function is missing in the table.
-pub(crate) fn check(object: &[u8]) -> Result<(), LlvmError> {
+pub(crate) fn check_undefined_symbols(object: &[u8]) -> Result<(), LlvmError> {
     let unlisted = unlisted_symbols(object).map_err(LlvmError::ill_formed)?;
     match unlisted.iter().find(|name| !name.starts_with("schedc_rt_")) {
         None => Ok(()),
         Some(name) => {
             let message = format!("generated code calls `{name}`, which linker/system.txt lacks");
-            Err(LlvmError::new(internal::ILL_FORMED, message).with_help(internal::REPORT))
+            Err(LlvmError::new(internal::ILL_FORMED, message).with_help(internal::BUG_REPORT_HELP))
         }
     }
 }

@@ -36,7 +36,7 @@ impl Cpu {
     }
 
     /// Bits of the levels whose instructions code for it may use.
-    fn needs(self) -> u64 {
+    fn cpu_needs(self) -> u64 {
         match self {
             Cpu::Native => Level::host(),
             Cpu::Level(level) => level.needs(),
@@ -45,31 +45,31 @@ impl Cpu {
 
     /// The highest level whose instructions code for it may use. None: the baseline of x86-64.
     pub fn level(self) -> Option<Level> {
-        Level::of(self.needs())
+        Level::of(self.cpu_needs())
     }
 
     /// Bits of the registers that look-ups of the layouts of complete trees use. Registers of 128 bits hold
     /// tables of bytes only. 0 if there are no instructions for look-ups.
-    pub fn lookup_bits(self) -> u32 {
+    pub fn lookup_register_bits(self) -> u32 {
         self.level().map_or(0, Level::register_bits)
     }
 
     /// The instruction set extensions that code for it may use, by the names that compilers give them. Older
     /// ones that they include are left out.
     pub fn features(self) -> Vec<&'static str> {
-        let needs = self.needs();
+        let needs = self.cpu_needs();
         let levels = Level::ALL.iter().filter(|level| needs & level.bit() != 0);
         levels.flat_map(|level| level.features().iter().copied()).collect()
     }
 
     /// Whether its [gathers are slow](Family::gathers_slowly). Code for a level assumes fast gathers.
     pub fn gathers_slowly(self) -> bool {
-        self == Cpu::Native && gathers_slowly(&host_name())
+        self == Cpu::Native && gathers_slowly(&host_cpu_name())
     }
 
     /// Whether this machine can run code for it.
     pub fn runs_here(self) -> bool {
-        self.needs() & !Level::host() == 0
+        self.cpu_needs() & !Level::host() == 0
     }
 
     /// The word on a command line.
@@ -111,17 +111,17 @@ fn gathers_slowly(name: &str) -> bool {
 }
 
 /// LLVM's name for the processor of this machine, such as `sapphirerapids`. LLVM derives it from the
-/// processor's number, which hypervisors may change. If the processor has instructions that none of that name
-/// has, the result is the oldest processor that has them.
-pub fn host_name() -> String {
+/// processor's number, which hypervisors may change. One wrong name is corrected: if processors of that name
+/// have slow gathers, and this one has half-precision arithmetic, the result is `sapphirerapids`.
+pub fn host_cpu_name() -> String {
     let name = TargetMachine::get_host_cpu_name().to_string();
     let features = TargetMachine::get_host_cpu_features().to_string();
-    if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
+    if is_name_wrong(&name, &features) { "sapphirerapids".to_string() } else { name }
 }
 
 /// Whether LLVM's name for a processor is wrong. It is, if processors of that name have [slow
 /// gathers](Cpu::gathers_slowly), and this one has arithmetic of half precision, which they lack.
-fn is_disguised(name: &str, features: &str) -> bool {
+fn is_name_wrong(name: &str, features: &str) -> bool {
     gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }
 
@@ -130,13 +130,13 @@ pub(crate) struct Machine {
     pub(crate) kind: MachineKind,
     pub(crate) llvm: TargetMachine,
     /// Bits of the levels whose instructions its code uses.
-    pub(crate) needs: u64,
+    pub(crate) cpu_needs: u64,
     /// Name of the processor to schedule for, if it is not the generic one.
-    pub(crate) tune: Option<String>,
+    pub(crate) tune_cpu: Option<String>,
     /// Whether its [gathers are slow](Family::gathers_slowly).
     pub(crate) gathers_slowly: bool,
     /// Whether instructions are marked with the loop of the nest that they belong to.
-    pub(crate) marks: bool,
+    pub(crate) has_loop_marks: bool,
 }
 
 impl Machine {
@@ -147,9 +147,9 @@ impl Machine {
             LlvmError::new(codes::CODE_GENERATION, "the installed LLVM cannot generate code for x86-64")
                 .with_help("install LLVM 19 with its X86 target (package libllvm19)")
         };
-        let needs = cpu.needs();
-        let (llvm_cpu, llvm_features) = llvm_names(needs);
-        let triple = TargetTriple::create(TRIPLE);
+        let cpu_needs = cpu.cpu_needs();
+        let (llvm_cpu, llvm_features) = llvm_names(cpu_needs);
+        let triple = TargetTriple::create(ARTEFACT_TRIPLE);
         let target = Target::from_triple(&triple).map_err(|_| unavailable())?;
         let llvm = target
             .create_target_machine(
@@ -161,9 +161,16 @@ impl Machine {
                 CodeModel::Default,
             )
             .ok_or_else(unavailable)?;
-        let tune = (cpu == Cpu::Native).then(host_name).filter(|name| name != "generic");
+        let tune_cpu = (cpu == Cpu::Native).then(host_cpu_name).filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
-        Ok(Machine { kind: MachineKind::X86, llvm, needs, tune, gathers_slowly, marks: false })
+        Ok(Machine {
+            kind: MachineKind::X86,
+            llvm,
+            cpu_needs,
+            tune_cpu,
+            gathers_slowly,
+            has_loop_marks: false,
+        })
     }
 
     /// Makes a machine of this processor for the code of launches, which tests run.
@@ -190,14 +197,14 @@ impl Machine {
         let llvm = target
             .create_target_machine(&triple, cpu, features, level, platform.reloc, CodeModel::Default)
             .ok_or_else(unavailable)?;
-        let kind = platform.machine;
-        Ok(Machine { kind, llvm, needs: 0, tune: None, gathers_slowly: false, marks: false })
+        let kind = platform.machine_kind;
+        Ok(Machine { kind, llvm, cpu_needs: 0, tune_cpu: None, gathers_slowly: false, has_loop_marks: false })
     }
 
     /// Attributes of a function that name the instructions it may use, for modules with functions for several
     /// machines.
     pub(crate) fn attributes(&self) -> [(&'static str, &'static str); 2] {
-        let (cpu, features) = llvm_names(self.needs);
+        let (cpu, features) = llvm_names(self.cpu_needs);
         [("target-cpu", cpu), ("target-features", features)]
     }
 
@@ -207,7 +214,7 @@ impl Machine {
             let message = "schedc runs predictions only on x86-64 Linux";
             return Err(LlvmError::new(codes::CANNOT_RUN, message));
         }
-        if self.needs & !Level::host() != 0 {
+        if self.cpu_needs & !Level::host() != 0 {
             let message = format!("this machine cannot run code for {cpu}");
             return Err(LlvmError::new(codes::CANNOT_RUN, message).with_help("use native, or a lower level"));
         }
@@ -216,12 +223,12 @@ impl Machine {
 }
 
 /// The system that artefacts are built for.
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+const ARTEFACT_TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 /// The triples of all systems that there is code for.
 pub(crate) fn triples() -> Vec<&'static str> {
     let gpus = Maker::ALL.iter().map(|maker| Platform::of(*maker).triple);
-    std::iter::once(TRIPLE).chain(gpus).collect()
+    std::iter::once(ARTEFACT_TRIPLE).chain(gpus).collect()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use std::fmt::Write;
 pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<String, LlvmError> {
     let session = Session::new();
     let machine = Machine::new(cpu)?;
-    let emitted = emit_kernels(&session, &machine, module, &kinds(module))?;
+    let emitted = emit_kernels(&session, &machine, module, &kernel_kinds(module))?;
     passes::verify(&emitted)?;
     if optimised {
         passes::optimise(&emitted, &machine)?;
@@ -44,21 +44,21 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
 /// # Errors
 /// As for compiling the module.
 pub fn marked_asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
-    let machine = Machine { marks: true, ..Machine::new(cpu)? };
+    let machine = Machine { has_loop_marks: true, ..Machine::new(cpu)? };
     Ok(emit::mark_assembly(&assembly(module, &machine)?, module))
 }
 
 /// The kinds of all kernels of a module.
-fn kinds(module: &lir::Module) -> Vec<KernelKind> {
+fn kernel_kinds(module: &lir::Module) -> Vec<KernelKind> {
     module.kernels.iter().map(|(kind, _)| *kind).collect()
 }
 
 fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError> {
     let session = Session::new();
-    let emitted = emit_kernels(&session, machine, module, &kinds(module))?;
+    let emitted = emit_kernels(&session, machine, module, &kernel_kinds(module))?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, machine)?;
-    let text = passes::generate(&session, emitted, machine, FileType::Assembly)?;
+    let text = passes::generate_code(&session, emitted, machine, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
@@ -66,13 +66,13 @@ fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError
 /// without launches.
 pub fn launch_text(module: &lir::Module) -> String {
     let mut text = String::new();
-    for LaunchInfo { name, block: [x, y, z], shared, buffers, num_arguments, is_split } in
+    for LaunchInfo { name, block: [x, y, z], shared_bytes, buffers, num_arguments, is_split } in
         emit::launch_infos(module)
     {
         let values = num_arguments as usize - buffers.len();
         let split = if is_split { ", in pieces of 65535 blocks in the directions y and z" } else { "" };
         let _ = writeln!(text, "launch {name}{split}");
-        let _ = writeln!(text, "    block {x} x {y} x {z} threads, {shared} bytes of shared memory");
+        let _ = writeln!(text, "    block {x} x {y} x {z} threads, {shared_bytes} bytes of shared memory");
         let _ = writeln!(text, "    takes {} and {values} numbers", buffers.join(", "));
     }
     if let Some(transfer) = module.transfer {
@@ -87,8 +87,8 @@ pub fn launch_text(module: &lir::Module) -> String {
 /// # Errors
 /// As for compiling the module, and for GPUs of AMD.
 pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
-    only(gpu, Maker::Nvidia)?;
-    let text = launches(module, gpu, FileType::Assembly)?;
+    check_maker(gpu, Maker::Nvidia)?;
+    let text = launch_code(module, gpu, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
@@ -97,17 +97,17 @@ pub fn ptx_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
 /// # Errors
 /// As for compiling the module, and for GPUs of NVIDIA.
 pub fn amdgpu_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> {
-    only(gpu, Maker::Amd)?;
-    let text = launches(module, gpu, FileType::Assembly)?;
+    check_maker(gpu, Maker::Amd)?;
+    let text = launch_code(module, gpu, FileType::Assembly)?;
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
 /// Fails unless `maker` makes the GPU.
-pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
+pub(crate) fn check_maker(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
     if gpu.maker() == maker {
         return Ok(());
     }
-    let (usual, other) = (maker.usual(), gpu.maker());
+    let (usual, other) = (maker.default_gpu(), gpu.maker());
     let (message, help) = match Platform::of(maker).image {
         ImageKind::CodeObject => (
             format!("{gpu} is not a GPU of {maker}"),
@@ -122,7 +122,7 @@ pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
 }
 
 /// Generates the code of a module's launches for a GPU.
-pub(crate) fn launches(
+pub(crate) fn launch_code(
     module: &lir::Module,
     gpu: Gpu,
     file: FileType,
@@ -132,5 +132,5 @@ pub(crate) fn launches(
     let (emitted, _) = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;
-    passes::generate(&session, emitted, &machine, file)
+    passes::generate_code(&session, emitted, &machine, file)
 }

@@ -29,7 +29,7 @@ fn pending() -> MutexGuard<'static, Pending> {
 /// Ends the running programs of the C toolchain, and removes the temporary folders. A process calls this when
 /// it is about to end immediately, for example after a signal. From then on, every attempt to link waits
 /// forever.
-pub fn abandon_links() {
+pub fn abandon_tools() {
     // A stopped thread may hold the lock, so the wait is bounded.
     for _ in 0..100 {
         match PENDING.try_lock() {
@@ -83,7 +83,7 @@ impl TemporaryFolder {
     /// Writes a file of the folder, and returns its path.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LlvmError> {
         let path = self.path(name);
-        std::fs::write(&path, bytes).map_err(|error| temporary(&path, &error))?;
+        std::fs::write(&path, bytes).map_err(|error| temporary_file_error(&path, &error))?;
         Ok(path)
     }
 }
@@ -96,10 +96,10 @@ impl Drop for TemporaryFolder {
 
 /// Reads a file that a program has written.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LlvmError> {
-    std::fs::read(path).map_err(|error| temporary(path, &error))
+    std::fs::read(path).map_err(|error| temporary_file_error(path, &error))
 }
 
-fn temporary(path: &Path, error: &io::Error) -> LlvmError {
+fn temporary_file_error(path: &Path, error: &io::Error) -> LlvmError {
     LlvmError::new(codes::TEMPORARY_FILE, format!("temporary file {}: {error}", path.display()))
         .with_help("set TMPDIR to a folder with enough space")
 }

@@ -24,7 +24,7 @@ pub(crate) fn descriptor(
         quantize,
         raw,
         direct: kernel(KernelKind::DirectOfBins),
-        block: transfer.block.into(),
+        block: transfer.block_rows.into(),
         row_bytes: transfer.row_bytes.into(),
         least_rows: transfer.least_rows,
         least_threads: least_threads(transfer, cpu_needs),
@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn threads_keep_up_with_the_bus() {
-        let transfer = BinTransfer { block: 64, row_bytes: 28, value_bytes: 112, least_rows: 1, bus: 25 };
+        let transfer =
+            BinTransfer { block_rows: 64, row_bytes: 28, value_bytes: 112, least_rows: 1, bus: 25 };
         let needs = [Level::V4.needs(), Level::V3.needs(), Level::V2.needs(), 0];
         assert_eq!(needs.map(|needs| least_threads(&transfer, needs)), [5, 9, 22, 22]);
         assert_eq!(least_threads(&BinTransfer { bus: 0, ..transfer }, 0), 0);

@@ -69,8 +69,8 @@ fn kernels_link_and_list_their_parameters() {
             for (kernel, launch) in launches {
                 let found =
                     object.kernels.iter().find(|k| k.name == kernel).expect("the kernel is described");
-                assert_eq!(found.threads, launch.threads(), "{name}, {gpu}: {found:?}");
-                assert_eq!(found.wavefront, kind.warp, "{gpu}");
+                assert_eq!(found.max_threads, launch.threads(), "{name}, {gpu}: {found:?}");
+                assert_eq!(found.wavefront_threads, kind.warp, "{gpu}");
                 let spills = (found.vector_spills, found.scalar_spills, found.stack_bytes);
                 assert_eq!(spills, (0, 0, 0), "{name}, {gpu}: {found:?}");
                 assert!((4..100).contains(&found.parameter_bytes), "{name}, {gpu}: {found:?}");
@@ -160,8 +160,8 @@ fn loads_are_issued_together_also_while_code_for_x86_is_made() {
 /// The example model for processors.
 fn module_for_processors() -> Module {
     let options = sched_lang::Options {
-        model: Some(forests::info(&model()).into()),
-        supported: sched_lang::Supported::Compilable,
+        model: Some(forests::model_info(&model()).into()),
+        purpose: sched_lang::CheckPurpose::Compile,
         ..sched_lang::Options::default()
     };
     let nest = sched_lang::check("interleave(tree, 4)\n", &options).nests.expect("the schedule is legal");

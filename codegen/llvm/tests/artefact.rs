@@ -6,11 +6,11 @@ use sched_forest::{
     Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types, predict,
 };
 use sched_ir::lir::*;
-use sched_lang::{Options, Supported, check};
+use sched_lang::{CheckPurpose, Options, check};
 use sched_llvm::header::{self, header};
 use sched_llvm::{
-    ArtefactName, ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Output, Predict, Rows, Version, build,
-    build_named, build_versions, codes, runtime,
+    ArtefactForm, ArtefactName, ArtefactOptions, Cpu, EntryInfo, Jit, ModelVersion, Predict, Results, Rows,
+    build, build_named, build_versions, codes, runtime,
 };
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
@@ -30,11 +30,11 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {
         kernels: vec![
-            (Kind::Raw.into(), margins()),
-            (Kind::Value.into(), each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
-            (Kind::Class.into(), each("class", Scalar::F32, class)),
+            (OutputKind::Raw.into(), margins()),
+            (OutputKind::Value.into(), each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
+            (OutputKind::Class.into(), each("class", Scalar::F32, class)),
             (
-                Kind::Leaf.into(),
+                OutputKind::Leaf.into(),
                 each("leaf", Scalar::I32, |b, _, i| b.cast(Cast::Trunc, i, Ty::of(Scalar::I32))),
             ),
         ],
@@ -42,16 +42,16 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
             Table { name: "weights".into(), bytes: bytes.into() },
             Table { name: "mark".into(), bytes: MARK.as_bytes().into() },
         ],
-        types: Interface::all(Scalar::F32),
+        types: Interface::uniform(Scalar::F32),
         rows_per_run: Some(1000),
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
+        processors: Variants::only(ProcessorKind::Host),
+        least_column_rows: None,
         transfer: None,
     };
     let entry = EntryInfo {
         num_features: FEATURES as i32,
-        counts: runtime::Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
-        own_rows: runtime::Dtype::F32,
+        counts: runtime::OutputCounts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
+        trainer_row_type: runtime::Dtype::F32,
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
         feature_names: Vec::new(),
@@ -69,9 +69,9 @@ fn margins() -> Function {
     let mut b = Builder::new("margins");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let weights = b.buffer("weights", Space::Model(0), Scalar::F32);
-    let mark = b.buffer("mark", Space::Model(1), Scalar::I8);
-    let (zero, columns, n) = (b.int(0), b.int(FEATURES as i64), b.rows());
+    let weights = b.buffer("weights", Space::ModelTable(0), Scalar::F32);
+    let mark = b.buffer("mark", Space::ModelTable(1), Scalar::I8);
+    let (zero, columns, n) = (b.int(0), b.int(FEATURES as i64), b.n_rows());
     b.parallel(n, |b, row| {
         let first = at(mark, zero, 1);
         let first = b.load(Ty::of(Scalar::I8), first);
@@ -99,7 +99,7 @@ fn class(b: &mut Builder, x: Value, _: Value) -> Value {
 fn each(name: &str, to: Scalar, f: impl FnOnce(&mut Builder, Value, Value) -> Value) -> Function {
     let mut b = Builder::new(name);
     let (input, output) = (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, to));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let x = b.load(F32, at(input, i, 4));
         let y = f(b, x, i);
@@ -109,8 +109,8 @@ fn each(name: &str, to: Scalar, f: impl FnOnce(&mut Builder, Value, Value) -> Va
     b.finish()
 }
 
-fn options(prefix: &str, cpu: Cpu, entry: &EntryInfo, emit: Emit) -> ArtefactOptions {
-    ArtefactOptions { prefix: prefix.into(), cpu, entry: entry.clone(), emit }
+fn options(prefix: &str, cpu: Cpu, entry: &EntryInfo, emit: ArtefactForm) -> ArtefactOptions {
+    ArtefactOptions { prefix: prefix.into(), cpu, entry: entry.clone(), form: emit }
 }
 
 fn write(folder: &TempDir, name: &str, bytes: &[u8]) -> std::path::PathBuf {
@@ -128,29 +128,30 @@ fn output_of(program: &str, arguments: &[&str], file: &Path) -> String {
 #[test]
 fn a_shared_library_predicts_as_the_jit_does() {
     let (module, entry) = linear([0.5, -1.0, 2.0]);
-    let all = [Kind::Raw, Kind::Value, Kind::Class, Kind::Leaf];
+    let all = [OutputKind::Raw, OutputKind::Value, OutputKind::Class, OutputKind::Leaf];
     let jit = Jit::compile(&module, Cpu::Native, &entry, &all).unwrap();
     let rows: Vec<f32> = (0..300).map(|i| (i % 7) as f32 - 3.0).collect();
     let n = rows.len() / FEATURES;
     let expected = |kind| {
         let mut out = vec![0.0_f32; n];
-        jit.predict(kind, Rows::F32(&rows), n, Output::F32(&mut out), 2).unwrap();
+        jit.predict(kind, Rows::F32(&rows), n, Results::F32(&mut out), 2).unwrap();
         out
     };
     let mut leaves = vec![0; n];
-    jit.predict(Kind::Leaf, Rows::F32(&rows), n, Output::I32(&mut leaves), 0).unwrap();
+    jit.predict(OutputKind::Leaf, Rows::F32(&rows), n, Results::I32(&mut leaves), 0).unwrap();
     assert_eq!(leaves, (0..n as i32).collect::<Vec<_>>());
-    let (raw, value, class) = (expected(Kind::Raw), expected(Kind::Value), expected(Kind::Class));
+    let (raw, value, class) =
+        (expected(OutputKind::Raw), expected(OutputKind::Value), expected(OutputKind::Class));
     assert_eq!(raw[0], -3.0 * 0.5 + 2.0 - 1.0 * 2.0);
     assert!(class.contains(&0.0) && class.contains(&1.0));
 
     let folder = tempfile::tempdir().unwrap();
     for cpu in [Cpu::X86_64V2, Cpu::Native] {
-        let bytes = build(&module, &options("m", cpu, &entry, Emit::SharedLibrary)).unwrap();
+        let bytes = build(&module, &options("m", cpu, &entry, ArtefactForm::SharedLibrary)).unwrap();
         let path = write(&folder, &format!("{cpu}.so"), &bytes);
         let library = sched_llvm::Library::load(&path, "m").unwrap();
         let mut out = vec![0.0; n];
-        library.predict(Kind::Value, Rows::F32(&rows), n, Output::F32(&mut out), 0).unwrap();
+        library.predict(OutputKind::Value, Rows::F32(&rows), n, Results::F32(&mut out), 0).unwrap();
         assert_eq!(out, value);
         // SAFETY: the library runs no code when loaded, and the signatures are those of its header.
         unsafe {
@@ -166,7 +167,7 @@ fn a_shared_library_predicts_as_the_jit_does() {
             let predict_ex: Symbol<unsafe extern "C" fn(*const runtime::Call) -> i32> =
                 library.get("m_predict_ex").unwrap();
             let mut out = vec![0.0_f32; n];
-            let (kind, dtype) = (Kind::Class, runtime::Dtype::F32);
+            let (kind, dtype) = (OutputKind::Class, runtime::Dtype::F32);
             let call =
                 runtime::Call::new(kind, dtype, rows.as_ptr().cast(), n as i64, out.as_mut_ptr().cast());
             assert_eq!((predict_ex(&call), &out), (0, &class));
@@ -247,10 +248,10 @@ fn a_library_has_code_for_rows_of_each_type() {
     let schedule =
         "tile(batch, b0, b1, 8)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 8)\n";
     let compiled_for = |rows: Float, schedule: &str| {
-        let model = Some(sched_testing::forests::info(&forest).into());
-        let options = Options { model, supported: Supported::Compilable, ..Options::default() };
+        let model = Some(sched_testing::forests::model_info(&forest).into());
+        let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
-        let kernels = [Kind::Raw, Kind::Leaf];
+        let kernels = [OutputKind::Raw, OutputKind::Leaf];
         let forest = forest.clone().for_rows(rows);
         sched_ir::compile(forest, None, Variants::only(nest), &kernels, &sched_ir::Budget::default())
             .expect("LIR")
@@ -259,15 +260,15 @@ fn a_library_has_code_for_rows_of_each_type() {
     let (_, about) = linear([0.0; FEATURES]);
     let entry = EntryInfo {
         num_features: 1,
-        counts: runtime::Counts { trees: 7, ..about.counts },
-        own_rows: runtime::Dtype::F64,
+        counts: runtime::OutputCounts { trees: 7, ..about.counts },
+        trainer_row_type: runtime::Dtype::F64,
         ..about
     };
     let load = |folder: &TempDir, versions: &[(&Module, Cpu)]| {
         let entry = &entry;
-        let of = |(module, cpu)| Version { module, cpu, entry, launches: None };
-        let versions: Vec<Version> = versions.iter().copied().map(of).collect();
-        let bytes = build_versions(&versions, "m", Emit::SharedLibrary).expect("a library");
+        let of = |(module, cpu)| ModelVersion { module, cpu, entry, launches: None };
+        let versions: Vec<ModelVersion> = versions.iter().copied().map(of).collect();
+        let bytes = build_versions(&versions, "m", ArtefactForm::SharedLibrary).expect("a library");
         let path = write(folder, &format!("{}.so", versions.len()), &bytes);
         sched_llvm::Library::load(&path, "m").expect("a library of ours")
     };
@@ -278,20 +279,20 @@ fn a_library_has_code_for_rows_of_each_type() {
         let all = [(&floats, old), (&doubles, old), (&doubles, new), (&floats, new)];
         let library = load(&folder, &all);
         let mut out = vec![0f64; n];
-        library.predict(Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1).unwrap();
+        library.predict(OutputKind::Raw, Rows::F64(&wide), n, Results::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_wide, "rows of doubles\n{schedule}");
-        library.predict(Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
+        library.predict(OutputKind::Raw, Rows::F32(&narrow), n, Results::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_narrow, "rows of floats\n{schedule}");
 
         let of_doubles = load(&folder, &all[1..2]);
-        of_doubles.predict(Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
+        of_doubles.predict(OutputKind::Raw, Rows::F32(&narrow), n, Results::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_narrow, "rows of floats that are widened\n{schedule}");
     }
     let folder = tempfile::tempdir().unwrap();
     let floats = compiled_for(Float::F32, schedule);
     let of_floats = load(&folder, &[(&floats, Cpu::Native)]);
     let mut out = vec![0f64; n];
-    let refused = of_floats.predict(Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1);
+    let refused = of_floats.predict(OutputKind::Raw, Rows::F64(&wide), n, Results::F64(&mut out), 1);
     assert!(refused.is_err_and(|why| why.message.contains("64-bit floats")));
 }
 
@@ -299,7 +300,8 @@ fn a_library_has_code_for_rows_of_each_type() {
 fn a_shared_library_exports_its_functions_only() {
     let (module, entry) = linear([1.0; 3]);
     let folder = tempfile::tempdir().unwrap();
-    let bytes = build(&module, &options("forest", Cpu::X86_64V3, &entry, Emit::SharedLibrary)).unwrap();
+    let bytes =
+        build(&module, &options("forest", Cpu::X86_64V3, &entry, ArtefactForm::SharedLibrary)).unwrap();
     let path = write(&folder, "forest.so", &bytes);
     let symbols = output_of("nm", &["-D", "--defined-only", "--format=posix"], &path);
     let mut names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -319,18 +321,18 @@ fn a_shared_library_exports_its_functions_only() {
 fn a_shared_library_has_the_soname_that_it_is_given() {
     let (module, entry) = linear([1.0; 3]);
     let folder = tempfile::tempdir().unwrap();
-    let versions = [Version { module: &module, cpu: Cpu::X86_64V2, entry: &entry, launches: None }];
+    let versions = [ModelVersion { module: &module, cpu: Cpu::X86_64V2, entry: &entry, launches: None }];
     for (file, wanted) in
         [(Some("libforest.so.3"), "[libforest.so.3]"), (Some("odd, name.so"), "[odd, name.so]")]
     {
-        let bytes = build_named(&versions, ArtefactName { prefix: "m", file }, Emit::SharedLibrary)
+        let bytes = build_named(&versions, ArtefactName { prefix: "m", file }, ArtefactForm::SharedLibrary)
             .expect("a library");
         let path = write(&folder, "m.so", &bytes);
         let dynamic = output_of("readelf", &["--wide", "--dynamic"], &path);
         let soname = dynamic.lines().find(|line| line.contains("SONAME")).expect("a soname");
         assert!(soname.contains(wanted), "{soname}");
     }
-    let bytes = build_versions(&versions, "m", Emit::SharedLibrary).expect("a library");
+    let bytes = build_versions(&versions, "m", ArtefactForm::SharedLibrary).expect("a library");
     let path = write(&folder, "m.so", &bytes);
     assert!(!output_of("readelf", &["--wide", "--dynamic"], &path).contains("SONAME"));
 }
@@ -352,7 +354,8 @@ fn libraries_of_one_prefix_each_call_their_own_functions() {
     // With `RTLD_GLOBAL`, later look-ups by name find the functions of the first library.
     let loaded = [(1.0, RTLD_GLOBAL), (2.0, RTLD_LOCAL)].map(|(weight, flag)| {
         let (module, entry) = linear([weight, 0.0, 0.0]);
-        let bytes = build(&module, &options("same", Cpu::X86_64V2, &entry, Emit::SharedLibrary)).unwrap();
+        let bytes =
+            build(&module, &options("same", Cpu::X86_64V2, &entry, ArtefactForm::SharedLibrary)).unwrap();
         let path = write(&folder, &format!("{weight}.so"), &bytes);
         // SAFETY: the library runs no code when it is loaded.
         (weight, unsafe { Library::open(Some(&path), RTLD_NOW | flag) }.expect("it loads"))
@@ -378,7 +381,8 @@ fn names_in_library(feature_names: Vec<String>, features: &[i32]) -> Vec<Option<
     let (module, entry) = linear([1.0; 3]);
     let entry = EntryInfo { feature_names, ..entry };
     let folder = tempfile::tempdir().expect("a folder");
-    let bytes = build(&module, &options("m", Cpu::X86_64V2, &entry, Emit::SharedLibrary)).expect("a library");
+    let bytes =
+        build(&module, &options("m", Cpu::X86_64V2, &entry, ArtefactForm::SharedLibrary)).expect("a library");
     let path = write(&folder, "names.so", &bytes);
     // SAFETY: the library runs no code when loaded, and the signature is that of its header.
     unsafe {
@@ -415,15 +419,15 @@ fn very_many_names_fit() {
 
 #[test]
 fn objects_of_two_models_link_into_one_program() {
-    two_models_in_one_program(Emit::Object, "o");
+    two_models_in_one_program(ArtefactForm::Object, "o");
 }
 
 #[test]
 fn static_libraries_of_two_models_link_into_one_program() {
-    two_models_in_one_program(Emit::StaticLibrary, "a");
+    two_models_in_one_program(ArtefactForm::StaticLibrary, "a");
 }
 
-fn two_models_in_one_program(emit: Emit, extension: &str) {
+fn two_models_in_one_program(emit: ArtefactForm, extension: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut files = Vec::new();
     for (prefix, weights) in [("first", [1.0, 10.0, 100.0]), ("second", [2.0, 0.0, 0.0])] {
@@ -474,9 +478,9 @@ fn two_models_in_one_program(emit: Emit, extension: &str) {
 #[test]
 fn texts_leave_out_the_model() {
     let (module, entry) = linear([1.0; 3]);
-    let library = build(&module, &options("m", Cpu::X86_64V3, &entry, Emit::SharedLibrary)).unwrap();
+    let library = build(&module, &options("m", Cpu::X86_64V3, &entry, ArtefactForm::SharedLibrary)).unwrap();
     assert!(library.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes()));
-    for (emit, line) in [(Emit::Llvm, "define i32 @m_predict("), (Emit::Asm, "m_predict:")] {
+    for (emit, line) in [(ArtefactForm::Llvm, "define i32 @m_predict("), (ArtefactForm::Asm, "m_predict:")] {
         let bytes = build(&module, &options("m", Cpu::X86_64V3, &entry, emit)).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(
@@ -490,7 +494,9 @@ fn texts_leave_out_the_model() {
 #[test]
 fn equal_input_gives_equal_artefacts() {
     let (module, entry) = linear([1.0; 3]);
-    for emit in [Emit::SharedLibrary, Emit::Object, Emit::StaticLibrary, Emit::Llvm] {
+    for emit in
+        [ArtefactForm::SharedLibrary, ArtefactForm::Object, ArtefactForm::StaticLibrary, ArtefactForm::Llvm]
+    {
         let options = options("m", Cpu::X86_64V4, &entry, emit);
         assert_eq!(build(&module, &options), build(&module, &options), "{emit:?}");
     }
@@ -500,11 +506,11 @@ fn equal_input_gives_equal_artefacts() {
 fn bad_names_are_refused() {
     let (module, entry) = linear([1.0; 3]);
     for prefix in ["", "9lives", "a-b", "a b", "é", "x;y"] {
-        let error = build(&module, &options(prefix, Cpu::Native, &entry, Emit::Llvm)).unwrap_err();
+        let error = build(&module, &options(prefix, Cpu::Native, &entry, ArtefactForm::Llvm)).unwrap_err();
         assert_eq!(error.code, codes::BAD_PREFIX, "{prefix:?}");
     }
     let entry = EntryInfo { info: "a\0b".into(), ..entry };
-    let error = build(&module, &options("m", Cpu::Native, &entry, Emit::Llvm)).unwrap_err();
+    let error = build(&module, &options("m", Cpu::Native, &entry, ArtefactForm::Llvm)).unwrap_err();
     assert_eq!(error.code, internal::ILL_FORMED);
 }
 
@@ -513,10 +519,11 @@ const VERSIONS: [(Cpu, f32); 3] = [(Cpu::X86_64V3, 3.0), (Cpu::X86_64V2, 2.0), (
 
 fn three_versions() -> Vec<u8> {
     let models = VERSIONS.map(|(_, weight)| linear([weight, 0.0, 0.0]));
-    let of = |((module, entry), (cpu, _))| sched_llvm::Version { launches: None, module, cpu, entry };
+    let of = |((module, entry), (cpu, _))| sched_llvm::ModelVersion { launches: None, module, cpu, entry };
     let versions: Vec<_> =
         models.iter().map(|(module, entry)| (module, entry)).zip(VERSIONS).map(of).collect();
-    sched_llvm::build_versions(&versions, "many", Emit::SharedLibrary).expect("three versions compile")
+    sched_llvm::build_versions(&versions, "many", ArtefactForm::SharedLibrary)
+        .expect("three versions compile")
 }
 
 #[test]

@@ -6,9 +6,9 @@ use crate::standin::{compiler, driver, folder, source, succeed};
 use sched_forest::{Float, Forest, Output, Transform, Types};
 use sched_ir::Budget;
 use sched_ir::interp::{Memory, Options, run_with};
-use sched_ir::lir::{BinTransfer, Function, KernelKind, Kind, Module, Scalar};
+use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, OutputKind, Scalar};
 use sched_llvm::header::header;
-use sched_llvm::{Cpu, DeviceCode, Emit, EntryInfo, Gpu, Version, build_versions};
+use sched_llvm::{ArtefactForm, Cpu, DeviceCode, EntryInfo, Gpu, ModelVersion, build_versions};
 use sched_machines::Maker;
 use sched_nest::Accumulation;
 use sched_testing::forests;
@@ -62,8 +62,8 @@ impl Case {
         let case = Case { folder };
         let entry = EntryInfo { base: base.map(|_| forest.base.clone()), ..entry(forest) };
         let launches = DeviceCode::of_image(case.image(module), gpu);
-        let version = Version { module, cpu: Cpu::X86_64V2, entry: &entry, launches: Some(&launches) };
-        let library = build_versions(&[version], "m", Emit::SharedLibrary).expect("a library");
+        let version = ModelVersion { module, cpu: Cpu::X86_64V2, entry: &entry, launches: Some(&launches) };
+        let library = build_versions(&[version], "m", ArtefactForm::SharedLibrary).expect("a library");
         fs::write(case.path("m.so"), library).expect("a file");
         fs::write(case.path("m.h"), header("m", &entry.for_header(module))).expect("a file");
         fs::write(case.path("case"), results(forest, module, rows, base)).expect("a file");
@@ -97,7 +97,7 @@ fn entry(forest: &Forest) -> EntryInfo {
     EntryInfo {
         num_features: forest.num_features as i32,
         counts: forest.counts(),
-        own_rows: if forest.types.input == Float::F64 {
+        trainer_row_type: if forest.types.input == Float::F64 {
             sched_llvm::runtime::Dtype::F64
         } else {
             sched_llvm::runtime::Dtype::F32
@@ -123,7 +123,7 @@ fn results(forest: &Forest, module: &Module, rows: &[f64], base: Option<&[f64]>)
     let input = as_bytes(rows, forest.types.input);
     let run_to = |function: &Function, input: &[u8], mut output: Vec<u8>, adds_to_output: bool| {
         let memory = Memory { rows: count as i64, input, output: &mut output, tables: &module.tables };
-        let options = Options { steps: u64::MAX, adds_to_output, ..Options::default() };
+        let options = Options { max_steps: u64::MAX, adds_to_output, ..Options::default() };
         run_with(function, memory, &options).unwrap_or_else(|fault| panic!("{fault}"));
         output
     };
@@ -131,23 +131,23 @@ fn results(forest: &Forest, module: &Module, rows: &[f64], base: Option<&[f64]>)
     let sums = forest.types.accumulator;
     let base_bytes = base.map(|base| as_bytes(base, sums));
     let kernel = |wanted: KernelKind| module.kernels.iter().find(|(kind, _)| *kind == wanted);
-    let margins = kernel(Kind::Raw.into()).map(|(_, function)| match &base_bytes {
+    let margins = kernel(OutputKind::Raw.into()).map(|(_, function)| match &base_bytes {
         Some(base) => run_to(function, &input, base.clone(), true),
         None => run(function, &input, count * forest.num_margins * sums.bytes()),
     });
     let margins = margins.expect("a kernel for margins");
     let columns = sched_ir::lower::value_columns(forest);
     let finished = |wanted: KernelKind, columns: usize| {
-        let (_, to) = module.types.of(wanted);
+        let (_, to) = module.types.of_kernel(wanted);
         kernel(wanted).map(|(_, function)| run(function, &margins, count * columns * to.bytes() as usize))
     };
     assert_eq!(module.types.margins, module.types.results, "raw margins are results");
-    let leaves =
-        kernel(Kind::Leaf.into()).map(|(_, function)| run(function, &input, count * forest.trees.len() * 4));
+    let leaves = kernel(OutputKind::Leaf.into())
+        .map(|(_, function)| run(function, &input, count * forest.trees.len() * 4));
     let kinds = [
-        finished(Kind::Value.into(), columns).unwrap_or_else(|| margins.clone()),
+        finished(OutputKind::Value.into(), columns).unwrap_or_else(|| margins.clone()),
         margins.clone(),
-        finished(Kind::Class.into(), 1).unwrap_or_default(),
+        finished(OutputKind::Class.into(), 1).unwrap_or_default(),
         leaves.unwrap_or_default(),
     ];
     let number = |n: usize| (n as i64).to_le_bytes();
@@ -291,7 +291,7 @@ fn gpus_of_amd_run_through_hip() {
     let schedule = "tile(batch, b0, b1, 64)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
     let module = compiled(&forest, schedule, &ALL).expect("the schedule is legal").lir;
     let rows = some_rows(&mut Rng(11), &forest, 200);
-    let case = Case::on(Gpu::usual(Maker::Amd), "amd", &forest, &module, &rows);
+    let case = Case::on(Gpu::default_of(Maker::Amd), "amd", &forest, &module, &rows);
     case.run(&[], &[]);
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
 }
@@ -362,7 +362,8 @@ fn transfers_have_the_predicted_bytes() {
     let mut forest = model();
     forest.trees.truncate(4);
     let schedule = format!("{SHARED}representation(quantized)\n");
-    let BinTransfer { block, row_bytes, value_bytes, least_rows, .. } = transfer(&forest, &schedule);
+    let BinTransfer { block_rows: block, row_bytes, value_bytes, least_rows, .. } =
+        transfer(&forest, &schedule);
     assert_eq!((block, value_bytes), (64, 4 * forest.num_features as u32));
     let saved = |rows: i64| rows * i64::from(value_bytes - row_bytes);
     assert!(saved(least_rows - 1) < 250_000 && saved(least_rows) >= 250_000);
@@ -401,8 +402,8 @@ fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBu
     let entry = EntryInfo { info, ..entry(forest) };
     let on_device = schedule.contains("gpuDimension");
     let launches = on_device.then(|| DeviceCode::of_image(case.image(module), Gpu::default()));
-    let version = Version { module, cpu: Cpu::X86_64V2, entry: &entry, launches: launches.as_ref() };
-    let library = build_versions(&[version], "schedc", Emit::SharedLibrary).expect("a library");
+    let version = ModelVersion { module, cpu: Cpu::X86_64V2, entry: &entry, launches: launches.as_ref() };
+    let library = build_versions(&[version], "schedc", ArtefactForm::SharedLibrary).expect("a library");
     fs::write(case.path(name), library).expect("a file");
     case.path(name)
 }

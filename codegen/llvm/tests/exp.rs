@@ -2,8 +2,8 @@
 
 use crate::launches::host::Host;
 use sched_ir::lir::{
-    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, Kind, Math, Module, ProcessorKind,
-    Scalar, Space, Ty,
+    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, Math, Module, OutputKind,
+    ProcessorKind, Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};
 use sched_machines::Maker;
@@ -30,7 +30,7 @@ struct Tested {
 fn module_of(math: Math, scalar: Scalar) -> Module {
     let mut b = Builder::with_index("raw", Scalar::I32);
     let (rows, out) = (b.buffer("rows", Space::Input, scalar), b.buffer("out", Space::Output, scalar));
-    let (zero, one, n) = (b.int(0), b.int(1), b.rows());
+    let (zero, one, n) = (b.int(0), b.int(1), b.n_rows());
     b.launch("exp", [one, one, one], [1, 1, 1], |b| {
         let first = b.id(GpuDimension { level: GpuLevel::Block, axis: GpuAxis::X });
         let first = b.add(first, zero);
@@ -41,14 +41,14 @@ fn module_of(math: Math, scalar: Scalar) -> Module {
             Vec::new()
         });
     });
-    let kernels = vec![(Kind::Raw.into(), b.finish())];
+    let kernels = vec![(OutputKind::Raw.into(), b.finish())];
     Module {
         kernels,
         tables: Vec::new(),
-        types: Interface::all(scalar),
+        types: Interface::uniform(scalar),
         rows_per_run: None,
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
+        processors: Variants::only(ProcessorKind::Host),
+        least_column_rows: None,
         transfer: None,
     }
 }
@@ -69,7 +69,7 @@ fn same(found: f64, expected: f64) -> bool {
 fn compare_floats(host: &mut Host, tested: Tested, xs: &[f32]) {
     let input: Vec<u8> = xs.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut output = vec![0; input.len()];
-    host.run(Kind::Raw.into(), xs.len(), &input, &mut output);
+    host.run(OutputKind::Raw.into(), xs.len(), &input, &mut output);
     for (x, found) in xs.iter().zip(output.chunks_exact(4)) {
         let found = f32::from_le_bytes([found[0], found[1], found[2], found[3]]);
         let expected = (tested.single)(*x);
@@ -84,7 +84,7 @@ fn compare_floats(host: &mut Host, tested: Tested, xs: &[f32]) {
 fn compare_doubles(host: &mut Host, tested: Tested, xs: &[f64]) {
     let input: Vec<u8> = xs.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut output = vec![0; input.len()];
-    host.run(Kind::Raw.into(), xs.len(), &input, &mut output);
+    host.run(OutputKind::Raw.into(), xs.len(), &input, &mut output);
     for (x, found) in xs.iter().zip(output.chunks_exact(8)) {
         let found = f64::from_le_bytes(found.try_into().expect("8 bytes"));
         let expected = (tested.double)(*x);
@@ -208,7 +208,7 @@ fn powers_on_gpus_are_plain_operations() {
         assert!(ptx.contains("fma.rn.f64") && !ptx.contains(".ftz"), "{ptx}");
         assert!(!ptx.contains("call") && !ptx.contains(".extern"), "{ptx}");
         assert!(ptx.contains("schedc_powers_of_2_by_"), "{ptx}");
-        let gcn = amdgpu_text(&module_of(math, scalar), Gpu::usual(Maker::Amd)).expect("assembly");
+        let gcn = amdgpu_text(&module_of(math, scalar), Gpu::default_of(Maker::Amd)).expect("assembly");
         assert!(gcn.contains("v_fma_f64") && gcn.contains("schedc_powers_of_2_by_"), "{gcn}");
         assert!(!gcn.contains("s_swappc"), "{gcn}");
         if let Some(ptxas) = Ptxas::find() {

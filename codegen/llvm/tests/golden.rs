@@ -4,9 +4,9 @@
 //! `UPDATE=1` rewrites these files.
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_lang::{CheckPurpose, ModelInfo, Options, check};
 use sched_llvm::{Cpu, llvm_text};
 use std::path::Path;
 
@@ -72,10 +72,11 @@ fn stages_equal_their_goldens() {
             ..ModelInfo::default()
         };
         let options =
-            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
         let checked = check(&text, &options);
         let nests = checked.nests.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
-        let compiled = compile(forest, None, nests, &[Kind::Raw], &Budget::default()).expect("it compiles");
+        let compiled =
+            compile(forest, None, nests, &[OutputKind::Raw], &Budget::default()).expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);
             let found = stage(name, &compiled);

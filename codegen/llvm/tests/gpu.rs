@@ -3,9 +3,9 @@
 use sched_forest::{Float, Forest, Tree, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, Memory, count_accesses, run};
-use sched_ir::lir::{KernelKind, Kind, Stmt};
+use sched_ir::lir::{KernelKind, OutputKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, Supported, Target, check};
+use sched_lang::{CheckPurpose, Options, Target, check};
 use sched_llvm::{Gpu, ptx_text};
 use sched_nest::{Accumulation, Nest, Variants};
 use sched_testing::forests;
@@ -221,8 +221,8 @@ fn kinds() -> Vec<String> {
 
 fn nest(forest: &Forest, schedule: &str) -> Option<Variants<Nest>> {
     let options = Options {
-        model: Some(forests::info(forest).into()),
-        supported: Supported::Everything,
+        model: Some(forests::model_info(forest).into()),
+        purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
         ..Options::default()
     };
@@ -231,7 +231,8 @@ fn nest(forest: &Forest, schedule: &str) -> Option<Variants<Nest>> {
 
 fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     let nest = nest(forest, schedule)?;
-    let compiled = compile(forest.clone(), None, nest, &[Kind::Raw, Kind::Leaf], &Budget::default());
+    let compiled =
+        compile(forest.clone(), None, nest, &[OutputKind::Raw, OutputKind::Leaf], &Budget::default());
     Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
 }
 
@@ -273,7 +274,7 @@ fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f6
     let memory =
         Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
     let costs = count_accesses(kernel, memory, &interp::Options::default(), 32).expect("the kernel runs");
-    let loads = costs.iter().filter(|cost| cost.shared && cost.statement.contains("load"));
+    let loads = costs.iter().filter(|cost| cost.is_shared && cost.statement.contains("load"));
     loads.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
 }
 
@@ -414,8 +415,8 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
         }
         let target = if text.contains("gpuDimension") { Target::gpu() } else { Target::cpu() };
         let options = Options {
-            model: Some(forests::info(&forest).into()),
-            supported: Supported::Compilable,
+            model: Some(forests::model_info(&forest).into()),
+            purpose: CheckPurpose::Compile,
             target: Some(target),
             ..Options::default()
         };
@@ -424,7 +425,7 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
         assert_eq!(found, is_exact, "seed {seed}, {text}");
         let rows = forests::rows(&mut rng, &forest, 1);
         let rows = &rows[..rows.len().min(7 * forest.num_features)];
-        let compiled = compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default());
+        let compiled = compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default());
         let compiled = compiled.unwrap_or_else(|error| panic!("seed {seed}: {text}: {error}"));
         let agree = agree(&margins(&compiled, &forest, rows), &expected(&forest, rows), &forest, is_exact);
         assert!(agree, "seed {seed}, {text}\n{}", compiled.lir);
@@ -532,7 +533,7 @@ fn variants_may_differ_in_where_they_run() {
 fn leaves_are_those_of_processors() {
     let leaves = |compiled: &Compiled, forest: &Forest, rows: &[f64]| {
         let (kind, kernel) = &compiled.lir.kernels[1];
-        assert_eq!(*kind, Kind::Leaf.into());
+        assert_eq!(*kind, OutputKind::Leaf.into());
         let count = rows.len() / forest.num_features;
         let (input, mut output) = (bytes(rows, forest.types.input), vec![0; count * forest.trees.len() * 4]);
         let memory =
@@ -562,7 +563,7 @@ fn neighbouring_rows_share_words() {
                  reorder(b0, b1, b3, tree, b2)\ncache(b0)\n\
                  gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\nrepresentation(quantized)\n\
                  vectorize(b2, 4)\n";
-    let (forest, _) = forests::complete(5, 6, 3);
+    let (forest, _) = forests::complete_with_rows(5, 6, 3);
     for (schedule, packed) in [(four_rows(128, "vectorize(b2, 4)"), true), (apart.to_string(), false)] {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
         let plan = compiled.variants.rest().plan.to_string();
@@ -575,7 +576,7 @@ fn neighbouring_rows_share_words() {
 /// banks.
 #[test]
 fn walks_read_bins_without_conflicts() {
-    let (forest, rows) = forests::complete(28, 40, 3);
+    let (forest, rows) = forests::complete_with_rows(28, 40, 3);
     let one_row = "tile(batch, b0, b1, 128)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
                    gpuDimension(b1, block.x)\n";
     let by_trees = "tile(batch, b0, b1, 2)\ntile(tree, t0, t1, 32)\nreorder(b0, b1, t1, t0)\ncache(b0)\n\
@@ -598,7 +599,7 @@ fn walks_read_copies_of_trees() {
         ("preorder", "preorder_nodes"),
         ("reorg", "reorg_nodes"),
     ];
-    let (forest, _) = forests::complete(4, 6, 3);
+    let (forest, _) = forests::complete_with_rows(4, 6, 3);
     for (layout, table) in tables {
         let schedule =
             format!("{DIRECT}cache(b0)\ntile(tree, t0, t1, 2)\ncache(t0)\nrepresentation({layout})\n");
@@ -614,7 +615,7 @@ fn walks_read_copies_of_trees() {
 #[test]
 fn shared_memory_is_counted_as_it_is_used() {
     let forest = |features| {
-        let (mut forest, _) = forests::complete(4, 6, 3);
+        let (mut forest, _) = forests::complete_with_rows(4, 6, 3);
         forest.num_features = features;
         forest
     };
@@ -625,10 +626,10 @@ fn shared_memory_is_counted_as_it_is_used() {
         )
     };
     let nests = |features, schedule: &str| {
-        let mut model = forests::info(&forest(features));
+        let mut model = forests::model_info(&forest(features));
         model.tested_features = 4;
         let options =
-            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
         check(schedule, &options)
     };
     // 512 values of four bytes for 128 rows are too much; bins of the tested features are not.
@@ -639,11 +640,16 @@ fn shared_memory_is_counted_as_it_is_used() {
         checked.diagnostics
     );
     let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
-    compile(forest(512), None, fits, &[Kind::Raw], &Budget::default()).expect("it fits");
+    compile(forest(512), None, fits, &[OutputKind::Raw], &Budget::default()).expect("it fits");
     // 33 rows of 1000 values have 132000 bytes, but take as much memory as 64 rows.
     let checked = nests(1000, &cached(33, ""));
-    let error =
-        compile(forest(1000), None, checked.nests.expect("it may fit"), &[Kind::Raw], &Budget::default());
+    let error = compile(
+        forest(1000),
+        None,
+        checked.nests.expect("it may fit"),
+        &[OutputKind::Raw],
+        &Budget::default(),
+    );
     let error = error.err().expect("it does not");
     assert_eq!(error.code.to_string(), "C0013");
     assert!(error.message.contains("shared_rows 256000"), "{error}");
@@ -666,7 +672,7 @@ fn the_direct_schedule_is_one_launch() {
 /// If a prediction needs one margin, the launch that stores the final margin computes the prediction.
 #[test]
 fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
-    let kernels = [Kind::Raw, Kind::Value];
+    let kernels = [OutputKind::Raw, OutputKind::Value];
     let mut found = 0;
     for (seed, schedule) in (0..40).flat_map(|seed| examples().into_iter().map(move |text| (seed, text))) {
         let mut rng = Rng(seed);
@@ -677,7 +683,8 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         };
         let kernel = |wanted| compiled.lir.kernels.iter().find(|(kind, _)| *kind == wanted);
         let Some((_, direct)) = kernel(KernelKind::Direct) else { continue };
-        let (_, value) = kernel(Kind::Value.into()).expect("kernels that are left out have another form");
+        let (_, value) =
+            kernel(OutputKind::Value.into()).expect("kernels that are left out have another form");
         let count = 37;
         let rows: Vec<f64> = (0..count * forest.num_features).map(|_| rng.below(100) as f64 / 10.0).collect();
         let margins = margins(&compiled, &forest, &rows);

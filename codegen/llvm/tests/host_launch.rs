@@ -5,7 +5,7 @@ use crate::launches::{WALKS, compiled, examples, model};
 use sched_forest::{Float, Forest, Predicate};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{Memory, run};
-use sched_ir::lir::{KernelKind, Kind, Module};
+use sched_ir::lir::{KernelKind, Module, OutputKind};
 use sched_llvm::host_launch_object;
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
@@ -146,10 +146,10 @@ fn seeded_faults_are_seen() {
     let rows = some_rows(&mut Rng(3), &forest, 9);
     let (input, bytes) = (as_bytes(&rows, forest.types.input), 9 * forest.types.accumulator.bytes());
     let margins = |fault: Option<Fault>| {
-        let compiled = || compiled(&forest, SMALL[0], &[Kind::Raw]).expect("the schedule is legal");
+        let compiled = || compiled(&forest, SMALL[0], &[OutputKind::Raw]).expect("the schedule is legal");
         let module = fault.map_or_else(compiled, |fault| with_fault(fault, compiled)).lir;
         let mut found = vec![0; bytes];
-        Host::compile(&module).run(Kind::Raw.into(), 9, &input, &mut found);
+        Host::compile(&module).run(OutputKind::Raw.into(), 9, &input, &mut found);
         found
     };
     for fault in [Fault::BarrierDropped, Fault::CopyStopsShort] {

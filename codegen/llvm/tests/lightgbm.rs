@@ -3,9 +3,9 @@
 
 use sched_forest::{Float, Forest, load, predict_margins};
 use sched_ir::{Budget, compile};
-use sched_lang::{Options, Supported, check};
-use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
+use sched_lang::{CheckPurpose, Options, check};
+use sched_llvm::runtime::{Dtype, OutputKind};
+use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
 use sched_nest::Variants;
 use sched_testing::forests;
 use std::path::{Path, PathBuf};
@@ -50,22 +50,22 @@ fn floats(text: &str, name: &str) -> Vec<f64> {
 
 /// Code for rows of a type.
 fn code(forest: &Forest, schedule: &str, rows: Float) -> Jit {
-    let model = Some(forests::info(forest).into());
-    let options = Options { model, supported: Supported::Compilable, ..Options::default() };
+    let model = Some(forests::model_info(forest).into());
+    let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
     let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
     let nests = Variants::only(nest);
     let of_rows = forest.clone().for_rows(rows);
-    let compiled = compile(of_rows, None, nests, &[Kind::Raw], &Budget::default()).expect("LIR");
+    let compiled = compile(of_rows, None, nests, &[OutputKind::Raw], &Budget::default()).expect("LIR");
     let entry = EntryInfo {
         num_features: forest.num_features as i32,
         counts: forest.counts(),
-        own_rows: Dtype::F64,
+        trainer_row_type: Dtype::F64,
         ns_per_row: 1e6,
         info: "{}".to_string(),
         feature_names: Vec::new(),
         ..EntryInfo::default()
     };
-    Jit::compile(&compiled.lir, Cpu::Native, &entry, &[Kind::Raw]).expect("code")
+    Jit::compile(&compiled.lir, Cpu::Native, &entry, &[OutputKind::Raw]).expect("code")
 }
 
 fn bits(values: &[f64]) -> Vec<u64> {
@@ -88,10 +88,10 @@ fn sums_are_those_of_lightgbm() {
         for schedule in SCHEDULES {
             let mut out = vec![0.0; expected.len()];
             let doubles = code(&forest, schedule, Float::F64);
-            doubles.predict(Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 2).expect("sums");
+            doubles.predict(OutputKind::Raw, Rows::F64(&wide), n, Results::F64(&mut out), 2).expect("sums");
             assert_eq!(bits(&out), bits(&expected), "{name}, rows of doubles\n{schedule}");
             let floats = code(&forest, schedule, Float::F32);
-            floats.predict(Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 2).expect("sums");
+            floats.predict(OutputKind::Raw, Rows::F32(&narrow), n, Results::F64(&mut out), 2).expect("sums");
             assert_eq!(bits(&out), bits(&of_narrow), "{name}, rows of floats\n{schedule}");
         }
     }

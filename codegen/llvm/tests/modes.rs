@@ -6,10 +6,10 @@ use sched_forest::{
     Transform, Tree, Types, predict,
 };
 use sched_ir::{Budget, compile};
-use sched_lang::{Options, Supported, check};
+use sched_lang::{CheckPurpose, Options, check};
 use sched_llvm::{
-    ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Predict, Rows, build,
-    runtime::{self, Counts, Kind},
+    ArtefactForm, ArtefactOptions, Cpu, EntryInfo, Jit, Library, Predict, Results, Rows, build,
+    runtime::{self, OutputCounts, OutputKind},
 };
 use sched_testing::forests;
 use std::arch::asm;
@@ -90,7 +90,7 @@ const SCHEDULES: [&str; 4] = [
 ];
 
 /// A function that predicts rows of the model's type with several threads.
-type PredictRows<'a> = &'a dyn Fn(Rows, usize, Output);
+type PredictRows<'a> = &'a dyn Fn(Rows, usize, Results);
 
 /// The bits of predictions under some modes of the caller.
 fn bits(predict: PredictRows, float: Float, rows: &[f64], word: u32) -> Vec<u64> {
@@ -99,8 +99,8 @@ fn bits(predict: PredictRows, float: Float, rows: &[f64], word: u32) -> Vec<u64>
     let (mut floats, mut doubles) = (vec![0f32; n], vec![0f64; n]);
     set_modes(word);
     match float {
-        Float::F32 => predict(Rows::F32(&narrow), n, Output::F32(&mut floats)),
-        Float::F64 => predict(Rows::F64(rows), n, Output::F64(&mut doubles)),
+        Float::F32 => predict(Rows::F32(&narrow), n, Results::F32(&mut floats)),
+        Float::F64 => predict(Rows::F64(rows), n, Results::F64(&mut doubles)),
     }
     let after = modes();
     set_modes(DEFAULT);
@@ -122,32 +122,41 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
         let exact: Vec<u64> = expected.iter().map(|x| x.to_bits()).collect();
         assert!(expected.iter().any(|x| *x != 0.0 && x.abs() < tiny(float, 1000)), "no sum is denormal");
         for (number, schedule) in SCHEDULES.into_iter().enumerate() {
-            let model = Some(forests::info(&forest).into());
-            let options = Options { model, supported: Supported::Compilable, ..Options::default() };
+            let model = Some(forests::model_info(&forest).into());
+            let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
             let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
-            let kernels = [Kind::Raw, Kind::Value];
+            let kernels = [OutputKind::Raw, OutputKind::Value];
             let nests = sched_nest::Variants::only(nest);
             let compiled = compile(forest.clone(), None, nests, &kernels, &Budget::default()).expect("LIR");
             let entry = EntryInfo {
                 num_features: FEATURES as i32,
-                counts: Counts { values: 1, margins: 1, trees: TREES as usize, ..Counts::default() },
-                own_rows: if float == Float::F64 { runtime::Dtype::F64 } else { runtime::Dtype::F32 },
+                counts: OutputCounts {
+                    values: 1,
+                    margins: 1,
+                    trees: TREES as usize,
+                    ..OutputCounts::default()
+                },
+                trainer_row_type: if float == Float::F64 { runtime::Dtype::F64 } else { runtime::Dtype::F32 },
                 ns_per_row: 1e6, // makes several threads take part
                 info: "{}".into(),
                 feature_names: Vec::new(),
                 ..EntryInfo::default()
             };
             let jit = Jit::compile(&compiled.lir, Cpu::Native, &entry, &kernels).expect("code in memory");
-            let options =
-                ArtefactOptions { prefix: "m".into(), cpu: Cpu::Native, entry, emit: Emit::SharedLibrary };
+            let options = ArtefactOptions {
+                prefix: "m".into(),
+                cpu: Cpu::Native,
+                entry,
+                form: ArtefactForm::SharedLibrary,
+            };
             let path = folder.path().join(format!("{float:?}{number}.so"));
             std::fs::write(&path, build(&compiled.lir, &options).expect("an artefact")).expect("a file");
             let library = Library::load(&path, "m").expect("a library");
-            let in_memory = |rows: Rows, n: usize, out: Output| {
-                jit.predict(Kind::Value, rows, n, out, 4).expect("predictions");
+            let in_memory = |rows: Rows, n: usize, out: Results| {
+                jit.predict(OutputKind::Value, rows, n, out, 4).expect("predictions");
             };
-            let in_file = |rows: Rows, n: usize, out: Output| {
-                library.predict(Kind::Value, rows, n, out, 4).expect("predictions");
+            let in_file = |rows: Rows, n: usize, out: Results| {
+                library.predict(OutputKind::Value, rows, n, out, 4).expect("predictions");
             };
             let what = |who: &str, word: u32| format!("{who} with {word:#x}, {float:?}\n{schedule}");
             for (who, predict) in [("in memory", &in_memory as PredictRows), ("in a file", &in_file)] {

@@ -4,8 +4,10 @@
 use sched_forest::{Float, Forest};
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, check};
-use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, Emit, EntryInfo, Library, Output, Predict, Rows, Version, build_versions};
+use sched_llvm::runtime::{Dtype, OutputKind};
+use sched_llvm::{
+    ArtefactForm, Cpu, EntryInfo, Library, ModelVersion, Predict, Results, Rows, build_versions,
+};
 use sched_testing::forests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,27 +47,27 @@ fn models() -> BTreeMap<String, (PathBuf, Forest)> {
 
 /// A model as a library in a separate file.
 fn library(path: &Path, forest: &Forest) -> Library {
-    let options = Options { model: Some(forests::info(forest).into()), ..Options::default() };
+    let options = Options { model: Some(forests::model_info(forest).into()), ..Options::default() };
     let nests = check("", &options).nests.expect("the plain nest");
-    let kinds = [Kind::Raw, Kind::Value];
+    let kinds = [OutputKind::Raw, OutputKind::Value];
     let module = compile(forest.clone(), None, nests, &kinds, &Budget::default()).expect("kernels").lir;
     let entry = EntryInfo {
         num_features: forest.num_features as i32,
         counts: forest.counts(),
-        own_rows: if forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
+        trainer_row_type: if forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
         ns_per_row: 100.0,
         info: "{}".to_string(),
         ..EntryInfo::default()
     };
-    let version = Version { module: &module, cpu: Cpu::X86_64V2, entry: &entry, launches: None };
-    let bytes = build_versions(&[version], "m", Emit::SharedLibrary).expect("a library");
+    let version = ModelVersion { module: &module, cpu: Cpu::X86_64V2, entry: &entry, launches: None };
+    let bytes = build_versions(&[version], "m", ArtefactForm::SharedLibrary).expect("a library");
     fs::write(path, bytes).expect("a file");
     Library::load(path, "m").expect("the library")
 }
 
 /// Predictions of a library and of the reference, widened.
 fn predictions(library: &Library, forest: &Forest, rows: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let count = ROWS * forest.num_outputs();
+    let count = ROWS * forest.value_columns();
     let narrow: Vec<f32> = rows.iter().map(|x| *x as f32).collect();
     let wide: Vec<f64> = narrow.iter().map(|x| f64::from(*x)).collect();
     let given = match forest.types.input {
@@ -74,15 +76,19 @@ fn predictions(library: &Library, forest: &Forest, rows: &[f64]) -> (Vec<f64>, V
     };
     let mut expected = vec![0.0_f64; count];
     sched_forest::predict(forest, &wide, &mut expected).expect("the reference");
-    let found = match library.output_type(Kind::Value) {
+    let found = match library.output_type(OutputKind::Value) {
         Dtype::F64 => {
             let mut found = vec![0.0_f64; count];
-            library.predict(Kind::Value, given, ROWS, Output::F64(&mut found), 1).expect("predictions");
+            library
+                .predict(OutputKind::Value, given, ROWS, Results::F64(&mut found), 1)
+                .expect("predictions");
             found
         }
         _ => {
             let mut found = vec![0.0_f32; count];
-            library.predict(Kind::Value, given, ROWS, Output::F32(&mut found), 1).expect("predictions");
+            library
+                .predict(OutputKind::Value, given, ROWS, Results::F32(&mut found), 1)
+                .expect("predictions");
             found.into_iter().map(f64::from).collect()
         }
     };

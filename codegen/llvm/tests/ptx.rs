@@ -2,9 +2,9 @@
 
 use crate::launches;
 use sched_forest::Forest;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, Supported, Target, check};
+use sched_lang::{CheckPurpose, Options, Target, check};
 use sched_llvm::{Gpu, Ptxas, codes, ptx_text};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
@@ -17,13 +17,14 @@ fn compiled(seed: u64, schedule: &str) -> Compiled {
 
 fn of_forest(forest: Forest, schedule: &str) -> Compiled {
     let options = Options {
-        model: Some(forests::info(&forest).into()),
-        supported: Supported::Everything,
+        model: Some(forests::model_info(&forest).into()),
+        purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
         ..Options::default()
     };
     let nest = check(schedule, &options).nests.expect("the schedule is legal");
-    compile(forest, None, nest, &[Kind::Raw, Kind::Leaf], &Budget::default()).expect("there is code for it")
+    compile(forest, None, nest, &[OutputKind::Raw, OutputKind::Leaf], &Budget::default())
+        .expect("there is code for it")
 }
 
 fn gpu(name: &str) -> Gpu {
@@ -70,7 +71,7 @@ fn sums_of_threads_are_in_registers() {
         format!("{rows}gpuDimension(t0, block.y)\nsharedReduce(t0)\ncache(b0)\n"),
     ];
     for schedule in cases {
-        let (forest, _) = forests::complete(4, 6, 3);
+        let (forest, _) = forests::complete_with_rows(4, 6, 3);
         let ptx = ptx_text(&of_forest(forest, &schedule).lir, Gpu::default()).expect("PTX");
         assert!(!ptx.contains(".local"), "{schedule}{ptx}");
     }
@@ -80,7 +81,7 @@ fn sums_of_threads_are_in_registers() {
 #[test]
 fn short_rows_are_read_from_memory() {
     for (features, tile) in [(5, 2), (8, 3)] {
-        let (forest, _) = forests::complete(features, 6, 3);
+        let (forest, _) = forests::complete_with_rows(features, 6, 3);
         let schedule = format!("{DIRECT}tileTrees({tile})\nrepresentation(sparse)\n");
         let ptx = ptx_text(&of_forest(forest, &schedule).lir, Gpu::default()).expect("PTX");
         assert!(ptx.contains(".entry") && !ptx.contains(".local"), "{schedule}{ptx}");

@@ -15,11 +15,11 @@ use std::{
 use sched_ir::lir::{Interface, Scalar};
 use sched_llvm::{
     column::RawColumn,
-    header::{HeaderInfo, TakenRows, header, loader_header, valid_prefix},
+    header::{AcceptedRowTypes, HeaderInfo, header, is_valid_prefix, loader_header},
     runtime::{
-        self, Call, Counts, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
-        ModelDescriptor, Needs, OutputDescriptor, RUNTIME_OBJECT, RunRange, Status, TransferDescriptor,
-        schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
+        self, Call, Ctx, Dtype, GpuDescriptor, ImageDescriptor, LaunchDescriptor, MODEL_SIZE,
+        ModelDescriptor, Needs, OutputCounts, OutputDescriptor, OutputKind, RUNTIME_OBJECT, RunRange, Status,
+        TransferDescriptor, schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
 use sched_machines::Level;
@@ -40,19 +40,20 @@ fn margins(row: &[f64]) -> [f64; 2] {
 
 /// The outputs of the models: at least one with each of [`Needs`], on which all differences between outputs
 /// in the runtime depend.
-const KINDS: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
+const KINDS: [OutputKind; 5] =
+    [OutputKind::Value, OutputKind::Raw, OutputKind::Class, OutputKind::Leaf, OutputKind::Tree];
 
 /// The output of a row, as the models' kernels compute it.
-fn expected(model: &ModelDescriptor, kind: Kind, row: &[f64]) -> Vec<f64> {
+fn expected(model: &ModelDescriptor, kind: OutputKind, row: &[f64]) -> Vec<f64> {
     let [first, second] = margins(row);
     match kind {
-        Kind::Raw => vec![first, second],
-        Kind::Value if model.kernel(kind).is_none() => vec![first, second],
-        Kind::Value if model.outputs[kind as usize].columns == 1 => vec![first - second],
-        Kind::Value => vec![first + 1.0, second + 1.0],
-        Kind::Class => vec![f64::from(u8::from(second > first))],
-        Kind::Leaf => vec![present(row[0]).trunc(), present(row[1]).trunc()],
-        // `Kind::Tree`, the last of `KINDS`.
+        OutputKind::Raw => vec![first, second],
+        OutputKind::Value if model.kernel(kind).is_none() => vec![first, second],
+        OutputKind::Value if model.outputs[kind as usize].columns == 1 => vec![first - second],
+        OutputKind::Value => vec![first + 1.0, second + 1.0],
+        OutputKind::Class => vec![f64::from(u8::from(second > first))],
+        OutputKind::Leaf => vec![present(row[0]).trunc(), present(row[1]).trunc()],
+        // `OutputKind::Tree`, the last of `KINDS`.
         _ => vec![2.0 * present(row[0]), 2.0 * present(row[1])],
     }
 }
@@ -173,7 +174,7 @@ unsafe extern "C" fn failing(ctx: *mut Ctx) {
 }
 
 /// Counts of the models.
-const COUNTS: Counts = Counts { values: 2, margins: 2, classes: 1, trees: 2, tree_values: 2 };
+const COUNTS: OutputCounts = OutputCounts { values: 2, margins: 2, classes: 1, trees: 2, tree_values: 2 };
 
 fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
     let [rows, margins, results] = [R::DTYPE, M::DTYPE, O::DTYPE]
@@ -209,7 +210,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
 /// A model with another kernel for one output, and with the number of columns that it writes.
 fn with(
     mut model: ModelDescriptor,
-    kind: Kind,
+    kind: OutputKind,
     kernel: Option<runtime::KernelFn>,
     columns: i32,
 ) -> ModelDescriptor {
@@ -228,7 +229,7 @@ fn numbers(n: usize) -> Vec<f64> {
 /// Options of a test's call.
 #[derive(Debug, Clone, Copy)]
 struct CallOptions {
-    kind: Kind,
+    kind: OutputKind,
     dtype: Dtype,
     n: usize,
     stride: usize,
@@ -239,7 +240,7 @@ struct CallOptions {
 }
 
 impl CallOptions {
-    fn plain(kind: Kind, dtype: Dtype, n: usize) -> CallOptions {
+    fn plain(kind: OutputKind, dtype: Dtype, n: usize) -> CallOptions {
         CallOptions { kind, dtype, n, stride: FEATURES, threads: 1, scratch: 0, shift: 0 }
     }
 }
@@ -330,9 +331,9 @@ fn every_kind_and_type() {
                 ..how
             });
         }
-        check_kinds_and_types(&with(base, Kind::Value, None, 2), |how| how);
+        check_kinds_and_types(&with(base, OutputKind::Value, None, 2), |how| how);
     }
-    let one = |value: runtime::KernelFn, base| with(base, Kind::Value, Some(value), 1);
+    let one = |value: runtime::KernelFn, base| with(base, OutputKind::Value, Some(value), 1);
     check_kinds_and_types(&one(one_value::<f32, f32>, narrow), |how| how);
     check_kinds_and_types(&one(one_value::<f32, f64>, model::<f64, f32, f64>()), |how| how);
     check_kinds_and_types(&one(one_value::<f64, f32>, model::<f32, f64, f32>()), |how| how);
@@ -369,7 +370,7 @@ fn rounds_doubles_to_floats() {
     let rows = [16_777_217.0, 16_777_216.0, f64::NAN];
     for (model, want) in [(model::<f32, f32, f32>(), 0.0), (model::<f64, f64, f32>(), 1.0)] {
         let mut out = [9f32; 2];
-        let call = Call::new(Kind::Raw, Dtype::F64, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast());
+        let call = Call::new(OutputKind::Raw, Dtype::F64, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast());
         assert_eq!(unsafe { runtime::call(&model, &call) }, Ok(()));
         assert_eq!(out[1], want);
     }
@@ -379,7 +380,7 @@ fn rounds_doubles_to_floats() {
 fn code(model: &ModelDescriptor, change: impl Fn(&mut Call)) -> i32 {
     let rows = [1f32; 2 * FEATURES];
     let mut out = [0f32; 4];
-    let mut call = Call::new(Kind::Value, Dtype::F32, rows.as_ptr().cast(), 2, out.as_mut_ptr().cast());
+    let mut call = Call::new(OutputKind::Value, Dtype::F32, rows.as_ptr().cast(), 2, out.as_mut_ptr().cast());
     change(&mut call);
     unsafe { runtime::call(model, &call) }.map_or_else(Status::code, |()| 0)
 }
@@ -416,9 +417,15 @@ fn wrong_calls_are_refused() {
         (c.rows, c.out, c.n_rows) = (ptr::null(), ptr::null_mut(), 0);
     };
     assert_eq!(code(&model, no_rows), 0);
-    let odd_kind = |kind: Kind| move |c: &mut Call| c.kind = kind as i32;
-    assert_eq!(code(&with(model, Kind::Class, None, 0), odd_kind(Kind::Class)), Status::UNSUPPORTED);
-    assert_eq!(code(&with(model, Kind::Leaf, None, 0), odd_kind(Kind::Leaf)), Status::UNSUPPORTED);
+    let odd_kind = |kind: OutputKind| move |c: &mut Call| c.kind = kind as i32;
+    assert_eq!(
+        code(&with(model, OutputKind::Class, None, 0), odd_kind(OutputKind::Class)),
+        Status::UNSUPPORTED
+    );
+    assert_eq!(
+        code(&with(model, OutputKind::Leaf, None, 0), odd_kind(OutputKind::Leaf)),
+        Status::UNSUPPORTED
+    );
 }
 
 #[test]
@@ -432,7 +439,7 @@ fn calls_of_other_versions() {
     let rows = [1f32; FEATURES];
     let mut out = [0f32; 2];
     let mut newer =
-        (Call::new(Kind::Raw, Dtype::F32, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast()), 0u64);
+        (Call::new(OutputKind::Raw, Dtype::F32, rows.as_ptr().cast(), 1, out.as_mut_ptr().cast()), 0u64);
     newer.0.size += 8;
     assert_eq!(unsafe { runtime::call(&model, &newer.0) }, Ok(()));
     assert_eq!(out, [7.0, 0.0]);
@@ -448,7 +455,7 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
     let narrow = ModelDescriptor { own_row_type: Dtype::F64 as i64, ..model::<f32, f64, f64>() };
     assert_eq!(code(&narrow, |_| ()), 0);
     assert_eq!(code(&narrow, wide), Status::ROWS);
-    check(&narrow, CallOptions::plain(Kind::Value, Dtype::F32, 100));
+    check(&narrow, CallOptions::plain(OutputKind::Value, Dtype::F32, 100));
 
     // Kernels whose output tells which of them has run.
     unsafe extern "C" fn two<M: Element>(ctx: *mut Ctx) {
@@ -456,10 +463,10 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
             finish::<M, f64, 2>(ctx, |_, _| [f64::from(u8::try_from(size_of::<M>()).expect("a size")); 2])
         };
     }
-    let narrow = with(model::<f32, f32, f64>(), Kind::Value, Some(two::<f32>), 2);
+    let narrow = with(model::<f32, f32, f64>(), OutputKind::Value, Some(two::<f32>), 2);
     let own_row_type = Dtype::F64 as i64;
     let narrow = ModelDescriptor { own_row_type, ..narrow };
-    let both = with(model::<f64, f64, f64>(), Kind::Value, Some(two::<f64>), 2);
+    let both = with(model::<f64, f64, f64>(), OutputKind::Value, Some(two::<f64>), 2);
     let both = ModelDescriptor { other_rows: &raw const narrow, ..both };
     let first = ModelDescriptor { cpu_needs: 1 << 40, otherwise: &raw const both, ..both };
     for (dtype, size) in [(Dtype::F32, 4.0), (Dtype::F64, 8.0)] {
@@ -467,13 +474,13 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
         let rows: *const c_void =
             if dtype == Dtype::F32 { floats.as_ptr().cast() } else { doubles.as_ptr().cast() };
         for model in [&both, &first] {
-            let call = Call::new(Kind::Value, dtype, rows, 1, out.as_mut_ptr().cast());
+            let call = Call::new(OutputKind::Value, dtype, rows, 1, out.as_mut_ptr().cast());
             assert_eq!(unsafe { runtime::call(model, &call) }, Ok(()));
             assert_eq!(out, [size; 2]);
         }
     }
     let error = unsafe {
-        let mut call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
+        let mut call = Call::new(OutputKind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
         wide(&mut call);
         runtime::call(&narrow, &call).expect_err("rows of doubles")
     };
@@ -490,7 +497,7 @@ fn refuses_processors_that_lack_instructions() {
     assert_eq!(needs(1 << 40), Status::CPU);
 
     let model = ModelDescriptor { cpu_needs: 1 << 40, ..model::<f32, f32, f32>() };
-    let call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
+    let call = Call::new(OutputKind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
     let error = unsafe { runtime::call(&model, &call) }.expect_err("no processor has bit 40");
     assert!(error.to_string().contains("processor lacks"), "{error}");
 }
@@ -498,10 +505,10 @@ fn refuses_processors_that_lack_instructions() {
 #[test]
 fn kernels_report_errors() {
     let memory = |model: ModelDescriptor| code(&model, |_| ());
-    assert_eq!(memory(with(model::<f32, f32, f32>(), Kind::Raw, Some(failing), 2)), Status::MEMORY);
-    assert_eq!(memory(with(model::<f32, f32, f32>(), Kind::Value, Some(failing), 2)), Status::MEMORY);
-    let failing_class = with(model::<f32, f32, f32>(), Kind::Class, Some(failing), 1);
-    assert_eq!(code(&failing_class, |c| c.kind = Kind::Class as i32), Status::MEMORY);
+    assert_eq!(memory(with(model::<f32, f32, f32>(), OutputKind::Raw, Some(failing), 2)), Status::MEMORY);
+    assert_eq!(memory(with(model::<f32, f32, f32>(), OutputKind::Value, Some(failing), 2)), Status::MEMORY);
+    let failing_class = with(model::<f32, f32, f32>(), OutputKind::Class, Some(failing), 1);
+    assert_eq!(code(&failing_class, |c| c.kind = OutputKind::Class as i32), Status::MEMORY);
     assert_eq!(memory(failing_class), 0);
 }
 
@@ -509,7 +516,7 @@ fn kernels_report_errors() {
 fn columns_of_kinds() {
     let mut model = model::<f32, f32, f32>();
     let (counts, types) =
-        (Counts { values: 1, trees: 9, tree_values: 9, ..COUNTS }, Interface::all(Scalar::F32));
+        (OutputCounts { values: 1, trees: 9, tree_values: 9, ..COUNTS }, Interface::uniform(Scalar::F32));
     for (kernel, columns) in [(Some(failing as runtime::KernelFn), [1, 2, 1, 9, 9]), (None, [2, 2, 0, 0, 0])]
     {
         model.outputs = OutputDescriptor::all(&counts, &types, |_| kernel);
@@ -555,7 +562,12 @@ fn loops_run_every_iteration_once() {
         for threads in [1, 2, 3, 16] {
             let env = Env { counts: (0..trip).map(|_| AtomicU32::new(0)).collect(), trip };
             let tables = [(&raw const env).cast::<c_void>()];
-            let model = with(with(model::<f32, f32, f32>(), Kind::Raw, Some(raw), 2), Kind::Value, None, 2);
+            let model = with(
+                with(model::<f32, f32, f32>(), OutputKind::Raw, Some(raw), 2),
+                OutputKind::Value,
+                None,
+                2,
+            );
             let model = ModelDescriptor { tables: tables.as_ptr(), ..model };
             assert_eq!(code(&model, |call| call.threads = threads), 0);
             assert!(
@@ -578,7 +590,8 @@ fn predicts_in_the_child_of_a_fork() {
     let rows: Vec<f32> = numbers(500).into_iter().map(|x| x as f32).collect();
     let predict = || {
         let mut out = vec![0f32; 1000];
-        let mut call = Call::new(Kind::Value, Dtype::F32, rows.as_ptr().cast(), 500, out.as_mut_ptr().cast());
+        let mut call =
+            Call::new(OutputKind::Value, Dtype::F32, rows.as_ptr().cast(), 500, out.as_mut_ptr().cast());
         call.threads = 4;
         // SAFETY: rows and out have room for 500 rows.
         unsafe { runtime::call(&model, &call) }.map(|()| out)
@@ -625,10 +638,10 @@ fn succeed(command: &mut Command) {
 
 const PROPERTIES: HeaderInfo = HeaderInfo {
     num_features: 3,
-    columns: [2; Kind::ALL.len()],
+    columns: [2; OutputKind::ALL.len()],
     has_categories: false,
-    types: Interface::all(Scalar::F32),
-    rows: TakenRows::Converted,
+    types: Interface::uniform(Scalar::F32),
+    rows: AcceptedRowTypes::Converted,
 };
 
 /// A folder with the runtime's object and the header of the test artefact, `m.h`.
@@ -739,7 +752,7 @@ fn layouts_agree() {
             launches table_bytes ranges direct transfer execute state),
         asserts!("schedc_transfer", TransferDescriptor, quantize raw direct block row_bytes least_rows
             least_threads),
-        asserts!("schedc_image", Image, bytes capability is_final),
+        asserts!("schedc_image", ImageDescriptor, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
         asserts!("schedc_range", RunRange, max_rows on_device),
     ];
@@ -751,7 +764,7 @@ fn layouts_agree() {
             .map(|name| (name.clone(), format!("SCHEDC_{name}")))
             .chain(["HOST", "DEVICE"].map(|name| (name.to_string(), format!("SCHEDC_MEMORY_{name}"))))
             .chain(
-                Kind::ALL
+                OutputKind::ALL
                     .map(|kind| kind.word().to_uppercase())
                     .map(|name| (name.clone(), format!("SCHEDC_KIND_{name}"))),
             )
@@ -838,9 +851,9 @@ fn example_compiles() {
 #[test]
 fn prefixes() {
     for good in ["schedc", "m", "My_model2", "schedc_rt2"] {
-        assert!(valid_prefix(good), "{good}");
+        assert!(is_valid_prefix(good), "{good}");
     }
     for bad in ["", "2m", "_m", "a-b", "a b", "ä", "m\n", "schedc_rt", &"m".repeat(65)] {
-        assert!(!valid_prefix(bad), "{bad}");
+        assert!(!is_valid_prefix(bad), "{bad}");
     }
 }

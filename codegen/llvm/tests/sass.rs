@@ -4,7 +4,7 @@
 //! was skipped.
 
 use crate::launches::{compiled, examples, model};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_llvm::{Gpu, Ptxas, ptx_text};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -200,7 +200,7 @@ fn loops_equal_their_goldens() {
     for (name, schedule) in examples() {
         let walked = LOADS_OF_STEPS.iter().find(|(of, ..)| *of == name);
         let walked = walked.map(|(_, pipe, loads, steps)| (*pipe, *loads, *steps));
-        let lir = compiled(&forest, &schedule, &[Kind::Raw]).expect("the schedule is legal").lir;
+        let lir = compiled(&forest, &schedule, &[OutputKind::Raw]).expect("the schedule is legal").lir;
         let mut found = format!("ptxas {VERSION}\n");
         for gpu in ["sm_80", "sm_90"] {
             let gpu: Gpu = gpu.parse().expect("a GPU");

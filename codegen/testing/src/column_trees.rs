@@ -1,19 +1,19 @@
 //! Random trees as columns: trees whose sums of leaves are computed columns.
 
-use crate::forests::grid;
+use crate::forests::grid_value;
 use crate::schedules::Rng;
 use sched_columns::{ColumnTree, ColumnTrees, TreeNode, TreeTest, TreesForm};
 
 /// Most tests on a path from a root to a leaf.
-const DEEPEST: usize = 6;
+const MAX_PATH_TESTS: usize = 6;
 
 /// Trees of a form, some of them single leaves. Missing values go left, right, or to a random side at each
 /// node.
 pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
     let missing = rng.below(3);
     let trees = (0..rng.below(11)).map(|_| {
-        let mut growing = Growing { rng, form, missing, tests: Vec::new(), values: Vec::new() };
-        let depth = growing.rng.below(DEEPEST + 1);
+        let mut growing = TreeGenerator { rng, form, missing, tests: Vec::new(), values: Vec::new() };
+        let depth = growing.rng.below(MAX_PATH_TESTS + 1);
         let root = growing.node(depth);
         ColumnTree { root, tests: growing.tests, values: growing.values }
     });
@@ -22,7 +22,7 @@ pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
 }
 
 /// The state while a random tree is built.
-struct Growing<'a> {
+struct TreeGenerator<'a> {
     rng: &'a mut Rng,
     form: TreesForm,
     missing: usize,
@@ -30,20 +30,20 @@ struct Growing<'a> {
     values: Vec<f64>,
 }
 
-impl Growing<'_> {
+impl TreeGenerator<'_> {
     /// A node with at most `depth` tests on each path.
     fn node(&mut self, depth: usize) -> TreeNode {
         if depth == 0 || self.form.operands == 0 || self.rng.one_in(5) {
             let leaf = self.values.len() / self.form.results as usize;
             for _ in 0..self.form.results {
-                self.values.push(grid(self.rng, self.form.sums));
+                self.values.push(grid_value(self.rng, self.form.sum_type));
             }
             return TreeNode::Leaf(leaf as u32);
         }
         let index = self.tests.len();
         let missing_left = self.missing == 0 || (self.missing == 2 && self.rng.one_in(2));
         let operand = self.rng.below(self.form.operands as usize) as u32;
-        let threshold = grid(self.rng, self.form.compared);
+        let threshold = grid_value(self.rng, self.form.operand_type);
         let (left, right) = (TreeNode::Leaf(0), TreeNode::Leaf(0));
         self.tests.push(TreeTest { operand, threshold, missing_left, left, right });
         self.tests[index].left = self.node(depth - 1);

@@ -1,7 +1,7 @@
 //! Random computed columns: those that trees test, and those that are computed from margins.
 
 use crate::column_trees::column_trees;
-use crate::forests::grid;
+use crate::forests::grid_value;
 use crate::schedules::Rng;
 use sched_columns::{
     Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Term, Ties, TreesForm, TypeMismatch, Unary,
@@ -20,11 +20,11 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     }
     let mut parts = forest.into_parts();
     let features = parts.num_features;
-    let mut drawn = Drawn { rng, columns: Columns::default(), features, float: parts.types.input };
+    let mut drawn = ColumnGenerator { rng, columns: Columns::default(), features, float: parts.types.input };
     let count = 1 + drawn.rng.below(12);
-    let read = drawn.read(count, &FORMS).expect("operations on one type");
-    let Drawn { rng, columns, .. } = drawn;
-    parts.computed = ComputedColumns { columns, read };
+    let read = drawn.columns_of_forms(count, &FORMS).expect("operations on one type");
+    let ColumnGenerator { rng, columns, .. } = drawn;
+    parts.computed = ComputedColumns { columns, read_by_trees: read };
     for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
         if rng.one_in(2) {
             inner.feature = (features + rng.below(count)) as u32;
@@ -38,7 +38,7 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forms of expressions, by their numbers in [`Drawn::column`].
+/// The forms of expressions, by their numbers in [`ColumnGenerator::column`].
 const FORMS: [usize; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 /// The forms whose results are finite for finite values.
@@ -60,7 +60,7 @@ pub fn with_output_expressions(seed: u64, forest: Forest) -> Forest {
         if rng.one_in(3) {
             value.push(Transform::Divide { by: 3.0 });
         }
-        let of = results(rng, n_values, float).expect("operations on one type");
+        let of = finite_expressions(rng, n_values, float).expect("operations on one type");
         n_values = of.results.len();
         value.push(Transform::Columns(of));
     }
@@ -83,11 +83,15 @@ pub fn with_output_expressions(seed: u64, forest: Forest) -> Forest {
 }
 
 /// Expressions over the values of a row, whose results are finite. Some results are probabilities.
-fn results(rng: &mut Rng, n_values: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
+fn finite_expressions(
+    rng: &mut Rng,
+    n_values: usize,
+    float: Float,
+) -> Result<Arc<OutputColumns>, TypeMismatch> {
     let count = 1 + rng.below(12);
-    let mut drawn = Drawn { rng, columns: Columns::default(), features: n_values, float };
-    let mut results = drawn.read(count, &FINITE_FORMS)?;
-    let Drawn { rng, mut columns, .. } = drawn;
+    let mut drawn = ColumnGenerator { rng, columns: Columns::default(), features: n_values, float };
+    let mut results = drawn.columns_of_forms(count, &FINITE_FORMS)?;
+    let ColumnGenerator { rng, mut columns, .. } = drawn;
     if rng.one_in(3) {
         for result in &mut results {
             *result = columns.add(Expr::Unary(Unary::Logistic, *result))?;
@@ -98,9 +102,9 @@ fn results(rng: &mut Rng, n_values: usize, float: Float) -> Result<Arc<OutputCol
 
 /// Expressions for the class numbers of up to three targets; some numbers are negative.
 fn class_numbers(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
-    let mut drawn = Drawn { rng, columns: Columns::default(), features: margins, float };
+    let mut drawn = ColumnGenerator { rng, columns: Columns::default(), features: margins, float };
     let count = 1 + drawn.rng.below(3);
-    let numbers = drawn.read(count, &FINITE_FORMS)?;
+    let numbers = drawn.columns_of_forms(count, &FINITE_FORMS)?;
     let mut columns = drawn.columns;
     let results = numbers.into_iter().map(|number| columns.cast(number, ColumnType::I64));
     let results = results.collect::<Result<_, _>>()?;
@@ -108,21 +112,21 @@ fn class_numbers(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<Outp
 }
 
 /// The state while random columns are made.
-struct Drawn<'a> {
+struct ColumnGenerator<'a> {
     rng: &'a mut Rng,
     columns: Columns,
     features: usize,
     float: Float,
 }
 
-impl Drawn<'_> {
+impl ColumnGenerator<'_> {
     /// Random columns of the given forms, in the type of rows. Runs of up to five columns have the same form
     /// and differ in features and constants.
-    fn read(&mut self, count: usize, forms: &[usize]) -> Result<Vec<ColumnId>, TypeMismatch> {
+    fn columns_of_forms(&mut self, count: usize, forms: &[usize]) -> Result<Vec<ColumnId>, TypeMismatch> {
         let mut read = Vec::with_capacity(count);
         while read.len() < count {
             let (form, alike) = (forms[self.rng.below(forms.len())], 1 + self.rng.below(5));
-            let below = self.below(form)?;
+            let below = self.operand_columns(form)?;
             for _ in 0..alike.min(count - read.len()) {
                 let column = self.column(form, &below)?;
                 read.push(self.columns.cast(column, self.float.into())?);
@@ -133,7 +137,7 @@ impl Drawn<'_> {
 
     /// The columns that an expression of a form reads: values of features, a layer of sums, or all results of
     /// the same trees. Empty for forms that read features directly.
-    fn below(&mut self, form: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
+    fn operand_columns(&mut self, form: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
         if form < 6 {
             return Ok(Vec::new());
         }
@@ -165,13 +169,13 @@ impl Drawn<'_> {
         let form = TreesForm {
             operands: of.len() as u32,
             results: 1 + self.rng.below(4) as u32,
-            compared: self.float,
-            sums: if self.rng.one_in(2) { other } else { self.float },
+            operand_type: self.float,
+            sum_type: if self.rng.one_in(2) { other } else { self.float },
             ties: if self.rng.one_in(2) { Ties::Above } else { Ties::Below },
         };
         let (of, trees) = (Arc::from(of), Arc::new(column_trees(self.rng, form)));
         let columns = (0..form.results).map(|result| {
-            let start = ColumnValue::F64(grid(self.rng, form.sums)).cast(form.sums.into());
+            let start = ColumnValue::F64(grid_value(self.rng, form.sum_type)).cast(form.sum_type.into());
             let (of, trees) = (Arc::clone(&of), Arc::clone(&trees));
             let sum = self.columns.add(Expr::Trees { of, start, trees, result })?;
             self.columns.cast(sum, self.float.into())
@@ -180,7 +184,7 @@ impl Drawn<'_> {
     }
 
     fn number(&mut self) -> ColumnValue {
-        ColumnValue::F64(grid(self.rng, self.float)).cast(self.float.into())
+        ColumnValue::F64(grid_value(self.rng, self.float)).cast(self.float.into())
     }
 
     fn sum(&mut self, of: &[ColumnId]) -> Result<ColumnId, TypeMismatch> {

@@ -6,7 +6,7 @@ use sched_forest::{
     NodeRef, Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
-use sched_pipeline::{Prepared, SetTests};
+use sched_pipeline::{PreparedForest, SetTests};
 
 /// Thresholds and values of rows: only a few, so that values often equal thresholds. Both float types
 /// represent them exactly.
@@ -14,7 +14,7 @@ const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
 
 /// A value of the grid. In double precision, often the next number above or below it, which single precision
 /// rounds to the grid value.
-pub(crate) fn grid(rng: &mut Rng, float: Float) -> f64 {
+pub(crate) fn grid_value(rng: &mut Rng, float: Float) -> f64 {
     let x = *rng.pick(&GRID).unwrap_or(&0.0);
     match (float, rng.below(6)) {
         (Float::F32, _) | (Float::F64, 0 | 1) => x,
@@ -27,7 +27,7 @@ pub(crate) fn grid(rng: &mut Rng, float: Float) -> f64 {
 
 /// Direction of missing values in a forest.
 #[derive(Clone, Copy)]
-enum Missing {
+enum MissingDirection {
     Left,
     Right,
     Mixed,
@@ -40,7 +40,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
     let types = types(rng);
     let float = types.accumulator;
     let vectors = rng.one_in(6);
-    let missing = [Missing::Left, Missing::Right, Missing::Mixed][rng.below(3)];
+    let missing = [MissingDirection::Left, MissingDirection::Right, MissingDirection::Mixed][rng.below(3)];
     let deepest = [0, 1, 2, 3, 4, 5, 6, 11][rng.below(8)];
     let count = 1 + rng.below(12);
     let trees = (0..count)
@@ -52,7 +52,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
             };
             let width = if target == Target::All { num_margins } else { 1 };
             let mut maker =
-                Maker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
+                TreeMaker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
             let root = maker.node(deepest);
             let (inner, leaves) = (maker.inner, maker.leaves);
             Tree { root, inner, leaves, target, source: source as u32 }
@@ -62,7 +62,7 @@ pub fn forest(rng: &mut Rng) -> Forest {
         trees,
         num_features,
         num_margins,
-        base: (0..num_margins).map(|_| value(rng, float)).collect(),
+        base: (0..num_margins).map(|_| leaf_value(rng, float)).collect(),
         comparison: if rng.one_in(2) { Comparison::Less } else { Comparison::LessOrEqual },
         types,
         output: output(rng, num_margins),
@@ -99,7 +99,7 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
         inner.predicate = match rng.below(3 * often) {
             _ if many && !rng.one_in(3) => Predicate::Member { set: rng.below(sets) as u32 },
             0 => Predicate::Member { set: rng.below(sets) as u32 },
-            1 => Predicate::Equal { value: grid(rng, threshold) },
+            1 => Predicate::Equal { value: grid_value(rng, threshold) },
             2 => Predicate::NumericNotZero { threshold: value },
             _ => continue,
         };
@@ -117,9 +117,9 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     let mut parts = forest.into_parts();
     let (features, float) = (parts.num_features, parts.types.accumulator);
     let mut leaf = || LinearLeaf {
-        constant: value(rng, float),
+        constant: leaf_value(rng, float),
         terms: (0..[0, 1, 1, 2, 3, 7][rng.below(6)])
-            .map(|_| (rng.below(features) as u32, value(rng, float)))
+            .map(|_| (rng.below(features) as u32, leaf_value(rng, float)))
             .collect(),
     };
     let all = parts.trees.iter().map(|tree| match tree.target {
@@ -185,13 +185,13 @@ pub fn with_oblivious_trees(rng: &mut Rng, forest: Forest) -> Forest {
         let tests: Vec<Inner> = (0..levels).filter_map(|_| rng.pick(&tests).cloned()).collect();
         let leaves = std::mem::take(&mut tree.leaves);
         tree.inner.clear();
-        tree.root = level(rng, &tests, &leaves, tree);
+        tree.root = oblivious_subtree(rng, &tests, &leaves, tree);
     }
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
 /// A complete subtree with one of `tests` for all nodes of a level, and leaves from `leaves`.
-fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> NodeRef {
+fn oblivious_subtree(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> NodeRef {
     let source = (tree.inner.len() + tree.leaves.len()) as u32;
     let Some((first, below)) = tests.split_first() else {
         tree.leaves.extend(rng.pick(leaves).map(|leaf| Leaf { source, ..leaf.clone() }));
@@ -199,8 +199,8 @@ fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> No
     };
     let at = tree.inner.len();
     tree.inner.push(first.clone());
-    let left = level(rng, below, leaves, tree);
-    let right = level(rng, below, leaves, tree);
+    let left = oblivious_subtree(rng, below, leaves, tree);
+    let right = oblivious_subtree(rng, below, leaves, tree);
     (tree.inner[at].left, tree.inner[at].right) = (left, right);
     NodeRef::Inner(at as u32)
 }
@@ -253,7 +253,7 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
             let forms = [Softmax::Doubled, Softmax::Plain, Softmax::ZeroAside];
             Some(Transform::Softmax(forms[rng.below(3)]))
         }
-        _ => Some(by_value(rng, margins)),
+        _ => Some(elementwise_transform(rng, margins)),
     };
     value.extend(last);
     let rule = match margins {
@@ -266,7 +266,7 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
 }
 
 /// A random step to predictions that transforms each value by itself and is defined for every value.
-fn by_value(rng: &mut Rng, margins: usize) -> Transform {
+fn elementwise_transform(rng: &mut Rng, margins: usize) -> Transform {
     let forms =
         [Sigmoid::Bounded, Sigmoid::Plain { slope: 1.0 }, Sigmoid::Plain { slope: 0.7 }, Sigmoid::Mirrored];
     match rng.below(8) {
@@ -280,7 +280,7 @@ fn by_value(rng: &mut Rng, margins: usize) -> Transform {
 }
 
 /// A value that the float type represents exactly, chosen so that sums round.
-pub(crate) fn value(rng: &mut Rng, float: Float) -> f64 {
+pub(crate) fn leaf_value(rng: &mut Rng, float: Float) -> f64 {
     let x = (rng.below(2_000_001) as f64 - 1e6) / 3e5;
     match float {
         Float::F32 => f64::from(x as f32),
@@ -288,9 +288,9 @@ pub(crate) fn value(rng: &mut Rng, float: Float) -> f64 {
     }
 }
 
-struct Maker<'a> {
+struct TreeMaker<'a> {
     rng: &'a mut Rng,
-    missing: Missing,
+    missing: MissingDirection,
     num_features: usize,
     width: usize,
     types: Types,
@@ -298,22 +298,22 @@ struct Maker<'a> {
     leaves: Vec<Leaf>,
 }
 
-impl Maker<'_> {
+impl TreeMaker<'_> {
     fn node(&mut self, levels: u32) -> NodeRef {
         if levels == 0 || self.rng.one_in(5) {
-            let values = (0..self.width).map(|_| value(self.rng, self.types.accumulator)).collect();
+            let values = (0..self.width).map(|_| leaf_value(self.rng, self.types.accumulator)).collect();
             self.leaves.push(Leaf { source: (self.inner.len() + self.leaves.len()) as u32, values });
             return NodeRef::Leaf(self.leaves.len() as u32 - 1);
         }
         let at = self.inner.len();
         let missing_left = match self.missing {
-            Missing::Left => true,
-            Missing::Right => false,
-            Missing::Mixed => self.rng.one_in(2),
+            MissingDirection::Left => true,
+            MissingDirection::Right => false,
+            MissingDirection::Mixed => self.rng.one_in(2),
         };
         self.inner.push(Inner {
             feature: self.rng.below(self.num_features) as u32,
-            predicate: Predicate::Numeric { threshold: grid(self.rng, self.types.threshold) },
+            predicate: Predicate::Numeric { threshold: grid_value(self.rng, self.types.threshold) },
             missing_left,
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
@@ -328,11 +328,11 @@ impl Maker<'_> {
     }
 }
 
-/// Random rows for a forest: grid values, among them thresholds, missing values and infinities. If `together`
-/// is not 0, there are mostly fewer than `together` rows, the number that vectors of interleaved walks hold.
-pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
+/// Random rows for a forest: grid values, among them thresholds, missing values and infinities. If
+/// `group_rows`, the number of rows that vectors of interleaved walks hold, is not 0, there are mostly fewer.
+pub fn rows(rng: &mut Rng, forest: &Forest, group_rows: usize) -> Vec<f64> {
     let any = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
-    let count = if together > 0 && !rng.one_in(4) { 1 + rng.below(together * 3 / 4) } else { any };
+    let count = if group_rows > 0 && !rng.one_in(4) { 1 + rng.below(group_rows * 3 / 4) } else { any };
     rows_of(rng, forest, count)
 }
 
@@ -346,7 +346,7 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
             4 => 0.0,
             5..8 if !forest.sets.is_empty() => rng.below(MOST_CATEGORIES + 1) as f64,
             // Calls may pass doubles to any model; a model with rows of floats rounds them.
-            _ => grid(rng, Float::F64),
+            _ => grid_value(rng, Float::F64),
         })
         .collect()
 }
@@ -366,33 +366,33 @@ pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
 }
 
 /// Number of columns that a forest's trees test; the number of features if they test no columns.
-pub fn tested(forest: &Forest) -> usize {
-    let prepared = Prepared::of(forest, SetTests::OfColumns).ok().flatten();
+pub fn num_tested_columns(forest: &Forest) -> usize {
+    let prepared = PreparedForest::of(forest, SetTests::OfColumns).ok().flatten();
     prepared.map_or(forest.num_features, |prepared| prepared.tested.len())
 }
 
 /// Model properties for the checker.
-pub fn info(forest: &Forest) -> ModelInfo {
+pub fn model_info(forest: &Forest) -> ModelInfo {
     ModelInfo {
         num_trees: forest.trees.len() as u32,
-        num_features: tested(forest) as u32,
+        num_features: num_tested_columns(forest) as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
-        profiled: true,
+        has_profile: true,
         ..ModelInfo::default()
     }
 }
 
 /// A forest of complete trees of one depth, with rows. Consecutive nodes test consecutive features and
 /// thresholds, so that all occur. Rows have values at and between thresholds, and missing values.
-pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>) {
+pub fn complete_with_rows(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>) {
     let nodes = (1u32 << depth) - 1;
     let count = (features * thresholds).div_ceil(nodes).max(2) + 1;
     let tree = |source: u32| {
         let (mut inner, mut leaves) = (Vec::new(), Vec::new());
         let counted = (source * nodes, features, thresholds);
-        let root = grown(depth, counted, &mut inner, &mut leaves);
+        let root = complete_subtree(depth, counted, &mut inner, &mut leaves);
         Tree { root, inner, leaves, target: Target::One(0), source }
     };
     let trees = (0..count).map(tree).collect();
@@ -406,11 +406,12 @@ pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>
     (Forest::new(parts).expect("a valid forest"), rows.collect())
 }
 
-/// A forest like that of [`complete`], with rows. Every other node tests whether the category of the first
-/// feature is in one of fourteen sets, which distinguish all categories. Rows have random categories.
-pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
+/// A forest like that of [`complete_with_rows`], with rows. Every other node tests whether the category of
+/// the first feature is in one of fourteen sets, which distinguish all categories. Rows have random
+/// categories.
+pub fn categorical_with_rows(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
     let (features, rows) = (3_u32, 70);
-    let mut parts = complete(features, 40, depth).0.into_parts();
+    let mut parts = complete_with_rows(features, 40, depth).0.into_parts();
     // Set `n` has the categories whose number has bit `n`; in the last three, some bits are swapped.
     let has = |set: u32, category: u32| match set {
         ..11 => category >> set & 1 == 1,
@@ -435,7 +436,7 @@ pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
 }
 
 /// A complete subtree. Its nodes make consecutive tests, from number `first` on.
-fn grown(
+fn complete_subtree(
     levels: u32,
     (first, features, thresholds): (u32, u32, u32),
     inner: &mut Vec<Inner>,
@@ -458,8 +459,8 @@ fn grown(
         left,
         right,
     });
-    let left = grown(levels - 1, (first, features, thresholds), inner, leaves);
-    let right = grown(levels - 1, (first, features, thresholds), inner, leaves);
+    let left = complete_subtree(levels - 1, (first, features, thresholds), inner, leaves);
+    let right = complete_subtree(levels - 1, (first, features, thresholds), inner, leaves);
     (inner[at].left, inner[at].right) = (left, right);
     NodeRef::Inner(at as u32)
 }

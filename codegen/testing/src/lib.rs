@@ -13,6 +13,6 @@ pub mod schedules;
 pub mod shapes;
 
 pub use damage::damaged;
-pub use options::{options, options_of};
+pub use options::{options, options_of_schedule};
 pub use parallel::in_parallel;
 pub use schedules::Rng;

@@ -1,6 +1,6 @@
 //! Random linear models: forests whose trees are single linear leaves.
 
-use crate::forests::value;
+use crate::forests::leaf_value;
 use crate::schedules::Rng;
 use sched_forest::{Forest, LinearLeaf, LinearMissing, NodeRef};
 
@@ -35,8 +35,8 @@ pub fn with_linear_models(seed: u64, forest: Forest) -> Forest {
         tree.leaves.truncate(1);
         tree.root = NodeRef::Leaf(0);
         let terms = if differ { drawn(rng) } else { common.clone() };
-        let constant = value(rng, float);
-        let terms = terms.into_iter().map(|feature| (feature, value(rng, float))).collect();
+        let constant = leaf_value(rng, float);
+        let terms = terms.into_iter().map(|feature| (feature, leaf_value(rng, float))).collect();
         let leaf = LinearLeaf { constant, terms };
         parts.linear.push(if differ && rng.one_in(5) { Vec::new() } else { vec![leaf] });
     }

@@ -1,7 +1,7 @@
 //! Checker options as text.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
-use sched_lang::{Options, Supported, Target};
+use sched_lang::{CheckPurpose, Options, Target};
 use sched_nest::{ModelInfo, StageInfo, StageKind};
 
 /// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32
@@ -32,9 +32,9 @@ pub fn options(words: &str) -> Options {
             "target" => options.target = Some(if value == "gpu" { Target::gpu() } else { Target::cpu() }),
             "set" => {
                 let (name, value) = value.split_once(':').expect("NAME:value");
-                options.sets.push((name.to_owned(), value.parse().expect("a number")));
+                options.param_values.push((name.to_owned(), value.parse().expect("a number")));
             }
-            "compile" => options.supported = Supported::Compilable,
+            "compile" => options.purpose = CheckPurpose::Compile,
             "strict" => options.strict = true,
             other => panic!("unknown option {other}"),
         }
@@ -80,7 +80,7 @@ fn leaves_at(value: &str) -> Vec<u32> {
 }
 
 /// Options from the line `// facts: ...` of a schedule, if it has one.
-pub fn options_of(source: &str) -> Options {
+pub fn options_of_schedule(source: &str) -> Options {
     let line = source.lines().find_map(|line| line.strip_prefix("// facts:"));
     options(line.unwrap_or_default())
 }

@@ -7,19 +7,19 @@
 mod gpu;
 mod stages;
 
-pub use gpu::{gpu_by_rows, gpu_schedule};
+pub use gpu::{gpu_schedule, gpu_schedule_with_blocks};
 
 use sched_lang::check::check;
-use sched_lang::directives::{Lowered, SIGNATURES};
+use sched_lang::directives::{SIGNATURES, SupportedTargets};
 use sched_lang::legal_next;
-use sched_lang::options::{ModelInfo, Options, Supported, Target};
+use sched_lang::options::{CheckPurpose, ModelInfo, Options, Target};
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
 /// Most loops of a nest; larger ones take long to compile and test nothing more.
 const MOST_LOOPS: usize = 60;
 /// Most iterations of a loop that is specialized or unrolled.
-const SMALL: i64 = 6;
+const MAX_EXPANDED_ITERATIONS: i64 = 6;
 
 /// Small pseudo-random number generator: splitmix64.
 #[derive(Clone, Debug)]
@@ -55,12 +55,12 @@ impl Rng {
 /// same text.
 pub fn schedule(seed: u64, model: &ModelInfo) -> String {
     let options =
-        Options { model: Some(model.clone().into()), supported: Supported::Compilable, ..Options::default() };
-    let mut growth = Growth::new(seed, options, &|_| true);
+        Options { model: Some(model.clone().into()), purpose: CheckPurpose::Compile, ..Options::default() };
+    let mut growth = ScheduleGenerator::new(seed, options, &|_| true);
     if growth.rng.one_in(3) {
-        growth.of_blocks();
+        growth.add_blocks();
     } else {
-        growth.of_any_shape();
+        growth.add_any_shape();
     }
     growth.stages();
     growth.text
@@ -68,7 +68,7 @@ pub fn schedule(seed: u64, model: &ModelInfo) -> String {
 
 /// A schedule with blocks for calls of limited numbers of rows.
 #[derive(Clone, Debug)]
-pub struct ByRows {
+pub struct BlockSchedule {
     /// The whole text.
     pub text: String,
     /// Directives outside of blocks, for calls of more rows.
@@ -78,12 +78,12 @@ pub struct ByRows {
 }
 
 /// A schedule with up to three blocks, in random order between the directives outside of them.
-pub fn by_rows(seed: u64, model: &ModelInfo) -> ByRows {
-    drawn_by_rows(seed, |rng| schedule(rng.next_u64(), model))
+pub fn schedule_with_blocks(seed: u64, model: &ModelInfo) -> BlockSchedule {
+    draw_with_blocks(seed, |rng| schedule(rng.next_u64(), model))
 }
 
 /// A schedule with blocks, whose parts `draw` makes.
-fn drawn_by_rows(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> ByRows {
+fn draw_with_blocks(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> BlockSchedule {
     let mut rng = Rng(seed ^ 0x5eed);
     let rest = draw(&mut rng);
     let mut bounds: Vec<u32> = (0..rng.below(4)).map(|_| 1 + rng.below(40) as u32).collect();
@@ -101,7 +101,7 @@ fn drawn_by_rows(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> ByRows 
         let block = format!("when n_rows <= {max_rows} {{\n{inside}}}\n");
         lines.insert(rng.below(lines.len() + 1), block);
     }
-    ByRows { text: lines.concat(), rest, blocks }
+    BlockSchedule { text: lines.concat(), rest, blocks }
 }
 
 /// Name of a loop without the suffix that distinguishes its copies.
@@ -110,7 +110,7 @@ fn bare_name(full: &str) -> &str {
     last.split('[').next().unwrap_or(last)
 }
 
-struct Growth<'a> {
+struct ScheduleGenerator<'a> {
     rng: Rng,
     options: Options,
     /// Whether the code generator supports a nest, which the checker does not know.
@@ -121,11 +121,17 @@ struct Growth<'a> {
     names: usize,
 }
 
-impl<'a> Growth<'a> {
+impl<'a> ScheduleGenerator<'a> {
     /// A schedule without directives, or with one that sorts trees.
-    fn new(seed: u64, options: Options, has_code: &'a dyn Fn(&Nest) -> bool) -> Growth<'a> {
-        let mut growth =
-            Growth { rng: Rng(seed), options, has_code, text: String::new(), nest: None, names: 0 };
+    fn new(seed: u64, options: Options, has_code: &'a dyn Fn(&Nest) -> bool) -> ScheduleGenerator<'a> {
+        let mut growth = ScheduleGenerator {
+            rng: Rng(seed),
+            options,
+            has_code,
+            text: String::new(),
+            nest: None,
+            names: 0,
+        };
         growth.keep_if_legal(String::new());
         if growth.rng.one_in(4) {
             growth.keep_if_legal("sortTrees(depth)\n".to_owned());
@@ -134,34 +140,34 @@ impl<'a> Growth<'a> {
     }
 
     /// Adds random modifiers, and annotations of the final nest.
-    fn of_any_shape(&mut self) {
+    fn add_any_shape(&mut self) {
         if self.rng.one_in(3) {
             let line = self.tile_trees();
             self.keep_if_legal(line);
         }
         let modifiers = 1 + self.rng.below(10);
-        self.keep_several(modifiers, Growth::modifier);
+        self.keep_several(modifiers, ScheduleGenerator::modifier);
         if self.rng.one_in(4) {
             self.vectors_of_rows();
         }
         let annotations = 2 + self.rng.below(11);
-        self.keep_several(annotations, Growth::annotation);
+        self.keep_several(annotations, ScheduleGenerator::annotation);
     }
 
     /// Adds a loop over blocks of rows, around a loop over trees with vectors of the block's rows. Adds only
     /// a few other modifiers and annotations, so that most nests keep this shape.
-    fn of_blocks(&mut self) {
+    fn add_blocks(&mut self) {
         let size = [4, 8, 30, 32, 64, 100, 256][self.rng.below(7)];
-        let [block, row] = [Axis::Row; 2].map(|axis| self.name(axis));
+        let [block, row] = [Axis::Row; 2].map(|axis| self.fresh_name(axis));
         self.keep_if_legal(format!("tile(batch, {block}, {row}, {size})\nreorder({block}, tree, {row})\n"));
         let modifiers = self.rng.below(3);
-        self.keep_several(modifiers, Growth::modifier);
+        self.keep_several(modifiers, ScheduleGenerator::modifier);
         self.vectors_of_rows();
         if self.rng.one_in(2) {
             self.keep_if_legal(format!("cache({block})\n"));
         }
         let annotations = self.rng.below(5);
-        self.keep_several(annotations, Growth::annotation);
+        self.keep_several(annotations, ScheduleGenerator::annotation);
     }
 
     fn keep_several(&mut self, count: usize, line: impl Fn(&mut Self) -> String) {
@@ -184,14 +190,14 @@ impl<'a> Growth<'a> {
         }
     }
 
-    fn name(&mut self, axis: Axis) -> String {
+    fn fresh_name(&mut self, axis: Axis) -> String {
         self.names += 1;
         let letter = if axis == Axis::Row { 'b' } else { 't' };
         format!("{letter}{}", self.names)
     }
 
     /// A random loop of the nest that satisfies `test`: its text in a schedule, and its number.
-    fn some_loop(&mut self, test: impl Fn(&Nest, LoopId) -> bool) -> Option<(String, LoopId)> {
+    fn random_loop(&mut self, test: impl Fn(&Nest, LoopId) -> bool) -> Option<(String, LoopId)> {
         let nest = self.nest.as_ref()?;
         let all: Vec<LoopId> =
             (0..nest.loops.len() as u32).map(LoopId).filter(|id| test(nest, *id)).collect();
@@ -206,18 +212,18 @@ impl<'a> Growth<'a> {
         self.nest.as_ref()?.loops.get(id.0 as usize)
     }
 
-    /// One of the legal next directives that the checker proposes: a modifier if `shapes` is true, else an
-    /// annotation. Random arguments are rarely legal for some forms.
-    fn proposed(&mut self, shapes: bool) -> String {
+    /// One of the legal next directives that the checker proposes: a modifier if `is_modifier` is true, else
+    /// an annotation. Random arguments are rarely legal for some forms.
+    fn proposed(&mut self, is_modifier: bool) -> String {
         let on_gpu = self.options.target.as_ref().is_some_and(Target::is_gpu);
-        let has_code = |lowered| lowered != Lowered::OnGpus || on_gpu;
-        let signatures = SIGNATURES.iter().filter(|s| has_code(s.lowered) && s.shapes == shapes);
+        let has_code = |targets| targets != SupportedTargets::OnGpus || on_gpu;
+        let signatures = SIGNATURES.iter().filter(|s| has_code(s.targets) && s.is_modifier == is_modifier);
         let signatures: Vec<_> = signatures.collect();
         let Some(signature) = self.rng.pick(&signatures) else { return String::new() };
         let all = legal_next::at(&self.text, self.text.len(), &self.options, Some(signature.op));
         let Some(next) = self.rng.pick(&all) else { return String::new() };
         let forms: Vec<&legal_next::Operation> =
-            std::iter::once(&next.operation).chain(&next.others).collect();
+            std::iter::once(&next.operation).chain(&next.with_other_numbers).collect();
         self.rng.pick(&forms).map(|form| format!("{form}\n")).unwrap_or_default()
     }
 
@@ -232,7 +238,7 @@ impl<'a> Growth<'a> {
             11 => self.expand("specialize"),
             12 => self.expand("unroll"),
             _ => self
-                .some_loop(|nest, id| nest.get(id).axis == Axis::Tree)
+                .random_loop(|nest, id| nest.get(id).axis == Axis::Tree)
                 .map(|(v, _)| format!("splitByDepth({v})")),
         };
         line.map(|line| line + "\n").unwrap_or_default()
@@ -240,21 +246,21 @@ impl<'a> Growth<'a> {
 
     fn tile(&mut self) -> Option<String> {
         const SIZES: &[i64] = &[1, 2, 2, 3, 4, 4, 5, 7, 8, 8, 10, 16, 30, 32, 64, 100, 1000];
-        let (v, id) = self.some_loop(|_, _| true)?;
+        let (v, id) = self.random_loop(|_, _| true)?;
         let (axis, step) = (self.get(id)?.axis, self.get(id)?.step.as_int()?);
         let size = self.rng.pick(SIZES)?.checked_mul(step)?;
-        let (outer, inner) = (self.name(axis), self.name(axis));
+        let (outer, inner) = (self.fresh_name(axis), self.fresh_name(axis));
         Some(format!("tile({v}, {outer}, {inner}, {size})"))
     }
 
     fn split(&mut self) -> Option<String> {
-        let (v, id) = self.some_loop(|_, _| true)?;
+        let (v, id) = self.random_loop(|_, _| true)?;
         let this = self.get(id)?;
         let (axis, start, step) = (this.axis, this.start.as_int()?, this.step.as_int()?);
         let most = this.stop.as_int().unwrap_or(200).min(start + 200);
         let steps = ((most - start) / step).max(1) as usize;
         let at = start + step * self.rng.below(steps) as i64;
-        let (first, second) = (self.name(axis), self.name(axis));
+        let (first, second) = (self.fresh_name(axis), self.fresh_name(axis));
         Some(format!("split({v}, {first}, {second}, {at})"))
     }
 
@@ -265,7 +271,7 @@ impl<'a> Growth<'a> {
             let around = |this: &&Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
             nest.loops.iter().find(around).map(|this| this.name.clone())
         };
-        let rows = self.some_loop(|nest, id| {
+        let rows = self.random_loop(|nest, id| {
             let rows = nest.get(id).axis == Axis::Row && nest.get(id).body == Body::Walk;
             rows && around(nest, id).is_some()
         });
@@ -279,21 +285,21 @@ impl<'a> Growth<'a> {
     }
 
     fn expand(&mut self, directive: &str) -> Option<String> {
-        let small = |sym: &Sym| sym.as_int().is_some_and(|n| n <= SMALL * 8);
-        let (v, _) = self.some_loop(|nest, id| {
+        let small = |sym: &Sym| sym.as_int().is_some_and(|n| n <= MAX_EXPANDED_ITERATIONS * 8);
+        let (v, _) = self.random_loop(|nest, id| {
             let this = nest.get(id);
             let trips = match (this.start.as_int(), this.stop.as_int(), this.step.as_int()) {
                 (Some(start), Some(stop), Some(step)) => (stop - start + step - 1) / step.max(1),
                 _ => i64::MAX,
             };
-            small(&this.stop) && trips <= SMALL
+            small(&this.stop) && trips <= MAX_EXPANDED_ITERATIONS
         })?;
         Some(format!("{directive}({v})"))
     }
 
     /// A permutation of part of a chain of loops that have no siblings.
     fn reorder(&mut self) -> Option<String> {
-        let (_, id) = self.some_loop(|_, _| true)?;
+        let (_, id) = self.random_loop(|_, _| true)?;
         let nest = self.nest.as_ref()?;
         let mut chain = vec![id];
         while let Body::Seq(list) = &nest.get(chain[chain.len() - 1]).body
@@ -338,34 +344,34 @@ impl<'a> Growth<'a> {
         let number = self.rng.below(9) + 1;
         let line = match self.rng.below(26) {
             0 => self
-                .some_loop(|nest, id| nest.get(id).axis == Axis::Row)
+                .random_loop(|nest, id| nest.get(id).axis == Axis::Row)
                 .map(|(v, _)| format!("parallel({v})")),
             1 | 2 => self
-                .some_loop(|nest, id| nest.get(id).axis == Axis::Tree)
+                .random_loop(|nest, id| nest.get(id).axis == Axis::Tree)
                 .map(|(v, _)| format!("parallel({v})")),
-            3 => self.some_loop(any).map(|(v, _)| format!("cache({v})")),
-            4 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v})")),
+            3 => self.random_loop(any).map(|(v, _)| format!("cache({v})")),
+            4 => self.random_loop(leaf).map(|(v, _)| format!("interleave({v})")),
             18 | 19 => {
                 let width = [2, 3, 4, 8, 16, 64][self.rng.below(6)];
-                self.some_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
+                self.random_loop(leaf).map(|(v, _)| format!("vectorize({v}, {width})"))
             }
-            5 => self.some_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
-            7 | 8 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
-            9 => self.some_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
-            10 => self.some_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
+            5 => self.random_loop(leaf).map(|(v, _)| format!("interleave({v}, {number})")),
+            7 | 8 => self.random_loop(any).map(|(v, _)| format!("unrollWalk({v}, {number})")),
+            9 => self.random_loop(any).map(|(v, _)| format!("unrollWalk({v}, run_depth)")),
+            10 => self.random_loop(any).map(|(v, _)| format!("peelWalk({v}, {number})")),
             20 => {
                 let levels = self.rng.below(4) + 1;
-                self.some_loop(any).map(|(v, _)| format!("speculateWalk({v}, {levels})"))
+                self.random_loop(any).map(|(v, _)| format!("speculateWalk({v}, {levels})"))
             }
-            11 | 16 | 21 | 23 => self.some_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
+            11 | 16 | 21 | 23 => self.random_loop(parallel_trees).map(|(v, _)| format!("atomicReduce({v})")),
             12 | 17 | 22 | 24 | 25 => {
                 let width = 1_usize << self.rng.below(5);
-                self.some_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
+                self.random_loop(parallel_trees).map(|(v, _)| format!("vectorReduce({v}, {width})"))
             }
             13 => Some(format!("representation({})", self.layout())),
             _ => {
                 let layout = self.layout();
-                self.some_loop(any).map(|(v, _)| format!("representation({v}, {layout})"))
+                self.random_loop(any).map(|(v, _)| format!("representation({v}, {layout})"))
             }
         };
         line.map(|line| line + "\n").unwrap_or_default()

@@ -54,9 +54,9 @@ fn alike(trees: u32, (shape, depth): (Shape, u32), features: u32) -> Forest {
     Forest::new(parts).expect("trees that are alike keep the promises of a forest")
 }
 
-/// A node with its subtree of `depth` levels.
-fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, left: u32) -> NodeRef {
-    if left == 0 {
+/// Adds a node with its subtree of `levels` levels to a tree of `depth` levels.
+fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, levels: u32) -> NodeRef {
+    if levels == 0 {
         let number = tree.leaves.len() as u32;
         let value = f64::from(number % 7) / 8.0;
         tree.leaves.push(Leaf { source: number, values: std::iter::once(value).collect() });
@@ -64,7 +64,7 @@ fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, left: u32)
     }
     let number = tree.inner.len() as u32;
     let test = match shape {
-        Shape::Oblivious => tree.source * depth + left,
+        Shape::Oblivious => tree.source * depth + levels,
         Shape::Complete | Shape::Chain => tree.source * 31 + number * 7,
     };
     let threshold = f64::from(test / features % THRESHOLDS);
@@ -75,9 +75,9 @@ fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, left: u32)
         left: NodeRef::Leaf(0),
         right: NodeRef::Leaf(0),
     });
-    let on_the_left = if shape == Shape::Chain { 0 } else { left - 1 };
-    let left_child = grow(tree, (shape, depth), features, on_the_left);
-    let right_child = grow(tree, (shape, depth), features, left - 1);
+    let left_levels = if shape == Shape::Chain { 0 } else { levels - 1 };
+    let left_child = grow(tree, (shape, depth), features, left_levels);
+    let right_child = grow(tree, (shape, depth), features, levels - 1);
     if let Some(node) = tree.inner.get_mut(number as usize) {
         (node.left, node.right) = (left_child, right_child);
     }

@@ -7,7 +7,7 @@
 
 use crate::machines;
 use sched_ir::lir::Module;
-use sched_llvm::{Cpu, host_name, llvm_info};
+use sched_llvm::{Cpu, host_cpu_name, llvm_info};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fmt::{Debug, Write as _};
@@ -20,16 +20,16 @@ use std::time::{Duration, SystemTime};
 /// Most bytes of all entries: some hundred models of usual size. Beyond it, the oldest entries are removed.
 const MOST_BYTES: u64 = 256 << 20;
 /// Age from which a temporary file is removed: the process that wrote it has ended without renaming it.
-const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+const ABANDONED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Ending of the names of entries' files.
-const ENDING: &str = "schedc";
+const FILE_ENDING: &str = "schedc";
 /// Bytes of a digest.
-const DIGEST: usize = 32;
+const DIGEST_BYTES: usize = 32;
 
 thread_local!(static CURRENT: RefCell<Option<Rc<Cache>>> = const { RefCell::new(None) });
 
 /// Runs `body`, whose compilations in this thread use the cache; without a cache if it is `None`.
-pub fn with<T>(cache: Option<Cache>, body: impl FnOnce() -> T) -> T {
+pub fn with_cache<T>(cache: Option<Cache>, body: impl FnOnce() -> T) -> T {
     struct Before(Option<Rc<Cache>>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -41,7 +41,7 @@ pub fn with<T>(cache: Option<Cache>, body: impl FnOnce() -> T) -> T {
 }
 
 /// The content of an entry of the current cache, or else what `make` makes, which is then stored.
-pub(crate) fn or_make<E>(
+pub(crate) fn get_or_make<E>(
     key: impl FnOnce() -> CacheKey,
     make: impl FnOnce() -> Result<Vec<u8>, E>,
 ) -> Result<Vec<u8>, E> {
@@ -78,7 +78,7 @@ impl KeyBuilder {
     /// The key of entries of a kind that this program makes.
     pub fn new(kind: &str) -> KeyBuilder {
         let mut key = KeyBuilder(Sha256::new());
-        key.add(&(kind, env!("CARGO_PKG_VERSION"), host_name(), llvm_info().llvm));
+        key.add(&(kind, env!("CARGO_PKG_VERSION"), host_cpu_name(), llvm_info().llvm));
         // During development, different programs have the same version.
         let about = program().and_then(|path| fs::metadata(path).ok());
         key.add(&about.map(|about| (about.len(), about.modified().ok())));
@@ -113,8 +113,8 @@ impl KeyBuilder {
 
     /// Adds the code and the tables of a module.
     pub fn add_module(&mut self, module: &Module) {
-        let Module { kernels, tables, types, rows_per_run, places, columns_from, transfer } = module;
-        self.add(&(kernels, types, rows_per_run, places, columns_from, transfer));
+        let Module { kernels, tables, types, rows_per_run, processors, least_column_rows, transfer } = module;
+        self.add(&(kernels, types, rows_per_run, processors, least_column_rows, transfer));
         for table in tables {
             self.add(&table.name);
             self.add_bytes(&table.bytes);
@@ -162,7 +162,8 @@ impl Cache {
     pub fn get(&self, key: &CacheKey) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
-        let Some((_, content)) = bytes.split_at_checked(DIGEST).filter(|(head, rest)| *head == digest(rest))
+        let Some((_, content)) =
+            bytes.split_at_checked(DIGEST_BYTES).filter(|(head, rest)| *head == digest(rest))
         else {
             let _gone = fs::remove_file(&path);
             return None;
@@ -195,9 +196,9 @@ impl Cache {
             let entry = entry?;
             let about = entry.metadata()?;
             let modified = about.modified()?;
-            if entry.path().extension().is_some_and(|ending| ending == ENDING) {
+            if entry.path().extension().is_some_and(|ending| ending == FILE_ENDING) {
                 entries.push((modified, about.len(), entry.path()));
-            } else if modified.elapsed().is_ok_and(|age| age > ABANDONED) {
+            } else if modified.elapsed().is_ok_and(|age| age > ABANDONED_AGE) {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -215,12 +216,12 @@ impl Cache {
     }
 
     fn path(&self, key: &CacheKey) -> PathBuf {
-        self.folder.join(format!("{}.{ENDING}", key.0))
+        self.folder.join(format!("{}.{FILE_ENDING}", key.0))
     }
 }
 
 /// The digest of a content, with which its entry begins.
-fn digest(content: &[u8]) -> [u8; DIGEST] {
+fn digest(content: &[u8]) -> [u8; DIGEST_BYTES] {
     Sha256::digest(content).into()
 }
 
@@ -259,12 +260,12 @@ mod tests {
     #[test]
     fn only_calls_with_a_cache_use_it() -> std::io::Result<()> {
         let folder = tempfile::tempdir()?;
-        let make = |content: &'static [u8]| or_make::<()>(|| key("a"), || Ok(content.to_vec()));
+        let make = |content: &'static [u8]| get_or_make::<()>(|| key("a"), || Ok(content.to_vec()));
         let cache = || Some(Cache::new(folder.path().to_path_buf(), 1 << 20));
-        let made = with(cache(), || [make(b"first"), make(b"second")]);
+        let made = with_cache(cache(), || [make(b"first"), make(b"second")]);
         assert_eq!(made, [Ok(b"first".to_vec()), Ok(b"first".to_vec())]);
         assert_eq!(make(b"third"), Ok(b"third".to_vec()));
-        assert_eq!(with(cache(), || with(None, || make(b"fourth"))), Ok(b"fourth".to_vec()));
+        assert_eq!(with_cache(cache(), || with_cache(None, || make(b"fourth"))), Ok(b"fourth".to_vec()));
         Ok(())
     }
 

@@ -3,37 +3,37 @@
 use crate::failure::Failure;
 use crate::machines::{self, level_of};
 use sched_cost::{
-    Charge, Kind, Machine, PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream,
-    window as chains,
+    Charge, InstructionKind, LEAST_PROBE_ROWS, Machine, Probe, STREAM_LINES, WINDOW_STEPS, chase_probe,
+    probes, scatter_probe, stream_probe, window_probe,
 };
 use sched_ir::lir::Module;
-use sched_llvm::runtime::{Counts, Kind as Wanted};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
+use sched_llvm::runtime::{OutputCounts, OutputKind as Wanted};
+use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Rows of a call of a probe, at least [`PLACES`].
-const ROWS: usize = 8 * PLACES;
+/// Rows of a call of a probe, at least [`LEAST_PROBE_ROWS`].
+const ROWS: usize = 8 * LEAST_PROBE_ROWS;
 /// Duration of the calls of a probe, of which the fastest counts. Longer durations find faster calls on busy
 /// machines.
-const BRIEFLY: Duration = Duration::from_millis(3);
+const PROBE_DURATION: Duration = Duration::from_millis(3);
 /// Operations of a step of the scalar probe. Each waits for the one before, and takes one cycle.
-const SCALARS: f64 = 2.0;
+const SCALAR_STEP_OPERATIONS: f64 = 2.0;
 /// Largest buffer, in bytes, that probes of memory read. Larger buffers take longer.
 const MOST_BYTES: usize = 96 << 20;
 /// Bytes of a cache line.
-const LINE: usize = 64;
+const LINE_BYTES: usize = 64;
 /// Least value for the number of instructions that wait for operands at once; replaces a smaller measurement.
 const LEAST_WINDOW: f64 = 16.0;
 /// Least value for the cycles to compile an operation; replaces a smaller measurement.
 const LEAST_COMPILE: f64 = 1_000.0;
 /// Bits of the shortest vectors to measure: those of the shortest registers.
-const SHORTEST: u32 = 128;
+const SHORTEST_VECTOR_BITS: u32 = 128;
 /// Approximate number of levels of memory, by which progress is shown.
-const LEVELS: usize = 8;
+const MEMORY_LEVELS: usize = 8;
 /// Fewest cycles of an instruction. Lower measured values are noise.
-const LEAST: f64 = 0.02;
+const LEAST_CYCLES: f64 = 0.02;
 
 /// Measures this machine for code of a level of instruction sets. `done` receives the share of the work that
 /// is done.
@@ -44,47 +44,58 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let register_bits = level_of(cpu).register_bits();
     let mut machine = machines::described(cpu);
     let all = probes(register_bits, register_bits);
-    let lengths = (1..).map(|n| register_bits >> n).take_while(|bits| *bits >= SHORTEST);
+    let lengths = (1..).map(|n| register_bits >> n).take_while(|bits| *bits >= SHORTEST_VECTOR_BITS);
     let shorter: Vec<(u32, Vec<Probe>)> =
         lengths.map(|bits| (bits, short_vector_probes(bits, register_bits))).collect();
     let count = all.len() + shorter.iter().map(|(_, probes)| probes.len()).sum::<usize>();
     let begun = Cell::new(0);
-    let share = |more: f64| (begun.get() as f64 + more) / (count + LEVELS) as f64;
+    let share = |more: f64| (begun.get() as f64 + more) / (count + MEMORY_LEVELS) as f64;
     let next = || {
         done(share(0.0));
         begun.set(begun.get() + 1);
     };
-    let times = timed(&all, cpu, &next)?;
-    let ghz = all.iter().zip(&times).find(|(probe, _)| probe.kind == Kind::Scalar && probe.latency);
-    machine.ghz = ghz.map_or(1.0, |(probe, time)| probe.operations * SCALARS / time.row);
+    let times = time_probes(&all, cpu, &next)?;
+    let ghz = all
+        .iter()
+        .zip(&times)
+        .find(|(probe, _)| probe.kind == InstructionKind::Scalar && probe.measures_latency);
+    machine.ghz = ghz.map_or(1.0, |(probe, time)| probe.operations * SCALAR_STEP_OPERATIONS / time.row);
     let mut measured: BTreeMap<_, _> = [(register_bits, charges(&all, &times, &machine))].into();
     // The costs of loads, stores and others come from the processor's description, since no probe isolates
     // them.
     let whole = measured.entry(register_bits).or_default();
-    for kind in [Kind::Shuffle, Kind::Load, Kind::Store, Kind::Convert, Kind::Mask, Kind::Math] {
+    for kind in [
+        InstructionKind::Shuffle,
+        InstructionKind::Load,
+        InstructionKind::Store,
+        InstructionKind::Convert,
+        InstructionKind::Mask,
+        InstructionKind::Math,
+    ] {
         whole.entry(kind).or_insert(machine.charge(kind));
     }
     machine.charges = measured;
     for (bits, probes) in shorter {
-        let mut found = charges(&probes, &timed(&probes, cpu, &next)?, &machine);
-        let each = found.get(&Kind::Vector).map_or(f64::INFINITY, |charge| charge.each);
-        let part = (each / machine.charge(Kind::Vector).each).clamp(0.25, 1.0);
-        for kind in [Kind::Load, Kind::Store] {
+        let mut found = charges(&probes, &time_probes(&probes, cpu, &next)?, &machine);
+        let each = found.get(&InstructionKind::Vector).map_or(f64::INFINITY, |charge| charge.each);
+        let part = (each / machine.charge(InstructionKind::Vector).each).clamp(0.25, 1.0);
+        for kind in [InstructionKind::Load, InstructionKind::Store] {
             let whole = machine.charge(kind);
             found.insert(kind, Charge { each: whole.each * part, ..whole });
         }
         machine.charges.insert(bits, found);
     }
-    machine.window = window(cpu, &machine)?;
-    machine.compile = (compile(&all, &times) * machine.ghz).max(LEAST_COMPILE);
-    caches(&mut machine, cpu, &|level| done(share(level)))?;
+    machine.window = measure_window(cpu, &machine)?;
+    machine.compile = (compile_time(&all, &times) * machine.ghz).max(LEAST_COMPILE);
+    measure_caches(&mut machine, cpu, &|level| done(share(level)))?;
     Ok(machine)
 }
 
 /// The probes of vectors of `bits` bits, shorter than registers. Gathers are left out, since they cost by
 /// the lane, and so are scalars.
 fn short_vector_probes(bits: u32, register_bits: u32) -> Vec<Probe> {
-    let is_vector = |probe: &Probe| !matches!(probe.kind, Kind::Scalar | Kind::Gather { .. });
+    let is_vector =
+        |probe: &Probe| !matches!(probe.kind, InstructionKind::Scalar | InstructionKind::Gather { .. });
     probes(bits, register_bits).into_iter().filter(is_vector).collect()
 }
 
@@ -97,8 +108,8 @@ struct Time {
 }
 
 /// The times of probes, in order. `next` is called before each.
-fn timed(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failure> {
-    let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % PLACES) as u32)).collect();
+fn time_probes(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failure> {
+    let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % LEAST_PROBE_ROWS) as u32)).collect();
     let of = |probe: &Probe| {
         next();
         let begun = Instant::now();
@@ -111,18 +122,18 @@ fn timed(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failu
 
 /// Number of instructions that may wait for operands at once. The chains of consecutive rows overlap only as
 /// far as their instructions fit into this number.
-fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
-    let rows: Vec<f32> = (0..2 * ROWS).map(|n| f32::from_bits((n % PLACES) as u32)).collect();
-    let ns = fastest(&compiled(&chains(machine.register_bits), cpu, 1)?, &rows, ROWS) / ROWS as f64;
+fn measure_window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
+    let rows: Vec<f32> = (0..2 * ROWS).map(|n| f32::from_bits((n % LEAST_PROBE_ROWS) as u32)).collect();
+    let ns = fastest(&compiled(&window_probe(machine.register_bits), cpu, 1)?, &rows, ROWS) / ROWS as f64;
     let steps = f64::from(WINDOW_STEPS);
-    let alone = steps * machine.charge(Kind::Lookup { element: 1, entries: 16, index: 1 }).latency;
+    let alone = steps * machine.charge(InstructionKind::Lookup { element: 1, entries: 16, index: 1 }).latency;
     let window = steps * (alone / (ns * machine.ghz) - 1.0);
     Ok(window.max(LEAST_WINDOW))
 }
 
 /// Returns the nanoseconds to compile one operation. Each kind has a probe of one chain and a probe of
 /// several: their difference in compile time is divided by their difference in operations.
-fn compile(all: &[Probe], times: &[Time]) -> f64 {
+fn compile_time(all: &[Probe], times: &[Time]) -> f64 {
     let operations = |probe: &Probe| -> f64 {
         probe.module.kernels.iter().map(|(_, kernel)| kernel.types.len() as f64).sum()
     };
@@ -139,22 +150,22 @@ fn compile(all: &[Probe], times: &[Time]) -> f64 {
 }
 
 /// The cost of each kind of instruction, from the times of its probes for a row.
-fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<Kind, Charge> {
-    let mut charges: BTreeMap<Kind, Charge> = BTreeMap::new();
+fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<InstructionKind, Charge> {
+    let mut charges: BTreeMap<InstructionKind, Charge> = BTreeMap::new();
     for (probe, time) in all.iter().zip(times) {
         let cycles = time.row * machine.ghz / probe.operations;
         let mut own = 1.0;
         let mut rest = cycles;
-        for (kind, count) in &probe.besides {
+        for (kind, count) in &probe.other_instructions {
             match charges.get(kind).filter(|_| *kind != probe.kind) {
-                Some(charge) if probe.latency => rest -= charge.latency * count,
+                Some(charge) if probe.measures_latency => rest -= charge.latency * count,
                 Some(charge) => rest -= charge.each * count,
                 None => own += count,
             }
         }
-        let cycles = (rest / own).max(LEAST);
+        let cycles = (rest / own).max(LEAST_CYCLES);
         let charge = charges.entry(probe.kind).or_insert(Charge { each: cycles, latency: cycles });
-        if probe.latency {
+        if probe.measures_latency {
             charge.latency = cycles;
         } else {
             charge.each = cycles;
@@ -164,17 +175,17 @@ fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<Kind, C
 }
 
 /// Measures the costs of the levels of memory.
-fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Failure> {
+fn measure_caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Failure> {
     let [chased, streamed, scattered] =
-        [chase(), stream(), scatter()].map(|module| compiled(&module, cpu, 16));
+        [chase_probe(), stream_probe(), scatter_probe()].map(|module| compiled(&module, cpu, 16));
     let (chased, streamed, scattered) = (chased?, streamed?, scattered?);
-    let empty = fastest(&streamed, &[0.0; SIDE_BY_SIDE as usize * LINE / 4], SIDE_BY_SIDE as usize);
+    let empty = fastest(&streamed, &[0.0; STREAM_LINES as usize * LINE_BYTES / 4], STREAM_LINES as usize);
     let before: Vec<f64> =
         std::iter::once(0.0).chain(machine.caches.iter().map(|cache| cache.bytes)).collect();
     for (number, (cache, before)) in machine.caches.iter_mut().zip(before).enumerate() {
         let middle = if cache.bytes < f64::MAX { cache.bytes / 2.0 } else { 3.0 * before };
         let bytes = (middle.max(1.5 * before) as usize).clamp(1 << 12, MOST_BYTES);
-        let lines = bytes / LINE / SIDE_BY_SIDE as usize * SIDE_BY_SIDE as usize;
+        let lines = bytes / LINE_BYTES / STREAM_LINES as usize * STREAM_LINES as usize;
         let rows = round_trip(lines);
         cache.latency = fastest(&chased, &rows, lines) / lines as f64 * machine.ghz;
         cache.line = (fastest(&streamed, &rows, lines) - empty) / lines as f64 * machine.ghz;
@@ -188,7 +199,7 @@ fn caches(machine: &mut Machine, cpu: Cpu, done: &dyn Fn(f64)) -> Result<(), Fai
 
 /// A cycle of indices through all lines, in an order that no prefetcher predicts.
 fn round_trip(lines: usize) -> Vec<f32> {
-    let words = LINE / 4;
+    let words = LINE_BYTES / 4;
     let mut rows = vec![0.0f32; lines * words];
     // Sattolo's shuffle makes one cycle.
     let mut order: Vec<u32> = (0..lines as u32).collect();
@@ -209,22 +220,22 @@ fn round_trip(lines: usize) -> Vec<f32> {
 fn compiled(module: &Module, cpu: Cpu, features: i32) -> Result<Jit, Failure> {
     let about = EntryInfo {
         num_features: features,
-        counts: Counts { values: 1, margins: 1, ..Counts::default() },
+        counts: OutputCounts { values: 1, margins: 1, ..OutputCounts::default() },
         info: "{}".to_string(),
         ..EntryInfo::default()
     };
     Ok(Jit::compile(module, cpu, &about, &[Wanted::Raw])?)
 }
 
-/// Nanoseconds of the fastest call within `BRIEFLY`.
+/// Nanoseconds of the fastest call within `PROBE_DURATION`.
 fn fastest(jit: &Jit, rows: &[f32], n_rows: usize) -> f64 {
-    let mut result = vec![0.0f32; n_rows.max(2 * PLACES)];
+    let mut result = vec![0.0f32; n_rows.max(2 * LEAST_PROBE_ROWS)];
     let begun = Instant::now();
     let mut least = f64::INFINITY;
     let mut calls = 0;
-    while calls < 3 || begun.elapsed() < BRIEFLY {
+    while calls < 3 || begun.elapsed() < PROBE_DURATION {
         let one = Instant::now();
-        let output = Output::F32(result.get_mut(..n_rows).unwrap_or_default());
+        let output = Results::F32(result.get_mut(..n_rows).unwrap_or_default());
         if jit.predict(Wanted::Raw, Rows::F32(rows), n_rows, output, 1).is_err() {
             return f64::NAN;
         }

@@ -50,8 +50,8 @@ impl WholeNumbers {
     /// The types of a model's trainer. LightGBM's Python package converts whole numbers of arrays to single
     /// precision, and those of data frames to double precision.
     pub fn of(model: &Model) -> WholeNumbers {
-        let of_tables = model.own_rows;
-        let of_arrays = if model.source.has(Quirk::SingleArrays) { Float::F32 } else { of_tables };
+        let of_tables = model.trainer_row_type;
+        let of_arrays = if model.source.has(Quirk::RoundsWholeArrays) { Float::F32 } else { of_tables };
         WholeNumbers { of_tables, of_arrays }
     }
 

@@ -9,12 +9,12 @@ use crate::outputs;
 use crate::shares::values_word;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Machine, ModelShape, cost};
-use sched_forest::{Decisions, Float, Quirk, Types};
+use sched_forest::{DecisionValues, Float, Quirk, Types};
 use sched_ir::lir::ProcessorKind;
 use sched_ir::{Budget, Compiled};
 use sched_lang::Target;
-use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
+use sched_llvm::runtime::{Dtype, OutputKind};
+use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_cpu_name};
 use sched_nest::{Accumulation, Nest, Variants};
 use serde_json::{Map, Value, json};
 
@@ -59,7 +59,7 @@ impl RowRules {
 pub fn compile(
     model: &Model,
     nests: Variants<Nest>,
-    kernels: &[Kind],
+    kernels: &[OutputKind],
     machine: &Machine,
 ) -> Result<Compiled, Failure> {
     compile_for(model, nests, kernels, machine, RowRules::default())
@@ -72,7 +72,7 @@ pub fn compile(
 pub fn compile_for(
     model: &Model,
     nests: Variants<Nest>,
-    kernels: &[Kind],
+    kernels: &[OutputKind],
     machine: &Machine,
     rules: RowRules,
 ) -> Result<Compiled, Failure> {
@@ -91,13 +91,13 @@ pub fn compile_for(
 pub fn gpu_of(target: &Target) -> Result<Gpu, Failure> {
     match target.options.first() {
         Some(name) => Ok(name.parse()?),
-        None => Ok(Gpu::present().unwrap_or_default()),
+        None => Ok(Gpu::installed().unwrap_or_default()),
     }
 }
 
 /// Whether some calls run on a GPU.
 pub fn runs_on_device(compiled: &Compiled) -> bool {
-    compiled.lir.places.iter().any(|(_, place)| *place == ProcessorKind::Device)
+    compiled.lir.processors.iter().any(|(_, processor)| *processor == ProcessorKind::Device)
 }
 
 /// The code of the launches, if the schedule maps loops to a GPU; `None` for other schedules.
@@ -116,7 +116,10 @@ pub fn launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCod
 ///
 /// # Errors
 /// When LLVM or the assembler fails.
-pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option<DeviceCode>, Failure> {
+pub fn compile_and_assemble_launches(
+    compiled: &Compiled,
+    target: &Target,
+) -> Result<Option<DeviceCode>, Failure> {
     let Some(mut code) = launches(compiled, target)? else { return Ok(None) };
     if let Some(ptxas) = Ptxas::find() {
         code.assemble(&ptxas, gpu_of(target)?)?;
@@ -128,12 +131,12 @@ pub fn assembled_launches(compiled: &Compiled, target: &Target) -> Result<Option
 ///
 /// # Errors
 /// When LLVM fails.
-pub fn into_memory(
+pub fn compile_into_memory(
     compiled: &Compiled,
     target: &Target,
     cpu: Cpu,
     about: &EntryInfo,
-    kernels: &[Kind],
+    kernels: &[OutputKind],
 ) -> Result<Jit, Failure> {
     Ok(match launches(compiled, target)? {
         Some(launches) => Jit::compile_with_launches(&compiled.lir, cpu, launches, about, kernels)?,
@@ -144,8 +147,8 @@ pub fn into_memory(
                 key.add_module(&compiled.lir);
                 key.finish()
             };
-            let object = cache::or_make(key, || Jit::object(&compiled.lir, cpu, kernels))?;
-            Jit::of_object(&object, &compiled.lir, cpu, about, kernels)?
+            let object = cache::get_or_make(key, || Jit::object_file(&compiled.lir, cpu, kernels))?;
+            Jit::of_object_file(&object, &compiled.lir, cpu, about, kernels)?
         }
     })
 }
@@ -168,14 +171,14 @@ pub fn entry_info(
         None => ("exact", None),
         Some(why) => ("reassociated", Some(why)),
     };
-    let columns = |kind: Kind| outputs::columns(kind, forest, &compiled.lir);
+    let columns = |kind: OutputKind| outputs::columns(kind, forest, &compiled.lir);
     let mut info = about_model(model, columns, rules);
     for (name, value) in [
         ("schedule", json!(schedule)),
         ("order", json!(order)),
         ("order_reason", json!(why)),
         ("target", json!(target.name())),
-        ("processor", json!((target == Cpu::Native).then(host_name))),
+        ("processor", json!((target == Cpu::Native).then(host_cpu_name))),
     ] {
         info[name] = value;
     }
@@ -185,7 +188,7 @@ pub fn entry_info(
     EntryInfo {
         num_features: count(forest.num_features),
         counts: forest.counts(),
-        own_rows: match model.own_rows {
+        trainer_row_type: match model.trainer_row_type {
             Float::F32 => Dtype::F32,
             Float::F64 => Dtype::F64,
         },
@@ -195,16 +198,16 @@ pub fn entry_info(
         categories: categories::for_c(forest),
         missing: rules.missing,
         base: rules.base_margin.then(|| forest.base.clone()),
-        object: String::new(),
+        python_object: String::new(),
     }
 }
 
 /// The part of a compiled model's description that its schedule has no effect on. `columns` is the number of
 /// columns of each output.
-pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRules) -> Value {
+pub fn about_model(model: &Model, columns: impl Fn(OutputKind) -> usize, rules: RowRules) -> Value {
     let forest = model.forest();
     let outputs: Map<String, Value> =
-        Kind::ALL.into_iter().map(|kind| (kind.word().to_owned(), columns(kind).into())).collect();
+        OutputKind::ALL.into_iter().map(|kind| (kind.word().to_owned(), columns(kind).into())).collect();
     let mut info = json!({
         "schedc": env!("CARGO_PKG_VERSION"),
         "schedc_abi": sched_llvm::header::ABI_VERSION,
@@ -232,11 +235,13 @@ pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRul
             info["model"]["targets"] = json!(classes.targets);
         }
     }
-    let decisions = forest.output.classes.as_ref().and_then(|classes| classes.decisions);
+    let decisions = forest.output.classes.as_ref().and_then(|classes| classes.decision_values);
     if let Some(decisions) = decisions {
         info["model"]["decisions"] = match decisions {
-            Decisions::Margins(columns) => json!({ "output": Kind::Raw.word(), "columns": columns }),
-            Decisions::Predictions => json!({ "output": Kind::Value.word() }),
+            DecisionValues::Margins(columns) => {
+                json!({ "output": OutputKind::Raw.word(), "columns": columns })
+            }
+            DecisionValues::Predictions => json!({ "output": OutputKind::Value.word() }),
         };
     }
     if let Some(values) = values_word(forest) {

@@ -31,12 +31,12 @@ impl Failure {
 
     /// A file that cannot be read, other than a model or data.
     pub fn unreadable(file: impl Display, message: impl Display, help: impl Display) -> Failure {
-        Failure::new(usage::UNREADABLE, message, help).of(file)
+        Failure::new(usage::UNREADABLE, message, help).in_file(file)
     }
 
     /// The failure with the name of the file at fault.
     #[must_use]
-    pub fn of(self, file: impl Display) -> Failure {
+    pub fn in_file(self, file: impl Display) -> Failure {
         match self {
             Failure::Refused(diagnostic) => diagnostic.file(file.to_string()).into(),
             shown => shown,
@@ -55,7 +55,7 @@ impl Failure {
 
     /// A model that cannot be read, with its file.
     pub fn model(path: &Path, error: ModelError) -> Failure {
-        Failure::from(Diagnostic::from(error)).of(path.display())
+        Failure::from(Diagnostic::from(error)).in_file(path.display())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::schedule::{ScheduleValues, Source};
 use sched_diagnostics::Diagnostic;
 use sched_forest::{Float, ReadOptions};
 use sched_lang::diagnostics::Severity;
-use sched_lang::{Checked, Supported, Target};
+use sched_lang::{CheckPurpose, CheckedSchedule, Target};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// Shows the findings of checks.
 pub trait Reporter {
     /// Shows the findings that are at least this severe, and returns the number of errors.
-    fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize;
+    fn report(&self, source: &Source, checked: &CheckedSchedule, least: Severity) -> usize;
 }
 
 /// A model, and the schedule under which it is compiled.
@@ -29,7 +29,7 @@ pub struct Job {
 }
 
 /// The search for a schedule if the user named none.
-pub struct Lookup<'a> {
+pub struct ScheduleLookup<'a> {
     /// The options for the lock.
     pub lock: &'a LockUse,
     /// The processors for which code is generated.
@@ -40,7 +40,7 @@ pub struct Lookup<'a> {
     pub report: &'a mut dyn FnMut(Diagnostic),
 }
 
-impl Lookup<'_> {
+impl ScheduleLookup<'_> {
     /// The schedule of the lock, or else one that schedc chooses.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl PendingJob {
         schedule: Option<&Path>,
         values: &ScheduleValues,
         reading: &ReadOptions,
-        locked: &mut Lookup<'_>,
+        locked: &mut ScheduleLookup<'_>,
     ) -> Result<PendingJob, Failure> {
         if is_schedule(what) || schedule.is_some() {
             locked.lock.check_unused()?;
@@ -93,10 +93,10 @@ impl PendingJob {
                 ));
             }
             let source = Source::read(what)?;
-            let model = named_model(&source, reading)?.profiled(values.profile.as_deref())?;
+            let model = read_named_model(&source, reading)?.with_profile(values.profile.as_deref())?;
             return Ok(PendingJob { model, source: Some(source) });
         }
-        let model = Model::read(what, reading)?.profiled(values.profile.as_deref())?;
+        let model = Model::read(what, reading)?.with_profile(values.profile.as_deref())?;
         let source = match schedule {
             Some(path) => Some(Source::read(path)?),
             None => locked.locked(&model, values.target.as_ref())?,
@@ -135,7 +135,7 @@ impl Job {
         reading: &ReadOptions,
         place: (Cpu, CodeDestination),
     ) -> Result<Job, Failure> {
-        let mut locked = Lookup {
+        let mut locked = ScheduleLookup {
             lock: &LockUse { frozen: true, ..LockUse::default() },
             cpus: &[],
             threads: None,
@@ -154,7 +154,7 @@ impl Job {
         values: &ScheduleValues,
         reading: &ReadOptions,
         place: (Cpu, CodeDestination),
-        locked: &mut Lookup<'_>,
+        locked: &mut ScheduleLookup<'_>,
     ) -> Result<Job, Failure> {
         Ok(PendingJob::of(what, schedule, values, reading, locked)?.into_job(values.target.as_ref(), place))
     }
@@ -174,7 +174,7 @@ impl Job {
     }
 
     /// Changes the type of rows. Chooses the schedule again if the user named none.
-    pub fn read_rows(
+    pub fn set_row_type(
         &mut self,
         rows: Float,
         target: Option<&Target>,
@@ -195,7 +195,7 @@ impl Job {
         values: &ScheduleValues,
         reporter: &dyn Reporter,
     ) -> Result<(Variants<Nest>, Target), Failure> {
-        let checked = self.source.check_for(Supported::Compilable, &self.model, values);
+        let checked = self.source.check_for(CheckPurpose::Compile, &self.model, values);
         self.source.check_fingerprint(&checked, &self.model, values)?;
         let least = if self.source.is_chosen { Severity::Error } else { Severity::Warning };
         let errors = reporter.report(&self.source, &checked, least);
@@ -214,11 +214,11 @@ pub fn is_model(path: &Path) -> bool {
     !is_schedule(path) && path.is_file() && Model::read(path, &ReadOptions::default()).is_ok()
 }
 
-/// The model that a schedule names.
+/// Reads the model that a schedule names.
 ///
 /// # Errors
 /// When it names none, or the file does not exist.
-fn named_model(source: &Source, reading: &ReadOptions) -> Result<Model, Failure> {
+fn read_named_model(source: &Source, reading: &ReadOptions) -> Result<Model, Failure> {
     let named = source.named_model().ok_or_else(|| {
         Failure::usage(
             format!("the schedule {} names no model", source.name),

@@ -26,11 +26,11 @@ pub mod walker;
 
 pub use choice::{CodeDestination, Effort};
 pub use failure::{Failure, reason};
-pub use job::{Job, Lookup, PendingJob, Reporter};
+pub use job::{Job, PendingJob, Reporter, ScheduleLookup};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use predictor::{Predictor, help_for_status};
-pub use sched_pipeline::{ColumnSummary, Fate, StageSummary};
+pub use sched_pipeline::{ColumnFate, ColumnSummary, StageSummary};
 pub use schedule::{NamedModel, ScheduleValues, Source};
 pub use simulator::Simulator;
 pub use walker::Walker;

@@ -2,7 +2,7 @@
 //! `sched_machines`.
 
 use sched_cost::{Level, Machine};
-use sched_llvm::{Cpu, host_name};
+use sched_llvm::{Cpu, host_cpu_name};
 use std::path::{Path, PathBuf};
 
 /// The costs of the machine that runs code for `cpu`: those that `schedc calibrate` measured here, if the
@@ -13,9 +13,9 @@ pub fn of(cpu: Cpu) -> Machine {
 
 /// Costs that [`calibrate`](crate::calibrate) has measured and saved on this machine; only for native code.
 fn measured(cpu: Cpu) -> Option<Machine> {
-    let path = file(cpu).filter(|_| cpu == Cpu::Native)?;
+    let path = calibration_file(cpu).filter(|_| cpu == Cpu::Native)?;
     let machine = Machine::from_json(&std::fs::read_to_string(path).ok()?).ok()?;
-    let fits = machine.name == host_name() && machine.register_bits == level_of(cpu).register_bits();
+    let fits = machine.name == host_cpu_name() && machine.register_bits == level_of(cpu).register_bits();
     fits.then_some(machine)
 }
 
@@ -25,9 +25,9 @@ pub(crate) fn described(cpu: Cpu) -> Machine {
     if cpu != Cpu::Native {
         return Machine::like(cpu.name(), level_of(cpu));
     }
-    let machine = Machine::like(&host_name(), level_of(cpu)).with_caches(&cache_sizes());
-    let code_bytes = caches().iter().find(|cache| cache.kind == "Instruction").map(|cache| cache.bytes);
-    Machine { code_bytes: code_bytes.unwrap_or(machine.code_bytes), ..machine }
+    let machine = Machine::like(&host_cpu_name(), level_of(cpu)).with_caches(&cache_sizes());
+    let code_cache_bytes = caches().iter().find(|cache| cache.kind == "Instruction").map(|cache| cache.bytes);
+    Machine { code_cache_bytes: code_cache_bytes.unwrap_or(machine.code_cache_bytes), ..machine }
 }
 
 /// A note for users if the cost model has no figures for the processor that a schedule is chosen for.
@@ -35,7 +35,7 @@ pub fn note(cpu: Cpu) -> Option<String> {
     if cpu != Cpu::Native || measured(cpu).is_some() {
         return None;
     }
-    note_on(&host_name())
+    note_on(&host_cpu_name())
 }
 
 fn note_on(name: &str) -> Option<String> {
@@ -65,8 +65,8 @@ pub fn cache_folder() -> Option<PathBuf> {
 }
 
 /// The file that calibration writes, in the user's folder for caches. None if there is no such folder.
-pub fn file(cpu: Cpu) -> Option<PathBuf> {
-    Some(cache_folder()?.join(format!("machine-{}-{}.json", host_name(), cpu.lookup_bits())))
+pub fn calibration_file(cpu: Cpu) -> Option<PathBuf> {
+    Some(cache_folder()?.join(format!("machine-{}-{}.json", host_cpu_name(), cpu.lookup_register_bits())))
 }
 
 /// Bytes of the data caches of the first core, the nearest first.

@@ -1,7 +1,9 @@
 //! Models on disk.
 
 use crate::failure::{Failure, reason};
-use sched_forest::{Float, Forest, Inner, Predicate, Profile, ReadOptions, Source, Tree, codes, fingerprint};
+use sched_forest::{
+    Float, Forest, Inner, ModelSource, Predicate, Profile, ReadOptions, Tree, codes, fingerprint,
+};
 use sched_ir::KernelForests;
 use sched_nest::{ModelInfo, StageInfo};
 use sched_pipeline::{LoadedModel, SetTests, StageSummary};
@@ -31,13 +33,13 @@ pub struct Model {
     /// The trees, and the forests that kernels walk. All compilations share them.
     forests: KernelForests,
     /// The type of the rows that the trainer reads. The trees may be for narrower rows.
-    pub own_rows: Float,
+    pub trainer_row_type: Float,
     /// The fingerprint of the file.
     pub fingerprint: String,
     /// The version of the trainer that saved it.
     pub version: Vec<u64>,
     /// The trainer, and other properties of the file.
-    pub source: Source,
+    pub source: ModelSource,
     /// Remarks for the user.
     pub notes: Vec<String>,
     /// The columns that each stage of a pipeline could test; no stages for a model of trees alone.
@@ -45,9 +47,9 @@ pub struct Model {
     /// Counts of sample rows by leaf, if there is a profile.
     pub profile: Option<Profile>,
     /// Whether calls pass rows column-major. The choice of a schedule depends on it.
-    pub by_columns: bool,
+    pub is_column_major: bool,
     /// The properties that the checker reads, computed at the first use.
-    facts: OnceLock<Arc<ModelInfo>>,
+    info: OnceLock<Arc<ModelInfo>>,
     /// The schedules that schedc has chosen for the model, by target, processor and destination.
     choices: Arc<Mutex<BTreeMap<String, String>>>,
 }
@@ -61,7 +63,7 @@ impl Model {
         std::fs::read(path).map_err(|error| {
             let help = "check the path; a model is a file, such as one that XGBoost's save_model wrote";
             Failure::new(codes::UNREADABLE, format!("the model cannot be read: {}", reason(&error)), help)
-                .of(path.display())
+                .in_file(path.display())
         })
     }
 
@@ -106,30 +108,30 @@ impl Model {
     pub fn of_forest(forest: Arc<Forest>) -> Model {
         Model {
             path: PathBuf::new(),
-            own_rows: forest.types.input,
+            trainer_row_type: forest.types.input,
             forests: forest.into(),
             fingerprint: String::new(),
             version: Vec::new(),
-            source: Source::default(),
+            source: ModelSource::default(),
             notes: Vec::new(),
             stages: Vec::new(),
             profile: None,
-            by_columns: false,
-            facts: OnceLock::new(),
+            is_column_major: false,
+            info: OnceLock::new(),
             choices: Arc::default(),
         }
     }
 
     /// The model with another forest, which reads rows of the same type.
     pub fn with_forest(self, forest: Forest) -> Model {
-        Model { forests: Arc::new(forest).into(), facts: OnceLock::new(), choices: Arc::default(), ..self }
+        Model { forests: Arc::new(forest).into(), info: OnceLock::new(), choices: Arc::default(), ..self }
     }
 
     /// The model with a profile from a file, if one is named.
     ///
     /// # Errors
     /// When the file cannot be read, or is no profile of this model.
-    pub fn profiled(mut self, path: Option<&Path>) -> Result<Model, Failure> {
+    pub fn with_profile(mut self, path: Option<&Path>) -> Result<Model, Failure> {
         let Some(path) = path else { return Ok(self) };
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unreadable(
@@ -140,7 +142,7 @@ impl Model {
         })?;
         let profile = Profile::from_json(&bytes, self.forest(), &self.fingerprint);
         self.profile = Some(profile.map_err(|error| Failure::model(path, error))?);
-        self.facts.take();
+        self.info.take();
         self.choices = Arc::default();
         Ok(self)
     }
@@ -149,9 +151,9 @@ impl Model {
     /// has code for that alone: it rounds all rows, as its trainer does. One that reads double precision must
     /// not round rows, so it has code for each type.
     pub fn row_types(&self, wanted: RowTypes) -> Vec<Float> {
-        match (self.own_rows, wanted) {
+        match (self.trainer_row_type, wanted) {
             // Computed columns keep the type of rows.
-            (Float::F64, _) if !self.forest().computed.read.is_empty() => vec![Float::F64],
+            (Float::F64, _) if !self.forest().computed.read_by_trees.is_empty() => vec![Float::F64],
             (Float::F32, _) | (Float::F64, RowTypes::F32) => vec![Float::F32],
             (Float::F64, RowTypes::F64) => vec![Float::F64],
             (Float::F64, RowTypes::Both) => vec![Float::F64, Float::F32],
@@ -160,7 +162,7 @@ impl Model {
 
     /// The model for rows of a type.
     pub fn for_rows(&self, rows: Float) -> Model {
-        let is_computed = !self.forest().computed.read.is_empty();
+        let is_computed = !self.forest().computed.read_by_trees.is_empty();
         let is_for_them = rows == Float::F64 || self.forest().types.input == Float::F32 || is_computed;
         if is_for_them {
             return self.clone();
@@ -170,7 +172,7 @@ impl Model {
 
     /// The model for calls that pass rows column-major.
     pub fn for_columns(&self) -> Model {
-        Model { by_columns: true, choices: Arc::default(), ..self.clone() }
+        Model { is_column_major: true, choices: Arc::default(), ..self.clone() }
     }
 
     /// The trees. [`Model::with_forest`] replaces them, and discards all values that were computed from them.
@@ -184,8 +186,8 @@ impl Model {
     }
 
     /// The properties that the checker reads.
-    pub fn facts(&self) -> Arc<ModelInfo> {
-        Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
+    pub fn info(&self) -> Arc<ModelInfo> {
+        Arc::clone(self.info.get_or_init(|| self.new_info().into()))
     }
 
     /// The schedule for the target, processor and destination that `circumstances` describes. Calls `choose`
@@ -201,13 +203,13 @@ impl Model {
         })
     }
 
-    fn new_facts(&self) -> ModelInfo {
+    fn new_info(&self) -> ModelInfo {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let leaves: Vec<Vec<u32>> = self.forest().trees.iter().map(leaves).collect();
+        let leaves: Vec<Vec<u32>> = self.forest().trees.iter().map(leaves_by_depth).collect();
         // Kernels read columns in place of features if some test is not numeric.
-        let of_columns = self.forests.tested(SetTests::OfColumns);
+        let of_columns = self.forests.with_set_tests(SetTests::OfColumns);
         let columns = of_columns.prepared().map(|prepared| prepared.tested.len());
-        let classes = self.forests.tested(SetTests::OfClasses).prepared();
+        let classes = self.forests.with_set_tests(SetTests::OfClasses).prepared();
         let (bins, bin_bytes) = of_columns
             .quantized_rows()
             .map_or((0, 0), |rows| (rows.columns, if rows.in_bytes { 1 } else { 2 }));
@@ -222,14 +224,14 @@ impl Model {
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,
             oblivious: self.forest().trees.iter().map(Tree::is_oblivious).collect(),
-            leaf_vectors: self.forest().has_leaf_vectors(),
+            has_leaf_vectors: self.forest().has_leaf_vectors(),
             value_bytes: count(self.forest().types.input.bytes()),
             sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,
-            bins,
+            bins_per_row: bins,
             category_features: count(category_features(self.forest())),
             class_features: count(classes.map_or(0, |prepared| prepared.class_features)),
-            profiled: self.profile.is_some(),
+            has_profile: self.profile.is_some(),
             ..ModelInfo::default()
         }
     }
@@ -249,7 +251,7 @@ fn category_features(forest: &Forest) -> usize {
 }
 
 /// The number of leaves of a tree at each depth.
-fn leaves(tree: &sched_forest::Tree) -> Vec<u32> {
+fn leaves_by_depth(tree: &sched_forest::Tree) -> Vec<u32> {
     let mut counts: Vec<u32> = Vec::new();
     tree.for_each_leaf(|_, depth| {
         let at = depth as usize;

@@ -5,22 +5,22 @@ use sched_diagnostics::usage;
 use sched_forest::Forest;
 use sched_ir::lir::Module;
 use sched_ir::lower::class_columns;
-use sched_llvm::runtime::{Kind, Needs};
+use sched_llvm::runtime::{Needs, OutputKind};
 
 /// The kernels of all outputs: margins first, then the others in the order of outputs.
-pub const KERNELS: [Kind; Kind::ALL.len()] = {
-    let mut kinds = Kind::ALL;
-    kinds.swap(Kind::Value as usize, Kind::Raw as usize);
+pub const KERNELS: [OutputKind; OutputKind::ALL.len()] = {
+    let mut kinds = OutputKind::ALL;
+    kinds.swap(OutputKind::Value as usize, OutputKind::Raw as usize);
     kinds
 };
 
 /// The columns of an output of compiled code; 0 if the code lacks a kernel that the output needs.
-pub fn columns(kind: Kind, forest: &Forest, module: &Module) -> usize {
+pub fn columns(kind: OutputKind, forest: &Forest, module: &Module) -> usize {
     kind.columns_of_code(&forest.counts(), module.has(kind.into()))
 }
 
 /// The columns of an output of code with all kernels; 0 if the model lacks the output.
-pub fn columns_of(kind: Kind, forest: &Forest) -> usize {
+pub fn columns_of(kind: OutputKind, forest: &Forest) -> usize {
     let has_kernel = kind.needs() != Needs::FinishOrNone || class_columns(forest) > 0;
     kind.columns_of_code(&forest.counts(), has_kernel)
 }
@@ -29,13 +29,13 @@ pub fn columns_of(kind: Kind, forest: &Forest) -> usize {
 ///
 /// # Errors
 /// When there is no such output, or the model lacks it.
-pub fn of_word(word: &str, forest: &Forest) -> Result<Kind, Failure> {
-    let has = |kind: Kind| columns_of(kind, forest) > 0;
-    Kind::of_word(word).filter(|kind| has(*kind)).ok_or_else(|| lacked(word, has))
+pub fn of_word(word: &str, forest: &Forest) -> Result<OutputKind, Failure> {
+    let has = |kind: OutputKind| columns_of(kind, forest) > 0;
+    OutputKind::of_word(word).filter(|kind| has(*kind)).ok_or_else(|| missing_output(word, has))
 }
 
 /// The refusal of an output that a model or its code lacks, with the outputs that it has.
-pub fn lacked(word: &str, has: impl Fn(Kind) -> bool) -> Failure {
-    let (message, known) = (format!("the model has no output `{word}`"), Kind::words(has));
+pub fn missing_output(word: &str, has: impl Fn(OutputKind) -> bool) -> Failure {
+    let (message, known) = (format!("the model has no output `{word}`"), OutputKind::words(has));
     Failure::new(usage::NO_SUCH_OUTPUT, message, format!("choose {known}"))
 }

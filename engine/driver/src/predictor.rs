@@ -1,7 +1,7 @@
 //! Predictors: code in memory, libraries, and the simulator of GPUs.
 
-use sched_llvm::runtime::{CallError, Dtype, Kind, Status};
-use sched_llvm::{Extras, Output, Predict, Rows};
+use sched_llvm::runtime::{CallError, Dtype, OutputKind, Status};
+use sched_llvm::{Predict, PredictOptions, Results, Rows};
 
 /// Most rows of a call on the processor. Callers show progress after each call: larger calls show it less
 /// often.
@@ -15,7 +15,7 @@ pub trait Predictor {
     fn num_features(&self) -> usize;
 
     /// Returns the number of columns of an output; 0 if the model has none of the kind.
-    fn num_outputs(&self, kind: Kind) -> usize;
+    fn num_outputs(&self, kind: OutputKind) -> usize;
 
     /// Returns the most rows of a call, after which callers show progress.
     fn rows_of_call(&self) -> usize {
@@ -23,7 +23,7 @@ pub trait Predictor {
     }
 
     /// Returns the type of an output's elements.
-    fn output_type(&self, kind: Kind) -> Dtype;
+    fn output_type(&self, kind: OutputKind) -> Dtype;
 
     /// Predicts `n` rows. `out` has `n` rows of the output's columns.
     ///
@@ -31,11 +31,11 @@ pub trait Predictor {
     /// When the code refuses the call, or cannot finish it. [`help_for_status`] has the help.
     fn predict(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: Rows,
         n: usize,
-        out: Output,
-        extras: Extras<'_>,
+        out: Results,
+        extras: PredictOptions<'_>,
     ) -> Result<(), CallError>;
 }
 
@@ -74,21 +74,21 @@ where
         Predict::num_features(self)
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         Predict::num_outputs(self, kind)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         Predict::output_type(self, kind)
     }
 
     fn predict(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: Rows,
         n: usize,
-        out: Output,
-        extras: Extras<'_>,
+        out: Results,
+        extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         self.predict_with(kind, rows, n, out, extras).map_err(Into::into)
     }

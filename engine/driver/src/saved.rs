@@ -22,7 +22,7 @@ pub struct Build {
 
 /// Everything that the result of a build depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Circumstances<'a> {
+pub struct BuildInputs<'a> {
     /// The bytes of the model's file.
     pub model: &'a [u8],
     /// The path of the model's file, beside which a lock may be.
@@ -35,7 +35,7 @@ pub struct Circumstances<'a> {
     pub options: &'a dyn Debug,
 }
 
-impl Circumstances<'_> {
+impl BuildInputs<'_> {
     /// The key of the build in the cache. `producer` is the part of schedc that wrote it, such as `build`.
     pub fn key(&self, producer: &str) -> CacheKey {
         let mut key = KeyBuilder::new("build");
@@ -55,8 +55,11 @@ impl Circumstances<'_> {
 ///
 /// # Errors
 /// The errors of `make`.
-pub fn or_make<E>(key: impl FnOnce() -> CacheKey, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
-    match decoded(&cache::or_make(key, || make().map(|build| encoded(&build)))?) {
+pub fn get_or_make<E>(
+    key: impl FnOnce() -> CacheKey,
+    make: impl Fn() -> Result<Build, E>,
+) -> Result<Build, E> {
+    match decoded(&cache::get_or_make(key, || make().map(|build| encoded(&build)))?) {
         Some(build) => Ok(build),
         None => make(),
     }
@@ -130,14 +133,14 @@ mod tests {
         let of = |model: &[u8], options: &str| {
             let options: &dyn Debug = &options;
             let key =
-                Circumstances { model, path: Path::new("m"), cpus: &[], lock: &lock, options }.key("test");
+                BuildInputs { model, path: Path::new("m"), cpus: &[], lock: &lock, options }.key("test");
             let make = || {
                 made.set(made.get() + 1);
                 Ok::<_, ()>(build())
             };
             let cache = Cache::new(folder.path().to_path_buf(), 1 << 20);
-            cache::with(Some(cache), || {
-                assert_eq!(or_make(|| key.clone(), make), Ok(build()));
+            cache::with_cache(Some(cache), || {
+                assert_eq!(get_or_make(|| key.clone(), make), Ok(build()));
                 assert_eq!(find(&key), Some(build()));
             });
             made.get()
@@ -152,7 +155,7 @@ mod tests {
         let path = folder.path().join("model.json");
         let key = |frozen: bool| {
             let lock = LockUse { frozen, ..LockUse::default() };
-            Circumstances { model: b"a", path: &path, cpus: &[], lock: &lock, options: &"" }.key("test")
+            BuildInputs { model: b"a", path: &path, cpus: &[], lock: &lock, options: &"" }.key("test")
         };
         let (before, frozen) = (key(false), key(true));
         fs::write(beside(&path), "one")?;

@@ -4,7 +4,7 @@ use crate::failure::{Failure, reason};
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place, Span};
 use sched_forest::codes;
-use sched_lang::{Checked, Options, Supported, Target, check, read_header};
+use sched_lang::{CheckPurpose, CheckedSchedule, Options, Target, check, read_header};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ impl Source {
     /// When the fingerprints differ.
     pub fn check_fingerprint(
         &self,
-        checked: &Checked,
+        checked: &CheckedSchedule,
         model: &Model,
         values: &ScheduleValues,
     ) -> Result<(), Failure> {
@@ -120,7 +120,7 @@ impl Source {
                     "use the model that it was written for; if this one is right, put its fingerprint into \
                      the schedule, or insist with --ignore-fingerprint",
                 )
-                .of(name))
+                .in_file(name))
             }
             _ => Ok(()),
         }
@@ -129,17 +129,22 @@ impl Source {
     /// The options of a check, with the properties of a model if there is one.
     pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
         Options {
-            model: model.map(Model::facts),
+            model: model.map(Model::info),
             batch_size: values.batch_size,
-            sets: values.sets.clone(),
+            param_values: values.sets.clone(),
             target: values.target.clone(),
             ..Options::default()
         }
     }
 
     /// Checks the schedule with a model, for a purpose.
-    pub fn check_for(&self, supported: Supported, model: &Model, values: &ScheduleValues) -> Checked {
-        let options = Options { supported, ..Self::options(Some(model), values) };
+    pub fn check_for(
+        &self,
+        purpose: CheckPurpose,
+        model: &Model,
+        values: &ScheduleValues,
+    ) -> CheckedSchedule {
+        let options = Options { purpose, ..Self::options(Some(model), values) };
         check(&self.text, &options)
     }
 }

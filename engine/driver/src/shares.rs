@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Values this far outside 0 to 1 still count as probabilities: rounding makes 1 minus a sum of probabilities
 /// slightly negative.
-const ROUNDING: f64 = 1e-3;
+const ROUNDING_TOLERANCE: f64 = 1e-3;
 
 /// The least and the greatest number that a value can have.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +28,8 @@ pub fn values_word(forest: &Forest) -> Option<&'static str> {
         }
         None => {
             let classes = forest.output.classes.as_ref()?;
-            let probable = classes.probable.unwrap_or_else(|| !are_scores(forest));
-            (!probable).then_some("scores")
+            let are_probabilities = classes.are_probabilities.unwrap_or_else(|| !are_scores(forest));
+            (!are_probabilities).then_some("scores")
         }
     }
 }
@@ -37,13 +37,13 @@ pub fn values_word(forest: &Forest) -> Option<&'static str> {
 /// Whether predictions of classes are decision values or distances: some row may make one of them negative or
 /// greater than 1.
 fn are_scores(forest: &Forest) -> bool {
-    let computed = of_columns(&forest.computed.columns, &forest.computed.read, &[]);
+    let computed = of_columns(&forest.computed.columns, &forest.computed.read_by_trees, &[]);
     let mut values: Vec<Range> =
         (0..forest.num_margins).map(|margin| margin_of(forest, margin, &computed)).collect();
     for step in forest.output.raw.iter().chain(&forest.output.value) {
-        values = after(step, values);
+        values = ranges_after(step, values);
     }
-    values.iter().any(|value| value.least < -ROUNDING || value.greatest > 1.0 + ROUNDING)
+    values.iter().any(|value| value.least < -ROUNDING_TOLERANCE || value.greatest > 1.0 + ROUNDING_TOLERANCE)
 }
 
 /// The range of a margin before all steps. `computed` are the ranges of computed columns.
@@ -70,7 +70,7 @@ fn margin_of(forest: &Forest, margin: usize, computed: &[Range]) -> Range {
 }
 
 /// The ranges of values after a step.
-fn after(step: &Transform, values: Vec<Range>) -> Vec<Range> {
+fn ranges_after(step: &Transform, values: Vec<Range>) -> Vec<Range> {
     let each = |f: &dyn Fn(Range) -> Range| values.iter().map(|value| f(*value)).collect();
     match step {
         Transform::Scale { factor, bias } => {

@@ -9,16 +9,21 @@ use sched_diagnostics::internal;
 use sched_forest::Forest;
 use sched_ir::interp::{AccessCost, InterpreterError, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{KernelKind, Module, Scalar};
-use sched_llvm::runtime::{CallError, Dtype, Kind, dtype};
-use sched_llvm::{Extras, Output as Results, Rows};
+use sched_llvm::runtime::{CallError, Dtype, OutputKind, dtype};
+use sched_llvm::{PredictOptions, Results, Rows};
 use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Threads of a warp of the simulated GPU.
 pub const WARP: u32 = 32;
 /// Limits of a run: none on steps, since the user can interrupt it, and 64 GiB of memory.
-const OPTIONS: Options =
-    Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false, adds_to_output: false };
+const OPTIONS: Options = Options {
+    max_steps: u64::MAX,
+    max_memory: 1 << 36,
+    seed: 0,
+    input_is_columns: false,
+    adds_to_output: false,
+};
 
 /// A predictor that interprets a model's code.
 pub struct Simulator {
@@ -51,7 +56,7 @@ impl Simulator {
             use InterpreterError::{Malformed, OutOfBounds, Race, ReadOnly, Uninitialised};
             matches!(fault, Malformed(_) | OutOfBounds(_) | Race(_) | ReadOnly(_) | Uninitialised(_))
         });
-        wrong.map(|fault| Failure::new(internal::SIMULATED, fault, internal::REPORT))
+        wrong.map(|fault| Failure::new(internal::SIMULATED, fault, internal::BUG_REPORT_HELP))
     }
 
     /// Runs a kernel once on some rows. With `adds_to_output`, the kernel adds to the content of `output`;
@@ -114,14 +119,14 @@ impl Simulator {
             (true, Some(Rows::F64(base))) => bytes(base.iter().copied(), element),
             (true, _) => bytes((0..n).flat_map(|_| self.forest.base.iter().copied()), element),
         };
-        self.run_on_rows(Kind::Raw.into(), input, n, (begin, self.base_is_given))
+        self.run_on_rows(OutputKind::Raw.into(), input, n, (begin, self.base_is_given))
     }
 
     /// Computes an output from margins: by its kernel, or the margins themselves if the model needs no such
     /// kernel. Returns the bytes and the type of their elements.
-    fn finished(
+    fn finish_output(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         input: &[u8],
         n: usize,
         base: Option<Rows>,
@@ -131,26 +136,26 @@ impl Simulator {
         if !kind.finishes_margins() || !self.lir.has(kernel) {
             return Ok((margins, self.lir.types.margins));
         }
-        let (_, element) = self.lir.types.of(kernel);
+        let (_, element) = self.lir.types.of_kernel(kernel);
         let mut output = vec![0; n * self.num_outputs(kind) * element.bytes() as usize];
         self.run(kernel, n, &margins, (&mut output, false))?;
         Ok((output, element))
     }
 
     /// Computes an output of rows. Returns the bytes and the type of their elements.
-    fn computed(
+    fn compute_output(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         input: &[u8],
         n: usize,
         base: Option<Rows>,
     ) -> Result<(Vec<u8>, Scalar), String> {
-        let is_direct = kind == Kind::Value && self.lir.has(KernelKind::Direct);
+        let is_direct = kind == OutputKind::Value && self.lir.has(KernelKind::Direct);
         let kernel = if is_direct { KernelKind::Direct } else { kind.into() };
         if !is_direct && !kind.walks_itself() {
-            return self.finished(kind, input, n, base);
+            return self.finish_output(kind, input, n, base);
         }
-        let (_, element) = self.lir.types.of(kernel);
+        let (_, element) = self.lir.types.of_kernel(kernel);
         let output = vec![0; n * self.num_outputs(kind) * element.bytes() as usize];
         Ok((self.run_on_rows(kernel, input, n, (output, false))?, element))
     }
@@ -164,10 +169,10 @@ fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
             all.push(launch);
             continue;
         };
-        known.times += launch.times;
+        known.runs += launch.runs;
         known.blocks += launch.blocks;
         known.barriers += launch.barriers;
-        known.shared = known.shared.max(launch.shared);
+        known.shared_bytes = known.shared_bytes.max(launch.shared_bytes);
         for (most, extent) in known.grid.iter_mut().zip(launch.grid) {
             *most = (*most).max(extent);
         }
@@ -177,7 +182,7 @@ fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
             match known.accesses.iter_mut().find(same) {
                 Some(known) => {
                     known.warp_executions += cost.warp_executions;
-                    known.lanes += cost.lanes;
+                    known.active_lanes += cost.active_lanes;
                     known.transfers += cost.transfers;
                 }
                 None => known.accesses.push(cost),
@@ -215,21 +220,21 @@ impl Predictor for Simulator {
         self.forest.num_features
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         outputs::columns(kind, &self.forest, &self.lir)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         dtype(self.lir.types.output(kind))
     }
 
     fn predict(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: Rows,
         n: usize,
         out: Results,
-        extras: Extras<'_>,
+        extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         // The simulator has no entry points for rows of another shape.
         let stride = extras.stride;
@@ -244,7 +249,7 @@ impl Predictor for Simulator {
         };
         let element = self.lir.types.rows;
         let input = bytes(values.into_iter(), element);
-        let (results, element) = self.computed(kind, &input, n, extras.base_margin)?;
+        let (results, element) = self.compute_output(kind, &input, n, extras.base_margin)?;
         match (out, element) {
             (Results::I32(out), Scalar::I32) => {
                 let (numbers, _) = results.as_chunks::<4>();
@@ -291,14 +296,14 @@ mod tests {
             b.store(Address::element(out, zero, Scalar::F32), value);
         });
         let types = Interface { rows: Scalar::F32, margins: Scalar::F32, results: Scalar::F32 };
-        let kernels = vec![(Kind::Raw.into(), b.finish())];
+        let kernels = vec![(OutputKind::Raw.into(), b.finish())];
         let lir = Module {
             kernels,
             tables: Vec::new(),
             types,
             rows_per_run: None,
-            places: Variants::only(ProcessorKind::Device),
-            columns_from: None,
+            processors: Variants::only(ProcessorKind::Device),
+            least_column_rows: None,
             transfer: None,
         };
         Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir, RowRules::default())
@@ -309,8 +314,13 @@ mod tests {
         let simulator = racing();
         assert!(simulator.failure().is_none());
         let mut margins = [0.0];
-        let result =
-            simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
+        let result = simulator.predict(
+            OutputKind::Raw,
+            Rows::F32(&[1.0]),
+            1,
+            Results::F32(&mut margins),
+            PredictOptions::default(),
+        );
         assert!(result.is_err_and(|fault| fault.message.starts_with("race on bytes 0..4 of `result`")));
         let failure = simulator.failure().expect("a finding");
         assert_eq!(failure.status(), 101);

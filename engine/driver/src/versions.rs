@@ -2,7 +2,7 @@
 
 use crate::cache::{self, KeyBuilder};
 use crate::choice::Effort;
-use crate::compile::{RowRules, assembled_launches, compile_for, entry_info};
+use crate::compile::{RowRules, compile_and_assemble_launches, compile_for, entry_info};
 use crate::failure::Failure;
 use crate::job::{Job, Reporter};
 use crate::machines;
@@ -12,13 +12,13 @@ use crate::schedule::ScheduleValues;
 use sched_cost::Machine;
 use sched_forest::Float;
 use sched_ir::Compiled;
-use sched_llvm::header::{TakenRows, header};
-use sched_llvm::{ArtefactName, Cpu, DeviceCode, Emit, EntryInfo, Version, build_named};
+use sched_llvm::header::{AcceptedRowTypes, header};
+use sched_llvm::{ArtefactForm, ArtefactName, Cpu, DeviceCode, EntryInfo, ModelVersion, build_named};
 use std::rc::Rc;
 
 /// The processors and rows that an artefact serves.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct ServedCalls {
     /// Processors, each with its own version of the code.
     pub cpus: Vec<Cpu>,
     /// Floating-point types of rows that have their own version.
@@ -47,9 +47,9 @@ pub struct Compilation {
 
 impl Compilation {
     /// The compilation as a version of an artefact.
-    pub fn version(&self) -> Version<'_> {
+    pub fn version(&self) -> ModelVersion<'_> {
         let launches = self.launches.as_deref();
-        Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.entry, launches }
+        ModelVersion { module: &self.compiled.lir, cpu: self.cpu, entry: &self.entry, launches }
     }
 }
 
@@ -61,7 +61,7 @@ impl Compilation {
 pub fn versions(
     job: &mut Job,
     values: &ScheduleValues,
-    served: &Served,
+    served: &ServedCalls,
     reporter: &dyn Reporter,
 ) -> Result<Vec<Compilation>, Failure> {
     let target = values.target.as_ref();
@@ -73,7 +73,7 @@ pub fn versions(
         let first = made.len();
         for cpu in &served.cpus {
             if chosen || made.len() == first {
-                job.read_rows(rows, target, (*cpu, served.effort.destination()));
+                job.set_row_type(rows, target, (*cpu, served.effort.destination()));
             }
             let machine = machines::of(*cpu);
             let mut before = made.iter().skip(first);
@@ -86,7 +86,7 @@ pub fn versions(
                         None => job.nest(values, reporter)?,
                     };
                     let compiled = compile_for(&job.model, nest, &KERNELS, &machine, rules)?;
-                    let launches = assembled_launches(&compiled, &target)?;
+                    let launches = compile_and_assemble_launches(&compiled, &target)?;
                     (Rc::new(compiled), launches.map(Rc::new))
                 }
             };
@@ -109,7 +109,7 @@ pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
     let Some(first) = versions.first() else { return String::new() };
     let mut constants = first.entry.for_header(&first.compiled.lir);
     if versions.iter().any(|version| version.compiled.lir.types != first.compiled.lir.types) {
-        constants.rows = TakenRows::Each;
+        constants.rows = AcceptedRowTypes::Each;
     }
     header(prefix, &constants)
 }
@@ -118,16 +118,20 @@ pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
 ///
 /// # Errors
 /// When LLVM or the linker fails.
-pub fn artefact(versions: &[Compilation], name: ArtefactName<'_>, emit: Emit) -> Result<Vec<u8>, Failure> {
-    let all: Vec<Version> = versions.iter().map(Compilation::version).collect();
+pub fn artefact(
+    versions: &[Compilation],
+    name: ArtefactName<'_>,
+    form: ArtefactForm,
+) -> Result<Vec<u8>, Failure> {
+    let all: Vec<ModelVersion> = versions.iter().map(Compilation::version).collect();
     let key = || {
         let mut key = KeyBuilder::new("artefact");
-        key.add(&(name, emit));
-        for Version { module, cpu, entry, launches } in &all {
+        key.add(&(name, form));
+        for ModelVersion { module, cpu, entry, launches } in &all {
             key.add(&(cpu, entry, launches));
             key.add_module(module);
         }
         key.finish()
     };
-    Ok(cache::or_make(key, || build_named(&all, name, emit))?)
+    Ok(cache::get_or_make(key, || build_named(&all, name, form))?)
 }

@@ -2,11 +2,11 @@
 
 use sched_cost::{Level, Machine};
 use sched_forest::Forest;
-use sched_ir::lir::Kind;
-use sched_lang::Supported;
+use sched_ir::lir::OutputKind;
+use sched_lang::CheckPurpose;
 use sched_nest::Layout;
 use sched_testing::shapes;
-use schedc_driver::choice::{Chosen, CodeDestination, Evaluator, Form, SIZES};
+use schedc_driver::choice::{ChosenSchedules, CodeDestination, Evaluator, SIZES, VectorForm};
 use schedc_driver::compile::compile;
 use schedc_driver::{Model, ScheduleValues, Source};
 use std::error::Error;
@@ -36,7 +36,7 @@ fn layout_of(text: &str) -> &str {
 fn calls_of_few_rows_put_trees_in_lanes_and_others_rows() {
     let model = complete(100, 6, 20);
     for (name, level) in MACHINES {
-        let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Artefact);
+        let chosen = ChosenSchedules::on(&model, &Machine::like(name, level), CodeDestination::Artefact);
         let rest = chosen.variants.rest();
         assert!(
             rest.contains("vectorize(b1, ") && layout_of(rest) == "quantized",
@@ -54,7 +54,7 @@ fn calls_of_few_rows_put_trees_in_lanes_and_others_rows() {
 fn trees_that_would_be_far_from_full_are_not_padded() {
     let model = Model::of_forest(Arc::new(shapes::chains(40, 14, 20)));
     for (name, level) in MACHINES {
-        let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Memory);
+        let chosen = ChosenSchedules::on(&model, &Machine::like(name, level), CodeDestination::Memory);
         for (_, text) in chosen.variants.iter() {
             assert!(!["quantized", "levels"].contains(&layout_of(text)), "{name} {level:?}:\n{text}");
         }
@@ -66,8 +66,12 @@ fn column_major_rows_have_their_own_costs() {
     let model = complete(50, 4, 500);
     let machine = Machine::like("znver4", Level::Vbmi);
     let costs = |model: &Model| {
-        let considered = Chosen::considered(&Evaluator::new(model, &machine), CodeDestination::Memory, &[]);
-        let all = considered.into_iter().map(|one| (one.candidate.text(&[]), one.costs));
+        let priced_candidates = ChosenSchedules::priced_candidates(
+            &Evaluator::new(model, &machine),
+            CodeDestination::Memory,
+            &[],
+        );
+        let all = priced_candidates.into_iter().map(|one| (one.candidate.text(&[]), one.costs));
         all.collect::<std::collections::BTreeMap<_, _>>()
     };
     let (rows, columns) = (costs(&model), costs(&model.for_columns()));
@@ -80,9 +84,9 @@ fn code_that_compiles_slowly_is_only_for_artefacts() {
     let model = complete(50, 4, 20);
     let machine = Machine::like("znver4", Level::Vbmi);
     let evaluator = Evaluator::new(&model, &machine);
-    assert!(!Chosen::by(&evaluator, CodeDestination::Memory).text().contains("unrollAndJam"));
-    let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
-    assert!(considered.iter().any(|one| one.candidate.unroll_and_jam));
+    assert!(!ChosenSchedules::by(&evaluator, CodeDestination::Memory).text().contains("unrollAndJam"));
+    let priced_candidates = ChosenSchedules::priced_candidates(&evaluator, CodeDestination::Artefact, &[]);
+    assert!(priced_candidates.iter().any(|one| one.candidate.unroll_and_jam));
 }
 
 /// A call never costs much more than a call of more rows.
@@ -93,10 +97,11 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
         for (name, level) in [("", Level::V3), ("znver4", Level::Vbmi)] {
             let machine = Machine::like(name, level);
             let evaluator = Evaluator::new(&model, &machine);
-            let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
-            let chosen = Chosen::among(&considered, &evaluator);
+            let priced_candidates =
+                ChosenSchedules::priced_candidates(&evaluator, CodeDestination::Artefact, &[]);
+            let chosen = ChosenSchedules::among(&priced_candidates, &evaluator);
             let code = |text: &String| {
-                let priced = considered.iter().find(|one| one.candidate.text(&[]) == *text);
+                let priced = priced_candidates.iter().find(|one| one.candidate.text(&[]) == *text);
                 let candidate = priced.ok_or("an unknown schedule is chosen")?.candidate;
                 evaluator.compile(&candidate).ok_or("a schedule that does not compile is chosen")
             };
@@ -123,14 +128,15 @@ fn the_cheapest_candidates_are_chosen() {
     let model = complete(100, 8, 28);
     let machine = Machine::like("znver4", Level::Vbmi);
     let evaluator = Evaluator::new(&model, &machine);
-    let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
-    let chosen = Chosen::among(&considered, &evaluator);
+    let priced_candidates = ChosenSchedules::priced_candidates(&evaluator, CodeDestination::Artefact, &[]);
+    let chosen = ChosenSchedules::among(&priced_candidates, &evaluator);
     let mut total = 0.0;
     for (number, rows) in SIZES.iter().enumerate() {
         let text = chosen.variants.for_rows(*rows);
-        let cost = |one: &schedc_driver::choice::Priced| one.costs[number];
-        let least = considered.iter().map(cost).fold(f64::INFINITY, f64::min);
-        let own = considered.iter().find(|one| one.candidate.text(&[]) == *text).map_or(f64::INFINITY, cost);
+        let cost = |one: &schedc_driver::choice::PricedCandidate| one.costs[number];
+        let least = priced_candidates.iter().map(cost).fold(f64::INFINITY, f64::min);
+        let own =
+            priced_candidates.iter().find(|one| one.candidate.text(&[]) == *text).map_or(f64::INFINITY, cost);
         total += (own / least).ln();
     }
     assert!(total / (SIZES.len() as f64) < 0.05, "{total}");
@@ -140,13 +146,14 @@ fn the_cheapest_candidates_are_chosen() {
 fn oblivious_trees_have_their_layout() {
     let model = Model::of_forest(Arc::new(shapes::oblivious(100, 6, 20)));
     for (name, level) in MACHINES {
-        let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Memory);
+        let chosen = ChosenSchedules::on(&model, &Machine::like(name, level), CodeDestination::Memory);
         assert_eq!(layout_of(chosen.variants.rest()), "oblivious", "{name} {level:?}:\n{}", chosen.text());
     }
     let (model, machine) = (complete(20, 6, 20), Machine::like("", Level::V3));
-    let considered = Chosen::considered(&Evaluator::new(&model, &machine), CodeDestination::Memory, &[]);
-    assert!(considered.iter().all(|one| one.candidate.layout != Layout::Oblivious));
-    assert!(considered.iter().any(|one| matches!(one.candidate.form, Form::Trees { .. })));
+    let priced_candidates =
+        ChosenSchedules::priced_candidates(&Evaluator::new(&model, &machine), CodeDestination::Memory, &[]);
+    assert!(priced_candidates.iter().all(|one| one.candidate.layout != Layout::Oblivious));
+    assert!(priced_candidates.iter().any(|one| matches!(one.candidate.form, VectorForm::Trees { .. })));
 }
 
 /// Forests without trees, and of single leaves, have a schedule too.
@@ -154,7 +161,7 @@ fn oblivious_trees_have_their_layout() {
 fn forests_without_tests_are_walked_one_by_one() -> Result<()> {
     for forest in [shapes::complete(0, 0, 3), shapes::complete(5, 0, 3)] {
         let forest: Forest = forest;
-        let chosen = Chosen::on(
+        let chosen = ChosenSchedules::on(
             &Model::of_forest(Arc::new(forest)),
             &Machine::like("", Level::Vbmi),
             CodeDestination::Artefact,
@@ -169,7 +176,7 @@ fn forests_without_tests_are_walked_one_by_one() -> Result<()> {
 fn one_call_of_few_rows_gets_little_code() {
     let model = complete(100, 6, 20);
     let machine = Machine::like("znver4", Level::Vbmi);
-    let text = |rows| Chosen::on(&model, &machine, CodeDestination::OneCall(rows)).text();
+    let text = |rows| ChosenSchedules::on(&model, &machine, CodeDestination::OneCall(rows)).text();
     let (few, many) = (text(1), text(10_000_000));
     assert!(few.starts_with("// chosen by schedc for one call of 1 row\n"), "{few}");
     assert!(!few.contains("vectorize") && many.contains("vectorize(b1, "), "{few}\n{many}");
@@ -183,10 +190,10 @@ fn plans_are_for_a_machine() -> Result<()> {
                 vectorize(b1, 64)\n";
     let source = Source { name: String::new(), text: text.to_string(), is_chosen: false, path: None };
     let plan = |name| -> Result<String> {
-        let checked = source.check_for(Supported::Compilable, &model, &ScheduleValues::default());
+        let checked = source.check_for(CheckPurpose::Compile, &model, &ScheduleValues::default());
         let nests = checked.nests.ok_or("a legal schedule")?;
         let machine = Machine::like(name, Level::Vbmi);
-        let compiled = compile(&model, nests, &[Kind::Raw], &machine).map_err(|_| "it compiles")?;
+        let compiled = compile(&model, nests, &[OutputKind::Raw], &machine).map_err(|_| "it compiles")?;
         Ok(compiled.variants.rest().plan.to_string())
     };
     let gathered = |plan: String| plan.matches("gather").count();
@@ -204,7 +211,8 @@ fn first_proposals_of_editors_write_a_candidate() {
         ..Source::options(Some(&model), &ScheduleValues::default())
     };
     let machine = Machine::like("", Level::Vbmi);
-    let considered = Chosen::considered(&Evaluator::new(&model, &machine), CodeDestination::Artefact, &[]);
+    let priced_candidates =
+        ChosenSchedules::priced_candidates(&Evaluator::new(&model, &machine), CodeDestination::Artefact, &[]);
     let mut text = String::new();
     for _ in 0..8 {
         let analysis = sched_ide::Analysis::new(text.as_str(), options.clone());
@@ -212,5 +220,5 @@ fn first_proposals_of_editors_write_a_candidate() {
         let Some(first) = proposals.iter().find(|one| one.is_next) else { break };
         text += &format!("{}\n", first.label);
     }
-    assert!(considered.iter().any(|one| one.candidate.text(&[]) == text), "{text}");
+    assert!(priced_candidates.iter().any(|one| one.candidate.text(&[]) == text), "{text}");
 }

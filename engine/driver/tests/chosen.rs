@@ -5,10 +5,10 @@
 
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, Iterations, ReadOptions, Target};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, KernelForests, compile};
 use sched_lang::diagnostics::codes;
-use sched_lang::{Options, Supported, check, format};
+use sched_lang::{CheckPurpose, Options, check, format};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use sched_pipeline::SetTests;
 use sched_testing::in_parallel;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use schedc_driver::Model;
-use schedc_driver::choice::{Chosen, CodeDestination, Evaluator, gpu};
+use schedc_driver::choice::{ChosenSchedules, CodeDestination, Evaluator, gpu};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -82,7 +82,7 @@ fn info(forest: &Forest) -> ModelInfo {
         depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
         leaves: forest.trees.iter().map(leaves).collect(),
         oblivious: forest.trees.iter().map(sched_forest::Tree::is_oblivious).collect(),
-        leaf_vectors: forest.trees.iter().any(|tree| tree.target == Target::All),
+        has_leaf_vectors: forest.trees.iter().any(|tree| tree.target == Target::All),
         ..ModelInfo::default()
     }
 }
@@ -94,7 +94,7 @@ fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
 }
 
 /// Asserts that the checker does not warn of a slow schedule on its processor.
-fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_bytes: u32) {
+fn is_not_called_slow(chosen: &ChosenSchedules, options: &Options, lookup_bits: u32, bin_bytes: u32) {
     let model = options.model.as_deref().map(|model| ModelInfo { bin_bytes, ..model.clone() });
     let options = Options {
         model: model.map(Arc::new),
@@ -110,7 +110,7 @@ fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_
 
 /// The plans and the code of a model under a schedule.
 fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, String)> {
-    let kernels = [Kind::Raw, Kind::Value];
+    let kernels = [OutputKind::Raw, OutputKind::Value];
     let compiled = compile(Arc::clone(forest), None, nests, &kernels, &Budget::default())?;
     // The plan of a block begins with the most rows of a run; that of its schedule alone does not.
     let plan = |plan: String| match plan.split_once('\n') {
@@ -122,7 +122,7 @@ fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, Str
 }
 
 /// Asserts that the text of a chosen schedule compiles to the same plans and code as the chosen variants.
-fn means_the_same(forest: &Arc<Forest>, chosen: &Chosen, options: &Options) -> Result<()> {
+fn means_the_same(forest: &Arc<Forest>, chosen: &ChosenSchedules, options: &Options) -> Result<()> {
     let text = chosen.text();
     assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
     let printed = nests(&text, options)?;
@@ -145,13 +145,10 @@ fn chosen_schedules_are_right(
     machines: &[(&str, Level)],
 ) -> Result<(usize, usize)> {
     let (mut schedules, mut blocks) = (0, 0);
-    let options = Options {
-        model: Some(Arc::new(info(forest))),
-        supported: Supported::Compilable,
-        ..Options::default()
-    };
+    let options =
+        Options { model: Some(Arc::new(info(forest))), purpose: CheckPurpose::Compile, ..Options::default() };
     let model = Model::of_forest(Arc::clone(forest));
-    let bins = model.forests().tested(SetTests::OfColumns).quantized_rows();
+    let bins = model.forests().with_set_tests(SetTests::OfColumns).quantized_rows();
     let bin_bytes = bins.as_ref().map_or(0, |bins| if bins.in_bytes { 1 } else { 2 });
     // Different destinations often have the same schedule, and the machine does not change its meaning.
     let mut compared = BTreeSet::new();
@@ -164,7 +161,7 @@ fn chosen_schedules_are_right(
             CodeDestination::Memory,
             CodeDestination::Artefact,
         ] {
-            let chosen = Chosen::by(&evaluator, destination);
+            let chosen = ChosenSchedules::by(&evaluator, destination);
             is_not_called_slow(&chosen, &options, level.register_bits(), bin_bytes);
             if compared.insert(chosen.text()) {
                 let same = means_the_same(forest, &chosen, &options);
@@ -215,14 +212,14 @@ fn gpu_schedule_is_right(
     counts: &mut Counts,
 ) -> Result<()> {
     let forests = KernelForests::from(Forest::clone(forest));
-    let (info, bins) = (info(forest), forests.tested(SetTests::OfColumns).quantized_rows());
+    let (info, bins) = (info(forest), forests.with_set_tests(SetTests::OfColumns).quantized_rows());
     let target: sched_lang::Target = name.parse().map_err(|()| "a target")?;
-    let chosen = Chosen { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };
+    let chosen = ChosenSchedules { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };
     let text = chosen.text_for(Some("gpu"));
     assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
     let options = Options {
         model: Some(Arc::new(info)),
-        supported: Supported::Compilable,
+        purpose: CheckPurpose::Compile,
         target: Some(target),
         ..Options::default()
     };

@@ -2,7 +2,9 @@
 
 use sched_cost::{Level, Machine};
 use sched_lang::{Options, check, format};
-use schedc_driver::choice::{Candidate, Chosen, CodeDestination, Evaluator, LayerLanes, Priced, SIZES};
+use schedc_driver::choice::{
+    Candidate, ChosenSchedules, CodeDestination, Evaluator, LayerLanes, PricedCandidate, SIZES,
+};
 use schedc_driver::{Model, ScheduleValues, Source};
 use std::error::Error;
 use std::path::Path;
@@ -18,8 +20,8 @@ fn model(name: &str) -> Result<Model> {
     Ok(Model::read(&path, &Default::default()).map_err(|_| format!("{} is no model", path.display()))?)
 }
 
-fn considered(evaluator: &Evaluator<'_>, destination: CodeDestination) -> Vec<Priced> {
-    Chosen::considered(evaluator, destination, &[])
+fn priced_candidates(evaluator: &Evaluator<'_>, destination: CodeDestination) -> Vec<PricedCandidate> {
+    ChosenSchedules::priced_candidates(evaluator, destination, &[])
 }
 
 /// A model with layers has candidates with tiles of them, which compile, and whose texts are legal. Neither
@@ -34,7 +36,7 @@ fn layers_have_tiles_if_time_allows() -> Result<()> {
             let machine = Machine::like(processor, level);
             let evaluator = Evaluator::new(&model, &machine);
             let tiled = |destination| {
-                let all = considered(&evaluator, destination).into_iter().map(|one| one.candidate);
+                let all = priced_candidates(&evaluator, destination).into_iter().map(|one| one.candidate);
                 all.filter(|candidate| candidate.layers.is_some()).collect::<Vec<Candidate>>()
             };
             let full = tiled(CodeDestination::Artefact);
@@ -60,13 +62,13 @@ fn neighbours_differ_in_the_tile() -> Result<()> {
     let model = model("vectors")?;
     let machine = Machine::like("znver4", Level::Vbmi);
     let evaluator = Evaluator::new(&model, &machine);
-    let all = considered(&evaluator, CodeDestination::Memory);
+    let all = priced_candidates(&evaluator, CodeDestination::Memory);
     let start = all.iter().map(|one| one.candidate).find(|one| evaluator.text(one).contains("vectorize(b1"));
     let start = start.ok_or("a candidate with vectors of rows")?;
     let around: Vec<Candidate> =
         evaluator.neighbours(&start).into_iter().filter(|one| one.layers.is_some()).collect();
     for of in [LayerLanes::Rows, LayerLanes::Sums] {
-        let tile = around.iter().copied().find(|one| one.layers.is_some_and(|tile| tile.of == of));
+        let tile = around.iter().copied().find(|one| one.layers.is_some_and(|tile| tile.lanes_hold == of));
         let tile = tile.ok_or_else(|| format!("no tile with {of:?} in lanes"))?;
         assert!(evaluator.compile(&tile).is_some(), "{}", evaluator.text(&tile));
         let further = evaluator.neighbours(&tile);
@@ -83,7 +85,7 @@ fn short_vectors_are_priced_at_their_rows() -> Result<()> {
     let model = model("vectors")?;
     let machine = Machine::like("znver4", Level::Vbmi);
     let evaluator = Evaluator::new(&model, &machine);
-    let all = considered(&evaluator, CodeDestination::Artefact);
+    let all = priced_candidates(&evaluator, CodeDestination::Artefact);
     for rows in [4, 8] {
         let vector = all.iter().find(|one| one.candidate.vector_rows() == Some(rows)).ok_or("a vector")?;
         let cost = |rows: usize| SIZES.iter().position(|size| *size == rows).map(|size| vector.cost(size));

@@ -4,7 +4,8 @@ use sched_diagnostics::{Code, Diagnostic, Severity, usage};
 use sched_forest::ReadOptions;
 use sched_llvm::Cpu;
 use schedc_driver::lock::{
-    CODE_EPOCH, Entry, Figures, Key, Lock, LockAnswer, LockQuery, Measured, find, merge, structure_digest,
+    CODE_EPOCH, Entry, EntryKey, Figures, Lock, LockAnswer, LockQuery, Measurement, find, merge,
+    structure_digest,
 };
 use schedc_driver::{Failure, Model};
 use std::error::Error;
@@ -23,16 +24,16 @@ fn model(name: &str) -> Model {
     Model::read(&fixture(name), &ReadOptions::default()).expect("a model")
 }
 
-fn measured(micros: f64) -> Measured {
+fn measured(micros: f64) -> Measurement {
     let figures = |median: f64| Figures { median, low: 0.9 * median, high: 1.1 * median };
     let (schedule, default) = (figures(micros), figures(1.5 * micros));
-    Measured { schedule, default, seed: 7, budget: Duration::from_millis(2500) }
+    Measurement { schedule, default, seed: 7, budget: Duration::from_millis(2500) }
 }
 
 /// An entry for `tiny.json` in a lock beside it.
 fn entry(rows: u64, schedule: &str) -> Entry {
     let model = model("tiny.json");
-    let key = Key::new("cpu", &model.path, &fixture("schedc.lock"), rows, 0).expect("a key");
+    let key = EntryKey::new("cpu", &model.path, &fixture("schedc.lock"), rows, 0).expect("a key");
     Entry::of(key, &model, Cpu::Native, schedule, measured(0.1234567 / rows as f64)).expect("an entry")
 }
 
@@ -75,12 +76,12 @@ fn an_entry_replaces_the_one_with_its_key() {
     let mut lock = lock([entry(1, "parallel(batch)"), entry(64, LINES)]);
     lock.put(entry(64, "parallel(batch)"));
     assert_eq!(lock.entries().len(), 2);
-    let named = lock.named("tiny.json:64").expect("the entry");
+    let named = lock.entry_named("tiny.json:64").expect("the entry");
     assert_eq!(named.schedule, "parallel(batch)\n");
     assert!(
-        lock.named("64:al").is_err()
-            && lock.named("tiny.json").is_err()
-            && lock.named("cpu:tiny.json:1:all").is_ok()
+        lock.entry_named("64:al").is_err()
+            && lock.entry_named("tiny.json").is_err()
+            && lock.entry_named("cpu:tiny.json:1:all").is_ok()
     );
 }
 
@@ -199,7 +200,7 @@ fn git_does_not_merge_two_changes_of_an_entry() -> Result<()> {
     assert_eq!(resolved.conflicts, [entry(256, LINES).key]);
     let ours = Entry { structure: "sha256:0".to_string(), ..entry(256, LINES) };
     assert_eq!(resolved.lock.get(&ours.key).map(|entry| &entry.structure), Some(&ours.structure));
-    assert!(resolved.lock.named("64").is_ok() && resolved.lock.entries().len() == 3);
+    assert!(resolved.lock.entry_named("64").is_ok() && resolved.lock.entries().len() == 3);
     Ok(())
 }
 

@@ -28,7 +28,7 @@ fn predictions_without_probabilities_are_scores() -> Result<(), Box<dyn Error>> 
         assert_eq!(values_word(&forest), expected, "{}", path.display());
         words[usize::from(expected.is_some())] += 1;
         if let Some(classes) = &mut forest.output.classes {
-            classes.probable = None;
+            classes.are_probabilities = None;
         }
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
         let expected = if WITHOUT_RANGE.contains(&name) { Some("scores") } else { expected };

@@ -4,8 +4,8 @@
 use sched_columns::{ColumnValue, Expr, Term};
 use sched_forest::{ClassRule, Float, Forest, LinearLeaf, predict_output};
 use sched_llvm::column::{Column, ColumnValues};
-use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Extras, Output, Predict, Rows};
+use sched_llvm::runtime::{Dtype, OutputKind};
+use sched_llvm::{Predict, PredictOptions, Results, Rows};
 use sched_testing::{Rng, computed, forests, linear};
 use schedc_driver::compile::RowRules;
 use schedc_driver::walker::{is_worth_walking, steps_of_a_row};
@@ -30,32 +30,32 @@ fn forest(seed: u64) -> (Forest, Rng) {
 }
 
 /// The results of the reference walker, in bits. `None` if code lacks the output.
-fn expected(forest: &Forest, kind: Kind, rows: &[f64]) -> Option<Vec<u64>> {
+fn expected(forest: &Forest, kind: OutputKind, rows: &[f64]) -> Option<Vec<u64>> {
     let columns = kind.columns(&forest.counts());
     let rule = forest.output.classes.as_ref().map(|classes| &classes.rule);
     let has_targets = matches!(rule, Some(ClassRule::Computed(_)));
-    let is_there = columns > 0 && (kind != Kind::Class || columns == 1 || has_targets);
+    let is_there = columns > 0 && (kind != OutputKind::Class || columns == 1 || has_targets);
     let numbers = is_there.then(|| predict_output(forest, kind, rows).expect("whole rows"))?;
     Some(numbers.into_iter().map(f64::to_bits).collect())
 }
 
 /// The results of the walker, in bits.
-fn results(walker: &Walker, kind: Kind, rows: Rows, n: usize, extras: Extras) -> Vec<u64> {
+fn results(walker: &Walker, kind: OutputKind, rows: Rows, n: usize, extras: PredictOptions) -> Vec<u64> {
     let size = n * Predict::num_outputs(walker, kind);
     match Predict::output_type(walker, kind) {
         Dtype::F32 => {
             let mut out = vec![0.0_f32; size];
-            walker.predict_with(kind, rows, n, Output::F32(&mut out), extras).expect("a call");
+            walker.predict_with(kind, rows, n, Results::F32(&mut out), extras).expect("a call");
             out.into_iter().map(|x| f64::from(x).to_bits()).collect()
         }
         Dtype::F64 => {
             let mut out = vec![0.0_f64; size];
-            walker.predict_with(kind, rows, n, Output::F64(&mut out), extras).expect("a call");
+            walker.predict_with(kind, rows, n, Results::F64(&mut out), extras).expect("a call");
             out.into_iter().map(f64::to_bits).collect()
         }
         Dtype::I32 => {
             let mut out = vec![0_i32; size];
-            walker.predict_with(kind, rows, n, Output::I32(&mut out), extras).expect("a call");
+            walker.predict_with(kind, rows, n, Results::I32(&mut out), extras).expect("a call");
             out.into_iter().map(|x| f64::from(x).to_bits()).collect()
         }
     }
@@ -75,13 +75,13 @@ fn walks_as_the_reference_does() {
         let columns: Vec<Column> =
             columns.iter().map(|values| Column::of(ColumnValues::F64(values))).collect();
         let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), RowRules::default());
-        for kind in Kind::ALL {
+        for kind in OutputKind::ALL {
             let Some(wanted) = expected(&forest, kind, &doubles) else {
                 assert_eq!(Predict::num_outputs(&walker, kind), 0, "seed {seed}, {kind:?}");
                 continue;
             };
             for threads in [1, 3] {
-                let extras = Extras { threads, ..Extras::default() };
+                let extras = PredictOptions { threads, ..PredictOptions::default() };
                 let found = |rows| results(&walker, kind, rows, n, extras);
                 assert_eq!(found(Rows::F64(&doubles)), wanted, "seed {seed}, {kind:?}");
                 assert_eq!(found(Rows::Columns(&columns)), wanted, "seed {seed}, {kind:?}, columns");
@@ -110,18 +110,18 @@ fn sums_start_with_a_given_base_margin() {
         };
         let rules = RowRules { base_margin: true, ..RowRules::default() };
         let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), rules);
-        let extras = Extras { base_margin: Some(base_margin), ..Extras::default() };
-        let found = results(&walker, Kind::Value, Rows::F64(&rows), 70, extras);
+        let extras = PredictOptions { base_margin: Some(base_margin), ..PredictOptions::default() };
+        let found = results(&walker, OutputKind::Value, Rows::F64(&rows), 70, extras);
         let mut wanted = Vec::new();
         for (row, base) in rows.chunks_exact(forest.num_features).zip(wide.chunks_exact(forest.num_margins)) {
             let mut parts = forest.clone().into_parts();
             parts.base = base.to_vec();
             let based = Forest::new(parts).expect("a forest");
-            wanted.extend(expected(&based, Kind::Value, row).expect("predictions"));
+            wanted.extend(expected(&based, OutputKind::Value, row).expect("predictions"));
         }
         assert_eq!(found, wanted, "seed {seed}");
-        let without = results(&walker, Kind::Value, Rows::F64(&rows), 70, Extras::default());
-        assert_eq!(Some(without), expected(&forest, Kind::Value, &rows), "seed {seed}");
+        let without = results(&walker, OutputKind::Value, Rows::F64(&rows), 70, PredictOptions::default());
+        assert_eq!(Some(without), expected(&forest, OutputKind::Value, &rows), "seed {seed}");
         checked += 1;
     }
     assert!(checked > 50, "only {checked} forests");
@@ -134,14 +134,14 @@ fn takes_a_number_as_missing() {
     let marked: Vec<f64> = rows.iter().map(|x| if x.is_nan() { -999.0 } else { *x }).collect();
     let rules = RowRules { missing: Some(-999.0), ..RowRules::default() };
     let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), rules);
-    let found = results(&walker, Kind::Raw, Rows::F64(&marked), 50, Extras::default());
+    let found = results(&walker, OutputKind::Raw, Rows::F64(&marked), 50, PredictOptions::default());
     assert!(rows.iter().any(|x| x.is_nan()));
-    assert_eq!(Some(found), expected(&forest, Kind::Raw, &rows));
+    assert_eq!(Some(found), expected(&forest, OutputKind::Raw, &rows));
 }
 
 #[test]
 fn terms_are_steps() {
-    let (forest, _) = forests::complete(4, 8, 8);
+    let (forest, _) = forests::complete_with_rows(4, 8, 8);
     let plain = steps_of_a_row(&forest);
     let with_leaves = |terms: usize| {
         let mut parts = forest.clone().into_parts();
@@ -164,7 +164,7 @@ fn terms_are_steps() {
                 Expr::SquaredDistance { of: vec![column; terms].into(), point: vec![number; terms].into() }
             }
         };
-        parts.computed.read = vec![columns.add(expr).expect("one type")];
+        parts.computed.read_by_trees = vec![columns.add(expr).expect("one type")];
         steps_of_a_row(&Forest::new(parts).expect("a forest"))
     };
     for is_sum in [true, false] {
@@ -175,7 +175,7 @@ fn terms_are_steps() {
 
 #[test]
 fn walking_is_worth_it_for_few_steps() {
-    let (forest, _) = forests::complete(4, 8, 8);
+    let (forest, _) = forests::complete_with_rows(4, 8, 8);
     assert_eq!(steps_of_a_row(&forest), forest.trees.len() * 9);
     let model = Model::of_forest(Arc::new(forest));
     assert!(is_worth_walking(&model, 1));

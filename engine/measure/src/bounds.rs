@@ -2,7 +2,7 @@
 //! plan. The result is data, or the nest as text with remarks below its loops.
 
 use crate::caches::{Caches, bytes_text};
-use sched_cost::{Breakdown, Call, Limit, Machine, ModelShape, Piece, breakdown};
+use sched_cost::{Breakdown, Call, Limit, Machine, ModelShape, OriginCycles, breakdown};
 use sched_ir::lir::{Module, Task};
 use sched_ir::plan::WalkPlan;
 use sched_ir::{Compiled, Stages};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// The calls for which bounds are computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Calls {
+pub struct CallSize {
     /// Rows of a call.
     pub rows: u64,
     /// Largest number of threads of a call.
@@ -24,7 +24,7 @@ pub struct Calls {
 
 /// The cost of calls of a schedule, by loop. `docs/speed.md` documents the fields of its JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explained {
+pub struct CostExplanation {
     /// Cycles per row.
     pub cycles_per_row: f64,
     /// Microseconds per row.
@@ -73,21 +73,21 @@ pub struct LimitShare {
 }
 
 /// Smallest share of a call's time at which the text lists a piece of work.
-const SHOWN: f64 = 0.01;
+const MIN_SHOWN_SHARE: f64 = 0.01;
 /// Smallest share of a piece of work at which remarks name a limit.
-const NAMED: f64 = 0.3;
+const MIN_NAMED_SHARE: f64 = 0.3;
 
 /// The cost of calls, and the bounds of the loops; `None` without code from rows to margins.
-pub fn explained(
+pub fn explain_cost(
     model: &Model,
     compiled: &Compiled,
     machine: &Machine,
-    calls: Calls,
+    calls: CallSize,
     caches: &Caches,
-) -> Option<Explained> {
+) -> Option<CostExplanation> {
     let stages = compiled.variants.rest();
-    let machine = caches.installed_in(machine);
-    let breakdown = cycles(&compiled.lir, &ModelShape::of(model.forest()), &machine, calls)?;
+    let machine = caches.applied_to(machine);
+    let breakdown = call_breakdown(&compiled.lir, &ModelShape::of(model.forest()), &machine, calls)?;
     let context = BoundsContext { stages, calls, caches, machine: &machine, breakdown: &breakdown };
     let nest = &stages.hir.nest;
     let (mut loops, mut path) = (Vec::new(), Vec::new());
@@ -96,21 +96,26 @@ pub fn explained(
     });
     let cycles_per_row = breakdown.cost.cycles / calls.rows.max(1) as f64;
     let us_per_row = cycles_per_row / machine.ghz / 1000.0;
-    Some(Explained { cycles_per_row, us_per_row, loops, outside: context.pieces("") })
+    Some(CostExplanation { cycles_per_row, us_per_row, loops, outside: context.pieces("") })
 }
 
-fn cycles(module: &Module, shape: &ModelShape, machine: &Machine, calls: Calls) -> Option<Breakdown> {
+fn call_breakdown(
+    module: &Module,
+    shape: &ModelShape,
+    machine: &Machine,
+    calls: CallSize,
+) -> Option<Breakdown> {
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let (rows, threads) = (number(calls.rows), number(calls.threads));
     breakdown(module, machine, Call { rows, threads, column_major: false, shape })
 }
 
 /// The nest with the remarks on each loop below it.
-pub fn annotated(nest: &Nest, explained: &Explained) -> String {
+pub fn nest_with_remarks(nest: &Nest, explained: &CostExplanation) -> String {
     let mut remarks: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for one in &explained.loops {
         let lines = remarks.entry(&one.name).or_default();
-        lines.extend(one.pieces.iter().filter(|piece| piece.share >= SHOWN).map(PieceBounds::text));
+        lines.extend(one.pieces.iter().filter(|piece| piece.share >= MIN_SHOWN_SHARE).map(PieceBounds::text));
         lines.extend(one.remarks.iter().cloned());
     }
     // Remarks are found by names of loops over trees. Loops of other stages may have the same names.
@@ -125,7 +130,7 @@ pub fn annotated(nest: &Nest, explained: &Explained) -> String {
             text += &format!("{:indent$}| {remark}\n", "");
         }
     }
-    for piece in explained.outside.iter().filter(|piece| piece.share >= SHOWN) {
+    for piece in explained.outside.iter().filter(|piece| piece.share >= MIN_SHOWN_SHARE) {
         text += &format!("outside of the loops: {}\n", piece.text());
     }
     text
@@ -140,7 +145,7 @@ impl PieceBounds {
             _ => "",
         };
         let named = self.limits.iter().enumerate();
-        let named = named.filter(|(at, limit)| *at == 0 || limit.share >= NAMED);
+        let named = named.filter(|(at, limit)| *at == 0 || limit.share >= MIN_NAMED_SHARE);
         let limits: Vec<&str> = named.map(|(_, limit)| limit.limit).collect();
         let (share, cycles) = (100.0 * self.share, self.cycles_per_row);
         format!("{task}{share:.0}% of the time, {cycles:.1} cycles a row, bound by {}", limits.join(" and "))
@@ -149,7 +154,7 @@ impl PieceBounds {
 
 struct BoundsContext<'a> {
     stages: &'a Stages,
-    calls: Calls,
+    calls: CallSize,
     caches: &'a Caches,
     machine: &'a Machine,
     breakdown: &'a Breakdown,
@@ -193,13 +198,13 @@ impl BoundsContext<'_> {
 
     /// The pieces of work of a loop, the largest first.
     fn pieces(&self, name: &str) -> Vec<PieceBounds> {
-        let own = self.breakdown.pieces.iter().filter(|piece| piece.origin.name == name);
+        let own = self.breakdown.by_origin.iter().filter(|piece| piece.origin.name == name);
         let mut pieces: Vec<PieceBounds> = own.map(|piece| self.piece(piece)).collect();
         pieces.sort_by(|one, other| other.share.total_cmp(&one.share));
         pieces
     }
 
-    fn piece(&self, piece: &Piece) -> PieceBounds {
+    fn piece(&self, piece: &OriginCycles) -> PieceBounds {
         let cycles = piece.cycles();
         let share = cycles / self.breakdown.cost.cycles.max(f64::MIN_POSITIVE);
         let task = match piece.origin.task {
@@ -208,7 +213,7 @@ impl BoundsContext<'_> {
             Task::Sums => "sums",
         };
         let limits = piece.limits.iter().map(|(limit, of)| LimitShare {
-            limit: words(*limit, self.machine.caches.len()),
+            limit: limit_name(*limit, self.machine.caches.len()),
             share: of / cycles.max(f64::MIN_POSITIVE),
         });
         PieceBounds { task, share, cycles_per_row: share * self.per_row(), limits: limits.collect() }
@@ -262,14 +267,14 @@ impl BoundsContext<'_> {
             rows => format!("read once for {rows} rows"),
         };
         let trees = stored.bytes;
-        let trees = format!("trees: {} in {}, {times}", bytes_text(trees), self.caches.holding(trees));
+        let trees = format!("trees: {} in {}, {times}", bytes_text(trees), self.caches.holding_text(trees));
         let hir = &self.stages.hir;
         let (columns, element) = match &hir.bins {
             Some(bins) => (u64::from(bins.columns()), u64::from(bins.element().bytes())),
             None => (hir.forest.num_features as u64, hir.forest.types.input.bytes() as u64),
         };
         let block = rows * columns * element;
-        let near = self.caches.holding(block);
+        let near = self.caches.holding_text(block);
         vec![trees, format!("rows: {rows} of {columns} columns, {} in {near}", bytes_text(block))]
     }
 
@@ -295,7 +300,7 @@ fn percent_idle(used: u64, places: u64) -> u64 {
 }
 
 /// The name of a limit, on a machine with `levels` levels of memory.
-fn words(limit: Limit, levels: usize) -> &'static str {
+fn limit_name(limit: Limit, levels: usize) -> &'static str {
     match limit {
         Limit::Latency => "latency",
         Limit::Instructions => "instructions",

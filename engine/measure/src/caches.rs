@@ -11,12 +11,12 @@ pub struct Caches {
 
 impl Caches {
     /// The caches of this machine's first core, as Linux reports them; none if it does not.
-    pub fn here() -> Caches {
+    pub fn of_this_machine() -> Caches {
         Caches::of_folder(Path::new("/sys/devices/system/cpu/cpu0/cache"))
     }
 
     /// Returns the machine with these caches.
-    pub fn installed_in(&self, machine: &Machine) -> Machine {
+    pub fn applied_to(&self, machine: &Machine) -> Machine {
         let (Some((memory, known)), false) = (machine.caches.split_last(), self.levels.is_empty()) else {
             return machine.clone();
         };
@@ -35,7 +35,7 @@ impl Caches {
         let mut levels: Vec<(u32, u64)> = (0..8)
             .filter(|number| text(*number, "type").trim() != "Instruction")
             .filter_map(|number| {
-                Some((text(number, "level").trim().parse().ok()?, size(text(number, "size").trim())?))
+                Some((text(number, "level").trim().parse().ok()?, parse_size(text(number, "size").trim())?))
             })
             .collect();
         levels.sort_unstable();
@@ -43,8 +43,8 @@ impl Caches {
     }
 
     /// The nearest level that holds `bytes` bytes: `L1 (32.0 KiB)`, or `memory`.
-    pub fn holding(&self, bytes: u64) -> String {
-        match self.level(bytes) {
+    pub fn holding_text(&self, bytes: u64) -> String {
+        match self.holding_level(bytes) {
             Some((level, size)) => format!("L{level} ({})", bytes_text(size)),
             None if self.levels.is_empty() => "caches of unknown size".to_string(),
             None => "memory".to_string(),
@@ -52,7 +52,7 @@ impl Caches {
     }
 
     /// The number of the first level that holds `bytes` bytes, and its size.
-    pub fn level(&self, bytes: u64) -> Option<(usize, u64)> {
+    pub fn holding_level(&self, bytes: u64) -> Option<(usize, u64)> {
         let levels = self.levels.iter().enumerate();
         levels.map(|(at, size)| (at + 1, *size)).find(|(_, size)| bytes <= *size)
     }
@@ -64,14 +64,14 @@ impl std::str::FromStr for Caches {
     /// Sizes of levels, the nearest first: `32K,1M,32M`.
     fn from_str(text: &str) -> Result<Caches, String> {
         let level = |text: &str| {
-            size(text.trim()).ok_or_else(|| format!("`{text}` is not a size; write it like 32K or 1M"))
+            parse_size(text.trim()).ok_or_else(|| format!("`{text}` is not a size; write it like 32K or 1M"))
         };
         Ok(Caches { levels: text.split(',').map(level).collect::<Result<_, _>>()? })
     }
 }
 
 /// A number of bytes with a unit.
-fn size(text: &str) -> Option<u64> {
+fn parse_size(text: &str) -> Option<u64> {
     let units = [("K", 10), ("M", 20), ("G", 30)];
     let known = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
     let (number, shift) = known.unwrap_or((text, 0));
@@ -95,14 +95,14 @@ mod tests {
     #[test]
     fn data_is_in_the_smallest_cache_that_holds_it() {
         let caches: Caches = "32K,1M".parse().unwrap_or_default();
-        let places = [100, 32 << 10, 33 << 10, 2 << 20].map(|bytes| caches.holding(bytes));
+        let places = [100, 32 << 10, 33 << 10, 2 << 20].map(|bytes| caches.holding_text(bytes));
         assert_eq!(places, ["L1 (32.0 KiB)", "L1 (32.0 KiB)", "L2 (1.0 MiB)", "memory"]);
         assert!(
             ["", "x", "0", "-1K", "1K,,2K", "99999999999G"]
                 .iter()
                 .all(|text| text.parse::<Caches>().is_err())
         );
-        assert_eq!(Caches::of_folder(Path::new("/nowhere")).holding(1), "caches of unknown size");
+        assert_eq!(Caches::of_folder(Path::new("/nowhere")).holding_text(1), "caches of unknown size");
         assert_eq!([10, 1536, 3 << 20].map(bytes_text), ["10 bytes", "1.5 KiB", "3.0 MiB"]);
     }
 }

@@ -1,13 +1,13 @@
 //! Contenders from checked schedules.
 
 use crate::race::Contender;
-use crate::rows::Order;
+use crate::rows::RowOrder;
 use sched_cost::{Call, Machine, ModelShape, cost};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
-use schedc_driver::compile::{RowRules, compile, entry_info, into_memory, runs_on_device};
+use schedc_driver::compile::{RowRules, compile, compile_into_memory, entry_info, runs_on_device};
 use schedc_driver::{Failure, Model, machines};
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ impl Draft {
     ///
     /// When the model does not go with the schedule, or LLVM fails.
     pub fn compile(self, model: &Model, cpu: Cpu, text: &str) -> Result<Contender, Failure> {
-        let compiled = compile(model, self.nests, &[Kind::Raw], &machines::of(cpu))?;
+        let compiled = compile(model, self.nests, &[OutputKind::Raw], &machines::of(cpu))?;
         let about = entry_info(model, &compiled, text, cpu, RowRules::default());
-        let code = into_memory(&compiled, &self.target, cpu, &about, &[Kind::Raw])?;
+        let code = compile_into_memory(&compiled, &self.target, cpu, &about, &[OutputKind::Raw])?;
         let on_device = runs_on_device(&compiled);
-        Ok(Contender { name: self.name, code: Arc::new(code), order: Order::Rows, on_device })
+        Ok(Contender { name: self.name, code: Arc::new(code), order: RowOrder::Rows, on_device })
     }
 }
 
@@ -58,21 +58,21 @@ impl CostPredictor {
     }
 
     /// The cycles of a call, by its rows and threads; `None` for nests that do not compile or are for a GPU.
-    pub fn cycles(
+    pub fn predicted_cycles(
         &self,
         model: &Model,
         nests: Variants<Nest>,
         (rows, threads): (usize, usize),
     ) -> Option<f64> {
-        let compiled = compile(model, nests, &[Kind::Raw], &self.machine).ok()?;
+        let compiled = compile(model, nests, &[OutputKind::Raw], &self.machine).ok()?;
         let call = Call { rows, threads, column_major: false, shape: &self.shape };
         let is_told = !runs_on_device(&compiled);
         is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)
     }
 
-    /// [`cycles`](Self::cycles) of many schedules.
-    pub fn all(&self, model: &Model, drafts: &[Draft], calls: (usize, usize)) -> Vec<Option<f64>> {
-        on_all_processors(drafts, |draft| self.cycles(model, draft.nests.clone(), calls))
+    /// [`predicted_cycles`](Self::predicted_cycles) of many schedules.
+    pub fn cycles_of_all(&self, model: &Model, drafts: &[Draft], calls: (usize, usize)) -> Vec<Option<f64>> {
+        on_all_processors(drafts, |draft| self.predicted_cycles(model, draft.nests.clone(), calls))
     }
 }
 
@@ -81,14 +81,14 @@ fn on_all_processors<R: Send>(drafts: &[Draft], each: impl Fn(&Draft) -> R + Syn
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
-        while let (at, Some(draft)) = take(&next, drafts) {
+        while let (at, Some(draft)) = take_draft(&next, drafts) {
             done.push((at, each(draft)));
         }
         done
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(drafts.len());
     let mut all = std::thread::scope(|scope| {
-        let spawn = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+        let spawn = |_| Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).ok();
         // If the system refuses more threads, this thread compiles the remainder.
         let others: Vec<_> = (1..threads).filter_map(spawn).collect();
         let mut all = work();
@@ -102,9 +102,9 @@ fn on_all_processors<R: Send>(drafts: &[Draft], each: impl Fn(&Draft) -> R + Syn
 }
 
 /// The stack of a thread that compiles, as large as that of a program's first thread.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 
-fn take<'a>(next: &AtomicUsize, drafts: &'a [Draft]) -> (usize, Option<&'a Draft>) {
+fn take_draft<'a>(next: &AtomicUsize, drafts: &'a [Draft]) -> (usize, Option<&'a Draft>) {
     let at = next.fetch_add(1, Ordering::Relaxed);
     (at, drafts.get(at))
 }

@@ -4,28 +4,28 @@
 use sched_forest::{Forest, Predicate};
 
 /// Number of random rows. Larger calls repeat them.
-const ROWS: usize = 4096;
+const MAX_DRAWN_ROWS: usize = 4096;
 /// Most random values. Models with very many features get fewer rows.
-const MOST_NUMBERS: usize = 1 << 22;
+const MAX_DRAWN_VALUES: usize = 1 << 22;
 /// Most thresholds of a feature between which values are drawn.
-const THRESHOLDS: usize = 256;
+const MAX_THRESHOLDS: usize = 256;
 
 /// The seed of the random rows.
-pub const DRAWN_FROM: u64 = 1;
+pub const DRAW_SEED: u64 = 1;
 
 /// Draws rows for a model, the same in every run. The result is row-major.
-pub fn draw(forest: &Forest) -> Vec<f64> {
+pub fn draw_rows(forest: &Forest) -> Vec<f64> {
     let mut thresholds: Vec<Vec<f64>> = vec![Vec::new(); forest.num_features];
     for node in forest.trees.iter().flat_map(|tree| &tree.inner) {
         if let (Predicate::Numeric { threshold }, Some(known)) =
             (&node.predicate, thresholds.get_mut(node.feature as usize))
-            && known.len() < THRESHOLDS
+            && known.len() < MAX_THRESHOLDS
         {
             known.push(*threshold);
         }
     }
-    let rows = ROWS.min(MOST_NUMBERS / forest.num_features.max(1)).max(1);
-    let mut state = DRAWN_FROM;
+    let rows = MAX_DRAWN_ROWS.min(MAX_DRAWN_VALUES / forest.num_features.max(1)).max(1);
+    let mut state = DRAW_SEED;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f64 / (1_u64 << 24) as f64

@@ -1,8 +1,8 @@
 //! Timings of compiled schedules against each other.
 //!
 //! A [`Contender`] is code in memory, and a [`Workload`] the rows of its calls. [`race()`] times contenders
-//! in turns, so that a change in the machine's speed affects all of them alike. A [`Rule`] limits the samples
-//! and the time; the caller's `watch` function may end the race.
+//! in turns, so that a change in the machine's speed affects all of them alike. [`RaceLimits`] bound the
+//! samples and the time; the caller's `watch` function may end the race.
 
 pub mod bounds;
 pub mod caches;
@@ -14,7 +14,7 @@ pub mod rows;
 pub mod samples;
 
 pub use code::{CostPredictor, Draft, compile_all};
-pub use draw::{DRAWN_FROM, draw};
-pub use race::{Contender, Progress, Rule, Timing, Workload, race};
-pub use rows::{Numbers, Order, Ordered};
+pub use draw::{DRAW_SEED, draw_rows};
+pub use race::{Contender, RaceLimits, RaceProgress, Timing, Workload, race};
+pub use rows::{Numbers, OrderedRows, RowOrder};
 pub use samples::Quartiles;

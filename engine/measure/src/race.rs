@@ -1,10 +1,10 @@
 //! Races: compiled schedules are timed in turns on the same calls.
 
-use crate::rows::{Order, Ordered, Piece};
+use crate::rows::{CallRows, OrderedRows, RowOrder};
 use crate::samples::Quartiles;
 use rustix::time::{ClockId, clock_gettime};
-use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
-use sched_llvm::{Jit, Output, Predict};
+use sched_llvm::runtime::{Dtype, OutputKind, Status, output_type};
+use sched_llvm::{Jit, Predict, Results};
 use schedc_driver::{Failure, help_for_status};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 /// Most pieces of the rows that the calls of a sample use. Further calls use the same pieces again.
 const MOST_PIECES: usize = 1024;
 /// Wall-clock time limit of a race, as a multiple of its budget of processor time.
-const PATIENCE: u32 = 3;
+const WALL_CLOCK_FACTOR: u32 = 3;
 /// Samples of each contender that the equal division of the budget does not limit.
-const FEW: usize = 3;
+const UNDIVIDED_SAMPLES: usize = 3;
 /// Samples at least this long need no warm-up call: refilling the caches is a negligible part of them.
-const LONG: Duration = Duration::from_millis(20);
+const WARM_UP_FREE_SAMPLE: Duration = Duration::from_millis(20);
 
 /// Compiled code in a race.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub struct Contender {
     /// The compiled schedule.
     pub code: Arc<Jit>,
     /// The order of the rows in memory that it reads.
-    pub order: Order,
+    pub order: RowOrder,
     /// Whether some calls run on a GPU.
     pub on_device: bool,
 }
@@ -36,7 +36,7 @@ pub struct Contender {
 #[derive(Clone, Copy)]
 pub struct Workload<'a> {
     /// The rows, at least `batch` of them.
-    pub rows: &'a Ordered,
+    pub rows: &'a OrderedRows,
     /// Rows per call.
     pub batch: usize,
     /// Threads per call; 0 leaves the number to the runtime.
@@ -45,35 +45,41 @@ pub struct Workload<'a> {
 
 /// The limits of a race.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct RaceLimits {
     /// Most samples of a contender.
-    pub samples: u32,
+    pub max_samples: u32,
     /// Samples of a contender that the budget does not limit. More give a spread within a small budget, and
     /// exceed it by the time of these samples.
-    pub fewest: usize,
+    pub min_samples: usize,
     /// Shortest duration of a sample. It is long against the clock's resolution.
-    pub sample: Duration,
-    /// The time after which no further turn begins. Every contender still has its first `fewest` turns.
+    pub min_sample: Duration,
+    /// The time after which no further turn begins. Every contender still has its first `min_samples` turns.
     /// `None`: no limit.
     pub budget: Option<Duration>,
     /// Ratio to the fastest contender's time above which a contender drops out. With few samples the ratio
     /// must be larger.
-    pub behind: Option<f64>,
+    pub drop_out_ratio: Option<f64>,
 }
 
-impl Default for Rule {
-    fn default() -> Rule {
-        Rule { samples: 15, fewest: 1, sample: Duration::from_millis(2), budget: None, behind: None }
+impl Default for RaceLimits {
+    fn default() -> RaceLimits {
+        RaceLimits {
+            max_samples: 15,
+            min_samples: 1,
+            min_sample: Duration::from_millis(2),
+            budget: None,
+            drop_out_ratio: None,
+        }
     }
 }
 
 /// The progress of a race, for display.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct RaceProgress {
     /// Samples taken so far.
     pub samples: usize,
     /// Samples at the end, if no contender falls behind and the time suffices.
-    pub most: usize,
+    pub max_samples: usize,
     /// The fastest contender so far, with the time of a row in microseconds.
     pub best: Option<(usize, f64)>,
     /// The spent part of the budget.
@@ -95,7 +101,7 @@ impl Timing {
         Quartiles::of(&self.samples)
     }
 
-    fn least(&self) -> Option<f64> {
+    fn min_sample_time(&self) -> Option<f64> {
         self.samples.iter().copied().min_by(f64::total_cmp)
     }
 }
@@ -109,47 +115,47 @@ impl Timing {
 pub fn race(
     contenders: &[Contender],
     workload: &Workload,
-    rule: &Rule,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    limits: &RaceLimits,
+    watch: &mut dyn FnMut(&RaceProgress) -> ControlFlow<()>,
 ) -> Result<Vec<Timing>, Failure> {
     let clock = clock(workload.threads, contenders.iter().any(|contender| contender.on_device));
-    let mut race = Race::new(contenders.len(), *rule, clock);
+    let mut race = Race::new(contenders.len(), *limits, clock);
     let mut calls = Vec::with_capacity(contenders.len());
     for contender in contenders {
         // Calibration comes before the first sample: `watch` may end the race here, too.
         if watch(&race.progress()).is_break() {
             return Ok(race.timings);
         }
-        let (number, spent) = calibrate(contender, workload, rule.sample, clock)?;
+        let (number, spent) = calibrate(contender, workload, limits.min_sample, clock)?;
         // Within a budget, a call that is as long as a sample counts as the first sample.
-        if rule.budget.is_some() && number == 1 {
-            race.add(calls.len(), spent, workload.batch);
+        if limits.budget.is_some() && number == 1 {
+            race.add_sample(calls.len(), spent, workload.batch);
         }
         calls.push((number, spent));
     }
-    for _ in 0..rule.samples {
+    for _ in 0..limits.max_samples {
         for (at, (contender, (calls, takes))) in contenders.iter().zip(&calls).enumerate() {
             if !race.has_turn(at) {
                 continue;
             }
             // Other contenders ran since its last turn: one call outside of the sample refills the caches.
-            if contenders.len() > 1 && *takes < LONG {
-                sample(contender, workload, 1, clock)?;
+            if contenders.len() > 1 && *takes < WARM_UP_FREE_SAMPLE {
+                time_sample(contender, workload, 1, clock)?;
             }
-            let spent = sample(contender, workload, *calls, clock)?;
-            race.add(at, spent, *calls * workload.batch);
+            let spent = time_sample(contender, workload, *calls, clock)?;
+            race.add_sample(at, spent, *calls * workload.batch);
             if watch(&race.progress()).is_break() {
                 return Ok(race.timings);
             }
         }
-        race.leave_behind();
+        race.drop_slow_contenders();
     }
     Ok(race.timings)
 }
 
 /// The state of a race.
 struct Race {
-    rule: Rule,
+    limits: RaceLimits,
     began: Instant,
     /// The clock of the samples, and its time at the beginning.
     clock: (ClockId, Duration),
@@ -159,9 +165,9 @@ struct Race {
 }
 
 impl Race {
-    fn new(contenders: usize, rule: Rule, clock: ClockId) -> Race {
+    fn new(contenders: usize, limits: RaceLimits, clock: ClockId) -> Race {
         Race {
-            rule,
+            limits,
             began: Instant::now(),
             clock: (clock, now(clock)),
             timings: vec![Timing::default(); contenders],
@@ -170,23 +176,23 @@ impl Race {
     }
 
     /// The spent part of the budget. Processor time, if samples are timed by it, so that other programs do
-    /// not reduce the number of samples; wall-clock time counts from [`PATIENCE`] budgets on.
+    /// not reduce the number of samples; wall-clock time counts from [`WALL_CLOCK_FACTOR`] budgets on.
     fn elapsed(&self) -> Duration {
         let (clock, at_first) = self.clock;
-        now(clock).saturating_sub(at_first).max(self.began.elapsed() / PATIENCE)
+        now(clock).saturating_sub(at_first).max(self.began.elapsed() / WALL_CLOCK_FACTOR)
     }
 
     /// Whether a contender has another turn. A contender with long calls has no more turns once its part of
     /// the budget is spent.
     fn has_turn(&self, at: usize) -> bool {
         let (Some(timing), Some(spent)) = (self.timings.get(at), self.spent.get(at)) else { return false };
-        let Some(budget) = self.rule.budget else { return !timing.fell_behind };
+        let Some(budget) = self.limits.budget else { return !timing.fell_behind };
         let share = budget / u32::try_from(self.timings.len()).unwrap_or(u32::MAX).max(1);
-        let in_time = self.elapsed() < budget && (timing.samples.len() < FEW || *spent < share);
-        !timing.fell_behind && (timing.samples.len() < self.rule.fewest || in_time)
+        let in_time = self.elapsed() < budget && (timing.samples.len() < UNDIVIDED_SAMPLES || *spent < share);
+        !timing.fell_behind && (timing.samples.len() < self.limits.min_samples || in_time)
     }
 
-    fn add(&mut self, at: usize, spent: Duration, rows: usize) {
+    fn add_sample(&mut self, at: usize, spent: Duration, rows: usize) {
         // At least a nanosecond: later code takes logarithms and reciprocals.
         let micros = spent.max(Duration::from_nanos(1)).as_secs_f64() * 1e6;
         if let (Some(timing), Some(all)) = (self.timings.get_mut(at), self.spent.get_mut(at)) {
@@ -197,23 +203,24 @@ impl Race {
 
     /// Marks contenders that are clearly slower than the fastest. Compares minimum times, on which other load
     /// of the machine has little influence.
-    fn leave_behind(&mut self) {
-        let (Some(behind), Some((_, best))) = (self.rule.behind, self.best()) else { return };
+    fn drop_slow_contenders(&mut self) {
+        let (Some(behind), Some((_, best))) = (self.limits.drop_out_ratio, self.best()) else { return };
         for timing in &mut self.timings {
             let slack = 1.0 + 1.0 / timing.samples.len().max(1) as f64;
-            timing.fell_behind |= timing.least().is_some_and(|least| least > best * behind * slack);
+            timing.fell_behind |= timing.min_sample_time().is_some_and(|least| least > best * behind * slack);
         }
     }
 
     fn best(&self) -> Option<(usize, f64)> {
-        let least = self.timings.iter().enumerate().filter_map(|(at, timing)| Some((at, timing.least()?)));
+        let least =
+            self.timings.iter().enumerate().filter_map(|(at, timing)| Some((at, timing.min_sample_time()?)));
         least.min_by(|one, two| one.1.total_cmp(&two.1))
     }
 
-    fn progress(&self) -> Progress {
-        Progress {
+    fn progress(&self) -> RaceProgress {
+        RaceProgress {
             samples: self.timings.iter().map(|timing| timing.samples.len()).sum(),
-            most: self.timings.len() * self.rule.samples as usize,
+            max_samples: self.timings.len() * self.limits.max_samples as usize,
             best: self.best(),
             elapsed: self.elapsed(),
         }
@@ -230,7 +237,7 @@ fn calibrate(
 ) -> Result<(usize, Duration), Failure> {
     let mut calls = 1;
     loop {
-        let spent = sample(contender, workload, calls, clock)?;
+        let spent = time_sample(contender, workload, calls, clock)?;
         if spent >= wanted || calls >= 1 << 24 {
             return Ok((calls, spent));
         }
@@ -238,7 +245,7 @@ fn calibrate(
     }
 }
 
-fn sample(
+fn time_sample(
     contender: &Contender,
     workload: &Workload,
     calls: usize,
@@ -246,20 +253,20 @@ fn sample(
 ) -> Result<Duration, Failure> {
     let Workload { rows, batch, threads } = *workload;
     let outputs = usize::try_from(contender.code.model().num_margins).unwrap_or(0);
-    let doubles = output_type(contender.code.model(), Kind::Raw) == Dtype::F64;
+    let doubles = output_type(contender.code.model(), OutputKind::Raw) == Dtype::F64;
     let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
     let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
     let whole = rows.count.saturating_sub(batch) + 1;
     // The rows of each call are selected before the clock starts, as a caller has them before its call.
     let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
         let first = call * batch % whole;
-        rows.piece(contender.order, first..first + batch)
+        rows.call_rows(contender.order, first..first + batch)
     });
-    let pieces: Vec<Piece> = pieces.collect();
+    let pieces: Vec<CallRows> = pieces.collect();
     let since = now(clock);
     for piece in pieces.iter().cycle().take(calls) {
-        let out = if doubles.is_empty() { Output::F32(&mut floats) } else { Output::F64(&mut doubles) };
-        let done = contender.code.predict(Kind::Raw, piece.rows(), batch, out, threads);
+        let out = if doubles.is_empty() { Results::F32(&mut floats) } else { Results::F64(&mut doubles) };
+        let done = contender.code.predict(OutputKind::Raw, piece.rows(), batch, out, threads);
         done.map_err(|status| {
             let help = match status.code() {
                 Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
@@ -284,55 +291,58 @@ fn now(clock: ClockId) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockId, Race, Rule, Timing};
+    use super::{ClockId, Race, RaceLimits, Timing};
     use std::time::Duration;
 
-    fn race(rule: Rule, micros: &[&[u64]]) -> Race {
-        let mut race = Race::new(micros.len(), rule, ClockId::Monotonic);
+    fn race(limits: RaceLimits, micros: &[&[u64]]) -> Race {
+        let mut race = Race::new(micros.len(), limits, ClockId::Monotonic);
         for (at, samples) in micros.iter().enumerate() {
-            samples.iter().for_each(|sample| race.add(at, Duration::from_micros(*sample), 10));
+            samples.iter().for_each(|sample| race.add_sample(at, Duration::from_micros(*sample), 10));
         }
         race
     }
 
     #[test]
     fn samples_are_times_of_a_row() {
-        let race = race(Rule::default(), &[&[20, 30], &[0]]);
+        let race = race(RaceLimits::default(), &[&[20, 30], &[0]]);
         assert_eq!(race.timings[0], Timing { samples: vec![2.0, 3.0], fell_behind: false });
         assert!(race.timings[1].samples[0] > 0.0);
         let progress = race.progress();
-        assert_eq!((progress.samples, progress.most, progress.best.map(|best| best.0)), (3, 30, Some(1)));
+        assert_eq!(
+            (progress.samples, progress.max_samples, progress.best.map(|best| best.0)),
+            (3, 30, Some(1))
+        );
     }
 
     #[test]
     fn clearly_slower_contenders_have_no_more_turns() {
-        let rule = Rule { behind: Some(1.25), ..Rule::default() };
+        let limits = RaceLimits { drop_out_ratio: Some(1.25), ..RaceLimits::default() };
         // After one sample more than 2.5 times the time of the fastest, after four more than 1.56 times.
-        let mut early = race(rule, &[&[100], &[240], &[260]]);
-        early.leave_behind();
+        let mut early = race(limits, &[&[100], &[240], &[260]]);
+        early.drop_slow_contenders();
         assert_eq!([0, 1, 2].map(|at| early.has_turn(at)), [true, true, false]);
-        let mut late = race(rule, &[&[100; 4], &[150; 4], &[160; 4]]);
-        late.leave_behind();
+        let mut late = race(limits, &[&[100; 4], &[150; 4], &[160; 4]]);
+        late.drop_slow_contenders();
         assert_eq!([0, 1, 2].map(|at| late.has_turn(at)), [true, true, false]);
-        let mut patient = race(Rule::default(), &[&[100], &[900]]);
-        patient.leave_behind();
+        let mut patient = race(RaceLimits::default(), &[&[100], &[900]]);
+        patient.drop_slow_contenders();
         assert!(patient.has_turn(1));
     }
 
     #[test]
     fn long_calls_leave_time_to_others() {
-        let rule = Rule { budget: Some(Duration::from_secs(1000)), ..Rule::default() };
+        let limits = RaceLimits { budget: Some(Duration::from_secs(1000)), ..RaceLimits::default() };
         let second = 1_000_000;
-        let race = race(rule, &[&[second; 3], &[400 * second; 2], &[400 * second; 3]]);
+        let race = race(limits, &[&[second; 3], &[400 * second; 2], &[400 * second; 3]]);
         assert_eq!([0, 1, 2].map(|at| race.has_turn(at)), [true, true, false]);
     }
 
     #[test]
     fn each_contender_has_a_sample_when_the_budget_is_spent() {
-        let rule = Rule { budget: Some(Duration::ZERO), ..Rule::default() };
-        let race = race(rule, &[&[100], &[]]);
+        let limits = RaceLimits { budget: Some(Duration::ZERO), ..RaceLimits::default() };
+        let race = race(limits, &[&[100], &[]]);
         assert_eq!([0, 1].map(|at| race.has_turn(at)), [false, true]);
-        let several = Race { rule: Rule { fewest: 3, ..rule }, ..race };
+        let several = Race { limits: RaceLimits { min_samples: 3, ..limits }, ..race };
         assert_eq!([0, 1].map(|at| several.has_turn(at)), [true, true]);
     }
 }

@@ -15,7 +15,7 @@ pub enum Numbers {
 
 /// The order in memory of the rows that a contender reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RowOrder {
     /// One row after the other.
     Rows,
     /// Feature by feature.
@@ -23,7 +23,7 @@ pub enum Order {
 }
 
 /// Rows, stored in each order that some contender reads.
-pub struct Ordered {
+pub struct OrderedRows {
     rows: Numbers,
     /// The rows feature by feature, if some contender reads them so.
     columns: Option<Numbers>,
@@ -32,27 +32,27 @@ pub struct Ordered {
     pub count: usize,
 }
 
-impl Ordered {
-    /// Rows of `features` values each. Also stores them feature by feature if `both` is true.
-    pub fn new(rows: Numbers, features: usize, both: bool) -> Ordered {
+impl OrderedRows {
+    /// Rows of `features` values each. Also stores them feature by feature if `with_columns` is true.
+    pub fn new(rows: Numbers, features: usize, with_columns: bool) -> OrderedRows {
         let values = match &rows {
             Numbers::F32(values) => values.len(),
             Numbers::F64(values) => values.len(),
         };
-        let columns = both.then(|| match &rows {
+        let columns = with_columns.then(|| match &rows {
             Numbers::F32(values) => Numbers::F32(transposed(values, features)),
             Numbers::F64(values) => Numbers::F64(transposed(values, features)),
         });
-        Ordered { rows, columns, features, count: values / features.max(1) }
+        OrderedRows { rows, columns, features, count: values / features.max(1) }
     }
 
     /// A range of the rows, in one of the stored orders.
-    pub fn piece(&self, order: Order, wanted: Range<usize>) -> Piece<'_> {
-        let Some(columns) = self.columns.as_ref().filter(|_| order == Order::Columns) else {
+    pub fn call_rows(&self, order: RowOrder, wanted: Range<usize>) -> CallRows<'_> {
+        let Some(columns) = self.columns.as_ref().filter(|_| order == RowOrder::Columns) else {
             let place = wanted.start * self.features..wanted.end * self.features;
             return match &self.rows {
-                Numbers::F32(values) => Piece::Rows(Rows::F32(&values[place])),
-                Numbers::F64(values) => Piece::Rows(Rows::F64(&values[place])),
+                Numbers::F32(values) => CallRows::Rows(Rows::F32(&values[place])),
+                Numbers::F64(values) => CallRows::Rows(Rows::F64(&values[place])),
             };
         };
         let column = |feature: usize| {
@@ -62,11 +62,11 @@ impl Ordered {
                 Numbers::F64(values) => ColumnValues::F64(&values[place]),
             })
         };
-        Piece::Columns((0..self.features).map(column).collect())
+        CallRows::Columns((0..self.features).map(column).collect())
     }
 
     /// The first `rows` rows, or all if there are fewer, in double precision.
-    pub fn first(&self, rows: usize) -> Vec<f64> {
+    pub fn first_rows(&self, rows: usize) -> Vec<f64> {
         let values = rows.saturating_mul(self.features);
         match &self.rows {
             Numbers::F32(all) => all.iter().take(values).map(|value| f64::from(*value)).collect(),
@@ -81,19 +81,19 @@ impl Ordered {
 }
 
 /// The rows of a call.
-pub enum Piece<'a> {
+pub enum CallRows<'a> {
     /// Row by row.
     Rows(Rows<'a>),
     /// Feature by feature.
     Columns(Vec<Column<'a>>),
 }
 
-impl Piece<'_> {
+impl CallRows<'_> {
     /// The rows as the argument of a call.
     pub fn rows(&self) -> Rows<'_> {
         match self {
-            Piece::Rows(rows) => *rows,
-            Piece::Columns(columns) => Rows::Columns(columns),
+            CallRows::Rows(rows) => *rows,
+            CallRows::Columns(columns) => Rows::Columns(columns),
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Fields: the schedules that a search times against each other, for calls of one size.
 
-use crate::limits::LAST;
-use crate::results::Figure;
-use crate::state::State;
-use crate::task::{Progress, Task};
-use sched_lang::{Options, Supported, check};
+use crate::limits::LAST_RACE_SHARE;
+use crate::results::CallSpeed;
+use crate::state::SearchState;
+use crate::task::{SearchProgress, TuningTask};
+use sched_lang::{CheckPurpose, Options, check};
 use sched_nest::Variants;
 use schedc_driver::{Failure, Source};
-use schedc_measure::{Contender, Draft, Quartiles, Rule, Workload, compile_all, race};
+use schedc_measure::{Contender, Draft, Quartiles, RaceLimits, Workload, compile_all, race};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Ratio to the best schedule's time above which a schedule has no further turns in a race.
-const BEHIND: f64 = 1.25;
+const DROP_OUT_RATIO: f64 = 1.25;
 /// Minimum duration of a sample.
-const BRIEF: Duration = Duration::from_micros(500);
+const MIN_SAMPLE: Duration = Duration::from_micros(500);
 /// Samples of each schedule in the last race, even if the budget is spent: enough for quartiles that differ.
-const FEWEST: usize = 7;
+const LAST_RACE_SAMPLES: usize = 7;
 
 /// A schedule in the field, with its code.
 pub struct Entrant {
@@ -40,32 +40,32 @@ impl Entrant {
 }
 
 /// A callback that observes a search and can end it.
-pub type Watch<'w> = dyn FnMut(&Progress) -> ControlFlow<()> + 'w;
+pub type Watch<'w> = dyn FnMut(&SearchProgress) -> ControlFlow<()> + 'w;
 
 /// The schedules for calls of one size.
-pub struct Field<'a> {
-    task: &'a Task<'a>,
+pub struct RaceField<'a> {
+    task: &'a TuningTask<'a>,
     rows: usize,
     /// The schedules with code, in the order in which the search proposed them.
     pub entrants: Vec<Entrant>,
     /// The start of the whole search.
     began: Instant,
     /// The deadline for this call size, from `began`.
-    pub until: Duration,
+    pub deadline: Duration,
     /// Whether the user has ended the search.
     pub ended: bool,
 }
 
-impl<'a> Field<'a> {
-    /// An empty field. `began` is the start of the whole search, `until` the deadline for this call size,
-    /// from `began`.
-    pub fn new(task: &'a Task, rows: usize, began: Instant, until: Duration) -> Field<'a> {
-        Field { task, rows, entrants: Vec::new(), began, until, ended: false }
+impl<'a> RaceField<'a> {
+    /// An empty field. `began` is the start of the whole search, `deadline` the time from `began` until the
+    /// search for this call size ends.
+    pub fn new(task: &'a TuningTask, rows: usize, began: Instant, deadline: Duration) -> RaceField<'a> {
+        RaceField { task, rows, entrants: Vec::new(), began, deadline, ended: false }
     }
 
     /// The time left for this call size.
-    pub fn left(&self) -> Duration {
-        self.until.saturating_sub(self.began.elapsed())
+    pub fn remaining_time(&self) -> Duration {
+        self.deadline.saturating_sub(self.began.elapsed())
     }
 
     /// Whether two texts have the same nests for calls of this size.
@@ -102,19 +102,24 @@ impl<'a> Field<'a> {
     fn draft(&self, text: &str) -> Option<Draft> {
         let known = Source::options(Some(self.task.model), self.task.values);
         let target = Some(self.task.target.clone());
-        let options = Options { supported: Supported::Compilable, target, ..known };
+        let options = Options { purpose: CheckPurpose::Compile, target, ..known };
         let checked = check(text, &options);
         let nest = checked.nests?.into_for_rows(self.rows);
         Some(Draft { name: String::new(), nests: Variants::only(nest), target: checked.target })
     }
 
-    /// Times some entrants in turns, within `part` of the remaining time.
+    /// Times some entrants in turns, within `budget_share` of the remaining time.
     ///
     /// # Errors
     ///
     /// When a call fails.
-    pub fn race(&mut self, numbers: &[usize], part: f64, watch: &mut Watch) -> Result<(), Failure> {
-        self.time(numbers, part, Rule { behind: Some(BEHIND), ..Rule::default() }, watch)
+    pub fn race(&mut self, numbers: &[usize], budget_share: f64, watch: &mut Watch) -> Result<(), Failure> {
+        self.time(
+            numbers,
+            budget_share,
+            RaceLimits { drop_out_ratio: Some(DROP_OUT_RATIO), ..RaceLimits::default() },
+            watch,
+        )
     }
 
     /// Times the entrants of the result, in most of the remaining time. Each has several samples.
@@ -123,27 +128,39 @@ impl<'a> Field<'a> {
     ///
     /// When a call fails.
     pub fn last_race(&mut self, numbers: &[usize], watch: &mut Watch) -> Result<(), Failure> {
-        self.time(numbers, LAST, Rule { fewest: FEWEST, ..Rule::default() }, watch)
+        self.time(
+            numbers,
+            LAST_RACE_SHARE,
+            RaceLimits { min_samples: LAST_RACE_SAMPLES, ..RaceLimits::default() },
+            watch,
+        )
     }
 
-    fn time(&mut self, numbers: &[usize], part: f64, rule: Rule, watch: &mut Watch) -> Result<(), Failure> {
-        let budget = self.left().mul_f64(part).div_f64(self.task.threads.len().max(1) as f64);
-        let rule = Rule { samples: 60, sample: BRIEF, budget: Some(budget), ..rule };
+    fn time(
+        &mut self,
+        numbers: &[usize],
+        budget_share: f64,
+        limits: RaceLimits,
+        watch: &mut Watch,
+    ) -> Result<(), Failure> {
+        let budget =
+            self.remaining_time().mul_f64(budget_share).div_f64(self.task.threads.len().max(1) as f64);
+        let limits = RaceLimits { max_samples: 60, min_sample: MIN_SAMPLE, budget: Some(budget), ..limits };
         for (at, threads) in self.task.threads.iter().enumerate() {
             let workload = Workload { rows: self.task.rows, batch: self.rows, threads: *threads };
             let contenders: Vec<Contender> =
                 numbers.iter().filter_map(|number| Some(self.entrants.get(*number)?.code.clone())).collect();
             let (mut ended, best) = (false, self.best().map(|best| best.1));
             let (began, all, rows) = (self.began, self.task.budget, self.rows);
-            let mut see = |progress: &schedc_measure::Progress| {
+            let mut see = |progress: &schedc_measure::RaceProgress| {
                 let now = progress.best.map(|(_, time)| time);
                 let best = [best, now].into_iter().flatten().reduce(f64::min);
                 let spent = began.elapsed().as_secs_f64() / all.as_secs_f64().max(1e-9);
-                let answer = watch(&Progress { spent, rows, best });
+                let answer = watch(&SearchProgress { spent, rows, best });
                 ended |= answer.is_break();
                 answer
             };
-            let timings = race(&contenders, &workload, &rule, &mut see)?;
+            let timings = race(&contenders, &workload, &limits, &mut see)?;
             self.ended |= ended;
             for (number, timing) in numbers.iter().zip(timings) {
                 if let (Some(entrant), Some(time)) = (self.entrants.get_mut(*number), timing.quartiles())
@@ -173,7 +190,7 @@ impl<'a> Field<'a> {
     }
 
     /// The times of the entrant `best`, each with that of schedc's own choice, the entrant `chosen`.
-    pub fn figures(&self, best: usize, chosen: usize) -> Vec<Figure> {
+    pub fn figures(&self, best: usize, chosen: usize) -> Vec<CallSpeed> {
         let (Some(best), Some(chosen)) = (self.entrants.get(best), self.entrants.get(chosen)) else {
             return Vec::new();
         };
@@ -181,13 +198,13 @@ impl<'a> Field<'a> {
         let figures = times.filter_map(|((best, chosen), threads)| {
             let (us_per_row, samples) = (*best)?;
             let (chosen_us_per_row, _) = chosen.unwrap_or((us_per_row, samples));
-            Some(Figure { threads: *threads, us_per_row, samples, chosen_us_per_row })
+            Some(CallSpeed { threads: *threads, us_per_row, samples, chosen_us_per_row })
         });
         figures.collect()
     }
 
     /// Adds the measured times to the saved state.
-    pub fn remember(&self, state: &mut State) {
+    pub fn save_times(&self, state: &mut SearchState) {
         for entrant in self.entrants.iter().filter(|entrant| entrant.time().is_finite()) {
             state.put(self.rows, &entrant.text, entrant.time());
         }

@@ -17,10 +17,10 @@ mod task;
 mod text;
 
 pub use gpu::Strategy;
-pub use results::{Best, Figure, Predicted, SearchResult};
-pub use state::{State, Tried};
-pub use task::{GpuSearch, Progress, Task};
-pub use text::{calls, text, than};
+pub use results::{BestSchedule, CallSpeed, PredictedSpeed, SearchResult};
+pub use state::{SearchState, TimedSchedule};
+pub use task::{GpuSearchOptions, SearchProgress, TuningTask};
+pub use text::{calls_text, schedule_text, speed_ratio_text};
 
 use schedc_driver::Failure;
 use std::ops::ControlFlow;
@@ -32,9 +32,9 @@ use std::ops::ControlFlow;
 ///
 /// When no schedule can be compiled for the model, or a call fails.
 pub fn tune(
-    task: &Task,
-    state: &mut State,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    task: &TuningTask,
+    state: &mut SearchState,
+    watch: &mut dyn FnMut(&SearchProgress) -> ControlFlow<()>,
 ) -> Result<SearchResult, Failure> {
     if task.target.is_gpu() {
         return gpu::search(task, state, watch);

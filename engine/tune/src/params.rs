@@ -1,30 +1,30 @@
 //! The search from a start schedule: over the values of its params.
 
-use crate::field::{Entrant, Field, Watch};
-use crate::limits::WORTH;
-use crate::results::{Best, SearchResult};
-use crate::state::State;
-use crate::task::Task;
+use crate::field::{Entrant, RaceField, Watch};
+use crate::limits::MIN_GAIN_OVER_CHOSEN;
+use crate::results::{BestSchedule, SearchResult};
+use crate::state::SearchState;
+use crate::task::TuningTask;
 use sched_lang::schedule_parts::ScheduleParts;
-use sched_lang::{Options, Supported};
-use schedc_driver::choice::Chosen;
+use sched_lang::{CheckPurpose, Options};
+use schedc_driver::choice::ChosenSchedules;
 use schedc_driver::{CodeDestination, Failure, Source};
 use std::time::{Duration, Instant};
 
 /// Share of the remaining time that goes into one race. A larger share compares values more precisely, and
 /// leaves time for fewer.
-const PART: f64 = 0.25;
+const RACE_SHARE: f64 = 0.25;
 
 /// Searches for each call size the values of the params under which its calls are fastest.
 pub fn search(
-    task: &Task,
+    task: &TuningTask,
     start: &Source,
-    state: &mut State,
+    state: &mut SearchState,
     watch: &mut Watch,
 ) -> Result<SearchResult, Failure> {
     let began = Instant::now();
     let known = Source::options(Some(task.model), task.values);
-    let options = Options { supported: Supported::Compilable, target: Some(task.target.clone()), ..known };
+    let options = Options { purpose: CheckPurpose::Compile, target: Some(task.target.clone()), ..known };
     let names: Vec<String> =
         sched_lang::check(&start.text, &options).params.into_iter().map(|param| param.name).collect();
     if names.is_empty() {
@@ -40,12 +40,12 @@ pub fn search(
             "write the bound as in `when n_rows <= 8`, or tune one number of rows, such as --batch 64",
         ));
     }
-    let owns = Chosen::new(task.model, task.cpu, CodeDestination::Artefact).variants;
+    let owns = ChosenSchedules::new(task.model, task.cpu, CodeDestination::Artefact).variants;
     let sizes = task.sizes.len();
-    let mut fields: Vec<Field> = Vec::new();
+    let mut fields: Vec<RaceField> = Vec::new();
     for (number, rows) in task.sizes.iter().enumerate() {
         let until = task.budget.mul_f64((number + 1) as f64 / sizes as f64);
-        fields.push(Field::new(task, *rows, began, until.max(Duration::from_millis(50))));
+        fields.push(RaceField::new(task, *rows, began, until.max(Duration::from_millis(50))));
     }
     let mut found = SearchResult::default();
     for (field, rows) in fields.iter_mut().zip(task.sizes) {
@@ -55,8 +55,8 @@ pub fn search(
         let own = if field.have_same_nests(&own, &best) { best.clone() } else { own };
         let own_has_params = own == best;
         let entered = field.enter(&[own.clone(), best.clone()]);
-        field.race(&entered, PART, watch)?;
-        'better: while !field.ended && !field.left().is_zero() {
+        field.race(&entered, RACE_SHARE, watch)?;
+        'better: while !field.ended && !field.remaining_time().is_zero() {
             for name in &names {
                 let others = variants(&best, name, &options);
                 let mut racing = field.enter(&others);
@@ -64,7 +64,7 @@ pub fn search(
                     continue;
                 }
                 racing.extend(field.entrants.iter().position(|one| one.text == best));
-                field.race(&racing, PART, watch)?;
+                field.race(&racing, RACE_SHARE, watch)?;
                 let fastest = field.entrants.iter().filter(|one| own_has_params || one.text != own);
                 let fastest =
                     fastest.min_by(|a, b| a.time().total_cmp(&b.time())).map(|one| one.text.clone());
@@ -85,11 +85,11 @@ pub fn search(
         if !field.ended {
             field.last_race(&[at, chosen], watch)?;
         }
-        field.remember(state);
+        field.save_times(state);
         let time = |number: usize| field.entrants.get(number).map_or(f64::INFINITY, Entrant::time);
         let slower = time(at) / time(chosen);
-        let is_own = !task.allow_slower && slower > WORTH;
-        found.best.push(Best {
+        let is_own = !task.allow_slower && slower > MIN_GAIN_OVER_CHOSEN;
+        found.best.push(BestSchedule {
             rows: *rows,
             schedule: if is_own { own } else { best },
             figures: field.figures(if is_own { chosen } else { at }, chosen),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The speed of calls of one size on a number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct CallSpeed {
     /// Threads.
     pub threads: i32,
     /// Microseconds for a row, with quartiles.
@@ -18,16 +18,16 @@ pub struct Figure {
 
 /// The best schedule for calls of one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Best {
+pub struct BestSchedule {
     /// Number of rows per call.
     pub rows: usize,
     /// The schedule's directives, one a line; or the whole text, if params of a start schedule were varied.
     pub schedule: String,
     /// The measured speed, one for each number of threads.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<CallSpeed>,
     /// The predicted speed, if no GPU timed the schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub predicted: Option<Predicted>,
+    pub predicted: Option<PredictedSpeed>,
     /// The number of schedules that the search compared for this size.
     pub tried: usize,
     /// Whether the schedule is the one that schedc chooses, because the search found none that is faster.
@@ -38,11 +38,11 @@ pub struct Best {
     pub slower: Option<f64>,
 }
 
-impl Best {
+impl BestSchedule {
     /// Speed-ups over schedc's own choice: one for each number of threads if measured; a single one, without
     /// a number of threads, if predicted.
     pub fn gains(&self) -> Vec<(Option<i32>, f64)> {
-        let gain = |figure: &Figure| figure.chosen_us_per_row.median / figure.us_per_row.median;
+        let gain = |figure: &CallSpeed| figure.chosen_us_per_row.median / figure.us_per_row.median;
         let measured: Vec<_> =
             self.figures.iter().map(|figure| (Some(figure.threads), gain(figure))).collect();
         match &self.predicted {
@@ -56,7 +56,7 @@ impl Best {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SearchResult {
     /// The best schedules, by rows in ascending order.
-    pub best: Vec<Best>,
+    pub best: Vec<BestSchedule>,
     /// The largest number of rows that each schedule but the last serves.
     pub bounds: Vec<usize>,
     /// Whether the user ended the search, before the budget was spent or all candidates were tried.
@@ -65,7 +65,7 @@ pub struct SearchResult {
 
 /// The speed of calls of one size on a GPU, by the cost model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Predicted {
+pub struct PredictedSpeed {
     /// Microseconds for a row.
     pub us_per_row: f64,
     /// Microseconds for a row of schedc's own choice.

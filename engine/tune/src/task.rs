@@ -4,12 +4,12 @@ use crate::gpu::strategy::Strategy;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
 use schedc_driver::{Model, ScheduleValues, Source};
-use schedc_measure::Ordered;
+use schedc_measure::OrderedRows;
 use std::time::Duration;
 
 /// The task of a search.
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
+pub struct TuningTask<'a> {
     /// The model, as it is compiled for the type of the rows.
     pub model: &'a Model,
     /// The processor.
@@ -17,7 +17,7 @@ pub struct Task<'a> {
     /// The target of the schedule.
     pub target: &'a Target,
     /// The rows of the largest calls.
-    pub rows: &'a Ordered,
+    pub rows: &'a OrderedRows,
     /// Rows per call for which to search, in ascending order.
     pub sizes: &'a [usize],
     /// Numbers of threads of the calls. All have the same weight.
@@ -29,30 +29,30 @@ pub struct Task<'a> {
     /// Values of params and properties from the command line.
     pub values: &'a ScheduleValues,
     /// Options for GPUs, if the target is one.
-    pub gpu: GpuSearch,
+    pub gpu: GpuSearchOptions,
     /// Whether the result may be slower than schedc's own choice.
     pub allow_slower: bool,
 }
 
 /// Options of the search for GPUs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GpuSearch {
+pub struct GpuSearchOptions {
     /// The strategy that proposes schedules.
     pub strategy: Strategy,
     /// Whether the cost model decides although a GPU could measure times.
-    pub by_counts: bool,
+    pub by_cost_model: bool,
 }
 
-impl GpuSearch {
+impl GpuSearchOptions {
     /// Whether schedules are timed: there is a GPU, and the user does not ask for the cost model.
     pub fn is_timed(&self) -> bool {
-        !self.by_counts && Gpu::present().is_some()
+        !self.by_cost_model && Gpu::installed().is_some()
     }
 }
 
 /// The progress of a search, for display.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct SearchProgress {
     /// The share of the budget that is spent.
     pub spent: f64,
     /// Rows of the calls that are being timed.

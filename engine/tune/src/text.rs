@@ -1,18 +1,18 @@
 //! The result of a search as a schedule that a person would write.
 
-use crate::results::{Best, SearchResult};
+use crate::results::{BestSchedule, SearchResult};
 use sched_lang::schedule_parts::ScheduleParts;
 use std::fmt::Write as _;
 
 /// The text of the result. The schedule for the largest calls is outside of all blocks, and those for smaller
 /// calls are in blocks, each below a comment with its speed. Neighbouring sizes with one schedule share a
 /// block. `head` becomes the first comment lines; it names the model.
-pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
+pub fn schedule_text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     let mut all = head.lines().map(|line| format!("// {line}\n")).collect::<String>();
     if let Some(target) = target {
         let _ = writeln!(all, "target {target}\n");
     }
-    let mut parts: Vec<(Option<usize>, Vec<&Best>)> = Vec::new();
+    let mut parts: Vec<(Option<usize>, Vec<&BestSchedule>)> = Vec::new();
     for (number, best) in found.best.iter().enumerate() {
         let bound = found.bounds.get(number).copied();
         match parts.last_mut().filter(|(_, known)| known.iter().any(|one| one.schedule == best.schedule)) {
@@ -25,32 +25,32 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     }
     let Some((_, largest)) = parts.pop() else { return all };
     if parts.is_empty() {
-        lines(&mut all, "", &largest, schedule(&largest));
+        lines(&mut all, "", &largest, common_schedule(&largest));
         return all;
     }
-    let outer = pieces(&largest);
+    let outer = schedule_parts(&largest);
     let apart = outer.as_ref().filter(|outer| !outer.directives.bounded().is_empty());
     match apart {
         // The start schedule itself has blocks.
         Some(outer) => {
             let own = outer.declarations.iter().map(|line| format!("{line}\n")).collect::<String>();
-            lines(&mut all, "", &largest, &(own + of_calls(outer, &largest)));
+            lines(&mut all, "", &largest, &(own + directives_for(outer, &largest)));
         }
-        None => lines(&mut all, "", &largest, schedule(&largest)),
+        None => lines(&mut all, "", &largest, common_schedule(&largest)),
     }
     let mut blocks = String::new();
     for (bound, sizes) in parts {
         let bound = bound.unwrap_or(1);
         let _ = writeln!(blocks, "\nwhen n_rows <= {bound} {{");
-        match (pieces(&sizes), &outer) {
+        match (schedule_parts(&sizes), &outer) {
             (Some(inner), Some(outer)) => {
                 let inner = inner.beside(outer, &format!("_{bound}"));
                 for (number, line) in inner.declarations.iter().enumerate() {
                     let _ = writeln!(all, "{}{line}", if number == 0 { "\n" } else { "" });
                 }
-                lines(&mut blocks, "    ", &sizes, of_calls(&inner, &sizes));
+                lines(&mut blocks, "    ", &sizes, directives_for(&inner, &sizes));
             }
-            _ => lines(&mut blocks, "    ", &sizes, schedule(&sizes)),
+            _ => lines(&mut blocks, "    ", &sizes, common_schedule(&sizes)),
         }
         blocks.push_str("}\n");
     }
@@ -58,29 +58,29 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
 }
 
 /// Schedule of calls of these sizes.
-fn schedule<'b>(sizes: &[&'b Best]) -> &'b str {
+fn common_schedule<'b>(sizes: &[&'b BestSchedule]) -> &'b str {
     sizes.first().map_or("", |best| best.schedule.as_str())
 }
 
-fn pieces(sizes: &[&Best]) -> Option<ScheduleParts> {
-    ScheduleParts::of(schedule(sizes))
+fn schedule_parts(sizes: &[&BestSchedule]) -> Option<ScheduleParts> {
+    ScheduleParts::of(common_schedule(sizes))
 }
 
 /// The directives for calls of the largest of these sizes.
-fn of_calls<'p>(pieces: &'p ScheduleParts, sizes: &[&Best]) -> &'p str {
+fn directives_for<'p>(pieces: &'p ScheduleParts, sizes: &[&BestSchedule]) -> &'p str {
     pieces.directives.for_rows(sizes.last().map_or(1, |best| best.rows))
 }
 
 /// Appends a schedule, below comments with its speed.
-fn lines(all: &mut String, indent: &str, sizes: &[&Best], schedule: &str) {
-    let figures = sizes.iter().flat_map(|best| speed(best));
+fn lines(all: &mut String, indent: &str, sizes: &[&BestSchedule], schedule: &str) {
+    let figures = sizes.iter().flat_map(|best| speed_comments(best));
     for line in figures.chain(schedule.lines().map(str::to_string)) {
         let _ = writeln!(all, "{indent}{line}");
     }
 }
 
 /// Words for a ratio of speeds, such as `1.02 times faster than`.
-pub fn than(gain: f64) -> String {
+pub fn speed_ratio_text(gain: f64) -> String {
     let times = |gain: f64| if gain < 10.0 { format!("{gain:.2}") } else { format!("{gain:.0}") };
     match gain {
         1.005.. => format!("{} times faster than", times(gain)),
@@ -91,7 +91,7 @@ pub fn than(gain: f64) -> String {
 
 /// Describes the calls of a result: `64 rows, 1 thread`. Timings have a number of threads (0 for all); the
 /// cost model's predictions have none.
-pub fn calls(rows: usize, threads: Option<i32>) -> String {
+pub fn calls_text(rows: usize, threads: Option<i32>) -> String {
     let rows = if rows == 1 { "1 row".to_string() } else { format!("{rows} rows") };
     match threads {
         None => rows,
@@ -102,9 +102,9 @@ pub fn calls(rows: usize, threads: Option<i32>) -> String {
 }
 
 /// Comment lines with the speed of calls of a size.
-fn speed(best: &Best) -> Vec<String> {
-    let line = |figure: &crate::Figure| {
-        let calls = calls(best.rows, Some(figure.threads));
+fn speed_comments(best: &BestSchedule) -> Vec<String> {
+    let line = |figure: &crate::CallSpeed| {
+        let calls = calls_text(best.rows, Some(figure.threads));
         let (time, chosen) = (figure.us_per_row, figure.chosen_us_per_row.median);
         let spread = match figure.samples {
             0..3 => String::new(),
@@ -112,7 +112,11 @@ fn speed(best: &Best) -> Vec<String> {
         };
         let own = match best.is_own {
             true => "schedc's own schedule".to_string(),
-            false => format!("{} schedc's own schedule ({})", than(chosen / time.median), time_text(chosen)),
+            false => format!(
+                "{} schedc's own schedule ({})",
+                speed_ratio_text(chosen / time.median),
+                time_text(chosen)
+            ),
         };
         format!("// {calls}: {} \u{b5}s a row{spread}, {own}", time_text(time.median))
     };
@@ -121,9 +125,11 @@ fn speed(best: &Best) -> Vec<String> {
         let (time, chosen) = (predicted.us_per_row, predicted.chosen_us_per_row);
         let own = match best.is_own {
             true => "schedc's own schedule".to_string(),
-            false => format!("{} schedc's own schedule ({})", than(chosen / time), time_text(chosen)),
+            false => {
+                format!("{} schedc's own schedule ({})", speed_ratio_text(chosen / time), time_text(chosen))
+            }
         };
-        let calls = calls(best.rows, None);
+        let calls = calls_text(best.rows, None);
         format!("// {calls}: {} \u{b5}s a row predicted from counts, {own}{order}", time_text(time))
     });
     best.figures.iter().map(line).chain(predicted).collect()
@@ -138,15 +144,15 @@ fn time_text(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Figure;
+    use crate::results::CallSpeed;
     use schedc_measure::Quartiles;
 
-    fn best(rows: usize, schedule: &str) -> Best {
+    fn best(rows: usize, schedule: &str) -> BestSchedule {
         let us_per_row = Quartiles { low: 0.0512, median: 0.0541, high: 0.0561 };
         let chosen = Quartiles { median: 12.345, ..us_per_row };
-        let figures = vec![Figure { threads: 1, us_per_row, samples: 9, chosen_us_per_row: chosen }];
+        let figures = vec![CallSpeed { threads: 1, us_per_row, samples: 9, chosen_us_per_row: chosen }];
         let schedule = schedule.to_string();
-        Best { rows, schedule, figures, predicted: None, tried: 3, is_own: false, slower: None }
+        BestSchedule { rows, schedule, figures, predicted: None, tried: 3, is_own: false, slower: None }
     }
 
     #[test]
@@ -159,7 +165,7 @@ mod tests {
         let speed = "0.0541 \u{b5}s a row (0.0512 to 0.0561), \
                      228 times faster than schedc's own schedule (12.3)";
         assert_eq!(
-            text(&found, "tuned", None),
+            schedule_text(&found, "tuned", None),
             format!(
                 "// tuned\n\
                  // 64 rows, 1 thread: {speed}\n\
@@ -185,7 +191,7 @@ mod tests {
             bounds: vec![20],
             ended_early: false,
         };
-        let written = text(&found(&start(8), &start(16)), "tuned", None);
+        let written = schedule_text(&found(&start(8), &start(16)), "tuned", None);
         let plain: Vec<&str> = written.lines().filter(|line| !line.contains("//")).collect();
         assert_eq!(
             plain.join("\n"),
@@ -198,7 +204,7 @@ mod tests {
             .into_iter()
             .chain([(inside.clone(), inside.replace("= 8", "= 16")), (start(8), inside)])
         {
-            let written = text(&found(&first, &second), "tuned", None);
+            let written = schedule_text(&found(&first, &second), "tuned", None);
             let checked = sched_lang::check(&written, &sched_lang::Options::default());
             assert!(checked.nests.is_some(), "{written}\n{:?}", checked.diagnostics);
         }
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn speeds_are_compared_in_words() {
-        let all = [1.018, 85.3, 1.0, 0.9999, 1.0 / 61.2, 0.5].map(than);
+        let all = [1.018, 85.3, 1.0, 0.9999, 1.0 / 61.2, 0.5].map(speed_ratio_text);
         assert_eq!(
             all,
             [

@@ -1,9 +1,9 @@
 //! Calls of all shapes, which together run all code of a model: many numbers of rows, strides, threads.
 
-use crate::expected::{Expected, PerKind};
+use crate::expected::{ExpectedResults, PerKind};
 use crate::rows::count;
-use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Extras, Output as Results, Rows};
+use sched_llvm::runtime::{Dtype, OutputKind};
+use sched_llvm::{PredictOptions, Results, Rows};
 use schedc_data::Values;
 use schedc_driver::Predictor;
 use std::collections::BTreeSet;
@@ -11,22 +11,22 @@ use std::fmt;
 use std::time::Instant;
 
 /// Numbers of rows per call, around the widths of vectors.
-const COUNTS: [usize; 26] =
+const ROW_COUNTS: [usize; 26] =
     [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 255, 257];
 /// Outputs that are also computed in small calls, the most informative first.
-const TELLING: [Kind; 3] = [Kind::Leaf, Kind::Raw, Kind::Value];
+const SMALL_CALL_KINDS: [OutputKind; 3] = [OutputKind::Leaf, OutputKind::Raw, OutputKind::Value];
 /// Values between rows in calls with a stride.
-const GAP: usize = 3;
+const STRIDE_GAP: usize = 3;
 /// Threads of multi-threaded calls.
-const THREADS: i32 = 3;
+const SEVERAL_THREADS: i32 = 3;
 /// Number of guard values after the results, which calls must not change.
-const GUARD: usize = 8;
+const GUARD_VALUES: usize = 8;
 /// Most differences that are recorded for the calls with a block of rows.
-const MOST: usize = 256;
+const MAX_DIFFERENCES: usize = 256;
 
 /// Layout and threads of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct CallShape {
     /// Whether rows are `f64`.
     pub doubles: bool,
     /// Number of rows.
@@ -37,7 +37,7 @@ pub struct Shape {
     pub threads: i32,
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for CallShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let noun = if self.rows == 1 { "row" } else { "rows" };
         write!(f, "{} {noun} of {}", self.rows, if self.doubles { "f64" } else { "f32" })?;
@@ -55,7 +55,7 @@ impl fmt::Display for Shape {
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
     /// The output.
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// The row's index in the block.
     pub row: usize,
     /// The column of the output.
@@ -65,85 +65,85 @@ pub struct Difference {
     /// The walker's result.
     pub expected: f64,
     /// The call.
-    pub shape: Shape,
+    pub shape: CallShape,
 }
 
 /// A pass of calls over all rows.
-struct Pass {
+struct CallPass {
     /// Rows per call, repeated cyclically.
     counts: Vec<usize>,
     gap: usize,
     threads: i32,
-    kinds: Vec<Kind>,
+    kinds: Vec<OutputKind>,
 }
 
 /// All outputs, the most informative first.
-pub fn kinds() -> Vec<Kind> {
-    let others = Kind::ALL.into_iter().filter(|kind| !TELLING.contains(kind));
-    TELLING.into_iter().chain(others).collect()
+pub fn kinds() -> Vec<OutputKind> {
+    let others = OutputKind::ALL.into_iter().filter(|kind| !SMALL_CALL_KINDS.contains(kind));
+    SMALL_CALL_KINDS.into_iter().chain(others).collect()
 }
 
 /// The code to call, and the rules of the comparison.
-pub struct Calls<'a> {
+pub struct CallChecker<'a> {
     /// The code.
     pub code: &'a dyn Predictor,
     /// Whether sums must equal the trainer's in all bits.
-    pub exact: bool,
+    pub is_exact: bool,
     /// Numbers of rows per call to use, among them those at which the schedule runs other code.
-    pub counts: BTreeSet<usize>,
+    pub row_counts: BTreeSet<usize>,
     /// Whether calls are slow, so that only few are made.
-    pub slow: bool,
+    pub is_slow: bool,
     /// Columns of each output that is compared; 0 for the others.
     pub widths: PerKind<usize>,
     /// Deadline of the calls.
-    pub until: Instant,
+    pub deadline: Instant,
 }
 
 /// Counts of calls and of compared results, and the first differences.
 #[derive(Default)]
-pub struct Outcome {
+pub struct CallSummary {
     /// Number of calls.
     pub calls: u64,
     /// Number of results that were compared.
     pub compared: PerKind<u64>,
-    /// The first differences, at most [`MOST`] of them.
+    /// The first differences, at most [`MAX_DIFFERENCES`] of them.
     pub differences: Vec<Difference>,
     /// Whether time ran out.
     pub stopped: bool,
 }
 
 /// Numbers of rows per call: the usual ones, and those around the requested ones.
-pub fn counts(requested: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+pub fn row_counts(requested: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
     let around = requested.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
-    around.chain(COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
+    around.chain(ROW_COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
 }
 
-impl Calls<'_> {
-    fn width(&self, kind: Kind) -> usize {
+impl CallChecker<'_> {
+    fn width(&self, kind: OutputKind) -> usize {
         self.widths[kind as usize]
     }
 
-    fn passes(&self, rows: usize) -> Vec<Pass> {
-        let pass = |counts: Vec<usize>, gap, threads, kinds: &[Kind]| Pass {
+    fn passes(&self, rows: usize) -> Vec<CallPass> {
+        let pass = |counts: Vec<usize>, gap, threads, kinds: &[OutputKind]| CallPass {
             counts,
             gap,
             threads,
             kinds: kinds.to_vec(),
         };
         let all = kinds();
-        let mut mixed: Vec<usize> = self.counts.iter().copied().collect();
+        let mut mixed: Vec<usize> = self.row_counts.iter().copied().collect();
         // Calls of the larger counts come first, then those of the smaller ones.
         let half = mixed.len() / 2;
         mixed.rotate_left(half);
-        if self.slow {
-            return vec![pass(vec![rows], 0, 1, &all), pass(vec![1, 33, 7], 0, 1, &TELLING[..1])];
+        if self.is_slow {
+            return vec![pass(vec![rows], 0, 1, &all), pass(vec![1, 33, 7], 0, 1, &SMALL_CALL_KINDS[..1])];
         }
         vec![
             pass(vec![rows], 0, 1, &all),
-            pass(vec![rows], GAP, THREADS, &TELLING),
+            pass(vec![rows], STRIDE_GAP, SEVERAL_THREADS, &SMALL_CALL_KINDS),
             pass(vec![1], 0, 1, &all),
-            pass(mixed.clone(), GAP, 1, &TELLING),
-            pass(mixed, 0, THREADS, &TELLING),
+            pass(mixed.clone(), STRIDE_GAP, 1, &SMALL_CALL_KINDS),
+            pass(mixed, 0, SEVERAL_THREADS, &SMALL_CALL_KINDS),
         ]
     }
 
@@ -155,21 +155,24 @@ impl Calls<'_> {
         &self,
         rows: &Values,
         features: usize,
-        expected: &Expected,
-        outcome: &mut Outcome,
+        expected: &ExpectedResults,
+        outcome: &mut CallSummary,
     ) -> Result<(), String> {
         let count = count(rows, features);
         let mut passes = self.passes(count);
-        let bounds = self.counts.iter().filter(|rows| !self.slow && !COUNTS.contains(rows) && **rows < count);
-        passes.extend(bounds.map(|rows| Pass {
+        let bounds = self
+            .row_counts
+            .iter()
+            .filter(|rows| !self.is_slow && !ROW_COUNTS.contains(rows) && **rows < count);
+        passes.extend(bounds.map(|rows| CallPass {
             counts: vec![*rows],
             gap: 0,
             threads: 1,
-            kinds: vec![Kind::Raw],
+            kinds: vec![OutputKind::Raw],
         }));
         for pass in &passes {
             for kind in pass.kinds.iter().filter(|kind| self.width(**kind) > 0) {
-                if Instant::now() > self.until {
+                if Instant::now() > self.deadline {
                     outcome.stopped = true;
                     return Ok(());
                 }
@@ -181,12 +184,12 @@ impl Calls<'_> {
 
     fn pass(
         &self,
-        pass: &Pass,
-        kind: Kind,
+        pass: &CallPass,
+        kind: OutputKind,
         rows: &Values,
         (features, count): (usize, usize),
-        expected: &Expected,
-        outcome: &mut Outcome,
+        expected: &ExpectedResults,
+        outcome: &mut CallSummary,
     ) -> Result<(), String> {
         // Each number of rows is used at least once; rows repeat if they are too few.
         let all = count.max(pass.counts.iter().sum());
@@ -194,7 +197,7 @@ impl Calls<'_> {
         while first < all && count > 0 {
             let doubles = matches!(rows, Values::F64(_));
             let n = pass.counts[turn % pass.counts.len()].min(all - first);
-            let shape = Shape { doubles, rows: n, gap: pass.gap, threads: pass.threads };
+            let shape = CallShape { doubles, rows: n, gap: pass.gap, threads: pass.threads };
             let found = self.call(kind, rows, features, (first, count), shape)?;
             outcome.calls += 1;
             let width = self.width(kind);
@@ -202,7 +205,7 @@ impl Calls<'_> {
             for (at, found) in found.into_iter().enumerate() {
                 let (row, column) = ((first + at / width) % count, at % width);
                 let (wanted, slack) = self.expected(kind, row * width + column, expected);
-                if !is_same(found, wanted, slack) && outcome.differences.len() < MOST {
+                if !is_same(found, wanted, slack) && outcome.differences.len() < MAX_DIFFERENCES {
                     outcome.differences.push(Difference {
                         kind,
                         row,
@@ -219,13 +222,13 @@ impl Calls<'_> {
     }
 
     /// The walker's result, and its tolerance, which is 0 unless sums are added in another order.
-    fn expected(&self, kind: Kind, at: usize, expected: &Expected) -> (f64, f64) {
-        let is_free = kind == Kind::Raw && !self.exact;
+    fn expected(&self, kind: OutputKind, at: usize, expected: &ExpectedResults) -> (f64, f64) {
+        let is_free = kind == OutputKind::Raw && !self.is_exact;
         (expected.number(kind, at), if is_free { expected.slack[at] } else { 0.0 })
     }
 
     /// Whether `found`, in place of the difference's result, would equal the walker's.
-    pub fn is_right(&self, difference: &Difference, found: f64, expected: &Expected) -> bool {
+    pub fn is_right(&self, difference: &Difference, found: f64, expected: &ExpectedResults) -> bool {
         let at = difference.row * self.width(difference.kind) + difference.column;
         let (wanted, slack) = self.expected(difference.kind, at, expected);
         is_same(found, wanted, slack)
@@ -237,27 +240,27 @@ impl Calls<'_> {
     /// The code's message if the call fails.
     pub fn call(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: &Values,
         features: usize,
         (first, count): (usize, usize),
-        shape: Shape,
+        shape: CallShape,
     ) -> Result<Vec<f64>, String> {
         let (floats, doubles);
         let stride = if shape.gap == 0 { 0 } else { features + shape.gap };
         let laid = match rows {
             Values::F32(values) => {
-                floats = laid_out(values, features, (first, count), shape, f32::NAN);
+                floats = lay_out_rows(values, features, (first, count), shape, f32::NAN);
                 Rows::F32(&floats)
             }
             Values::F64(values) => {
-                doubles = laid_out(values, features, (first, count), shape, f64::NAN);
+                doubles = lay_out_rows(values, features, (first, count), shape, f64::NAN);
                 Rows::F64(&doubles)
             }
         };
         let wanted = shape.rows * self.width(kind);
-        let room = wanted + GUARD;
-        let extras = Extras { threads: shape.threads, stride, ..Extras::default() };
+        let room = wanted + GUARD_VALUES;
+        let extras = PredictOptions { threads: shape.threads, stride, ..PredictOptions::default() };
         let call = |out: Results| {
             self.code.predict(kind, laid, shape.rows, out, extras).map_err(|error| error.message)
         };
@@ -291,11 +294,11 @@ impl Calls<'_> {
 }
 
 /// The rows of a call in memory, with `between` in the gaps.
-fn laid_out<T: Copy>(
+fn lay_out_rows<T: Copy>(
     values: &[T],
     features: usize,
     (first, count): (usize, usize),
-    shape: Shape,
+    shape: CallShape,
     between: T,
 ) -> Vec<T> {
     let mut laid = Vec::with_capacity(shape.rows * (features + shape.gap));

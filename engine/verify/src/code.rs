@@ -1,11 +1,11 @@
 //! The code that is verified.
 
-use crate::calls::counts;
+use crate::calls::row_counts;
 use sched_forest::codes::OTHER_MODEL;
-use sched_lang::{Options, Supported, Target};
+use sched_lang::{CheckPurpose, Options, Target};
 use sched_llvm::{Cpu, EntryInfo, Library};
 use sched_nest::{Nest, Variants};
-use schedc_driver::compile::{RowRules, compile, entry_info, into_memory};
+use schedc_driver::compile::{RowRules, compile, compile_into_memory, entry_info};
 use schedc_driver::outputs::KERNELS;
 use schedc_driver::{Failure, Job, Model, Predictor, Simulator, machines};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct ModelCode {
     /// Whether the code adds in the model's order.
     pub is_exact: bool,
     /// Numbers of rows per call: usual ones, and those at which the schedule runs other code.
-    pub counts: BTreeSet<usize>,
+    pub row_counts: BTreeSet<usize>,
     /// The processor that the code is for.
     pub processor: String,
     /// The schedule's name.
@@ -43,7 +43,7 @@ impl ModelCode {
         cpu: Cpu,
         is_simulated: bool,
     ) -> Result<ModelCode, Failure> {
-        let counts = counts(rows_of(&nests));
+        let counts = row_counts(rows_of(&nests));
         let compiled = compile(&job.model, nests, &KERNELS, &machines::of(cpu))?;
         // A high cost of a row lets even small calls use several threads.
         let about = EntryInfo {
@@ -55,12 +55,12 @@ impl ModelCode {
             let forest = Arc::clone(job.model.forest());
             (Box::new(Simulator::new(forest, compiled.lir, RowRules::default())), "the simulator")
         } else {
-            (Box::new(into_memory(&compiled, target, cpu, &about, &KERNELS)?), cpu.name())
+            (Box::new(compile_into_memory(&compiled, target, cpu, &about, &KERNELS)?), cpu.name())
         };
         Ok(ModelCode {
             predictor,
             is_exact,
-            counts,
+            row_counts: counts,
             processor: processor.to_string(),
             schedule_name: job.source.name.clone(),
             schedule: job.source.text.clone(),
@@ -88,13 +88,13 @@ impl ModelCode {
         }
         let schedule = text(&about["schedule"]);
         let options =
-            Options { model: Some(model.facts()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.info()), purpose: CheckPurpose::Compile, ..Options::default() };
         // Options of the build are unknown here; if the schedule does not check without them, the usual
         // numbers of rows are used.
         let nests = sched_lang::check(&schedule, &options).nests;
         Ok(ModelCode {
             is_exact: adds_exactly(&about),
-            counts: counts(nests.as_ref().map(rows_of).unwrap_or_default()),
+            row_counts: row_counts(nests.as_ref().map(rows_of).unwrap_or_default()),
             processor: text(&about["target"]),
             schedule_name: "the library's own".to_string(),
             schedule,

@@ -1,11 +1,11 @@
 //! Compares predictions of other programs with the walker's.
 
-use crate::expected::Expected;
-use crate::origin::{Divergence, bits, divergence};
+use crate::expected::ExpectedResults;
+use crate::origin::{Divergence, bits_text, divergence};
 use crate::rows::{count, row_of};
 use sched_diagnostics::internal;
 use sched_forest::{Float, Forest};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use schedc_data::Values;
 use schedc_driver::Failure;
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ const TOLERANCES: [f64; 2] = [1e-6, 1e-9];
 /// Predictions of another program.
 pub struct OtherPredictions {
     /// The program or the file of the predictions.
-    pub who: String,
+    pub source: String,
     /// The output.
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// The predictions.
     pub values: Values,
 }
@@ -27,17 +27,17 @@ pub struct OtherPredictions {
 /// The result of a comparison.
 pub struct Comparison {
     /// The program or the file of the predictions.
-    pub who: String,
+    pub source: String,
     /// The output.
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// Number of results.
     pub numbers: usize,
     /// Number of equal results.
-    pub same: usize,
+    pub equal: usize,
     /// Number of results beyond the tolerance.
-    pub off: usize,
+    pub too_far_off: usize,
     /// The largest difference.
-    pub largest: f64,
+    pub largest_difference: f64,
     /// The tolerance: relative for results above 1, else absolute.
     pub tolerance: f64,
     /// The first result beyond the tolerance.
@@ -69,8 +69,8 @@ pub fn compare(
     others: Vec<OtherPredictions>,
     tolerance: Option<f64>,
 ) -> Result<Vec<Comparison>, Failure> {
-    let expected = Expected::of(forest, rows)
-        .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
+    let expected = ExpectedResults::of(forest, rows)
+        .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::BUG_REPORT_HELP))?;
     Ok(others.into_iter().map(|theirs| Comparison::new(forest, rows, &expected, theirs, tolerance)).collect())
 }
 
@@ -80,7 +80,7 @@ impl Comparison {
     fn new(
         forest: &Forest,
         rows: &Values,
-        expected: &Expected,
+        expected: &ExpectedResults,
         theirs: OtherPredictions,
         requested: Option<f64>,
     ) -> Comparison {
@@ -95,12 +95,12 @@ impl Comparison {
         let tolerance = if exact { 0.0 } else { requested.unwrap_or(usual) };
         let columns = (ours.len() / count(rows, forest.num_features).max(1)).max(1);
         let mut comparison = Comparison {
-            who: theirs.who,
+            source: theirs.source,
             kind: theirs.kind,
             numbers: ours.len(),
-            same: 0,
-            off: 0,
-            largest: 0.0,
+            equal: 0,
+            too_far_off: 0,
+            largest_difference: 0.0,
             tolerance,
             first: None,
         };
@@ -108,19 +108,19 @@ impl Comparison {
             let ours = if narrow { f64::from(*ours as f32) } else { *ours };
             let distance = (theirs - ours).abs();
             if theirs.to_bits() == ours.to_bits() || (theirs.is_nan() && ours.is_nan()) || *theirs == ours {
-                comparison.same += 1;
+                comparison.equal += 1;
                 continue;
             }
             // The distance to a NaN, or between infinities, is NaN; it counts as infinite.
-            comparison.largest =
-                comparison.largest.max(if distance.is_nan() { f64::INFINITY } else { distance });
+            comparison.largest_difference =
+                comparison.largest_difference.max(if distance.is_nan() { f64::INFINITY } else { distance });
             if distance <= tolerance * ours.abs().max(1.0) {
                 continue;
             }
-            comparison.off += 1;
+            comparison.too_far_off += 1;
             comparison.first.get_or_insert_with(|| {
                 let (row, column) = (at / columns, at % columns);
-                let divergence = (comparison.kind == Kind::Leaf).then(|| {
+                let divergence = (comparison.kind == OutputKind::Leaf).then(|| {
                     let values = row_of(rows, forest.num_features, row);
                     divergence(forest, &forest.trees[column], &values, ours as u32, *theirs as u32)
                 });
@@ -132,7 +132,7 @@ impl Comparison {
 
     /// Whether all results are within the tolerance.
     pub fn is_equal(&self) -> bool {
-        self.off == 0
+        self.too_far_off == 0
     }
 
     /// The comparison as JSON.
@@ -141,17 +141,17 @@ impl Comparison {
             json!({
                 "row": first.row,
                 "column": first.column,
-                "theirs": { "value": format!("{:?}", first.theirs), "bits": bits(first.theirs) },
-                "ours": { "value": format!("{:?}", first.ours), "bits": bits(first.ours) },
+                "theirs": { "value": format!("{:?}", first.theirs), "bits": bits_text(first.theirs) },
+                "ours": { "value": format!("{:?}", first.ours), "bits": bits_text(first.ours) },
             })
         });
         json!({
-            "who": self.who,
+            "who": self.source,
             "output": self.kind.word(),
             "numbers": self.numbers,
-            "equal": self.same,
-            "too_far_off": self.off,
-            "largest_difference": self.largest,
+            "equal": self.equal,
+            "too_far_off": self.too_far_off,
+            "largest_difference": self.largest_difference,
             "tolerance": self.tolerance,
             "first": first,
         })

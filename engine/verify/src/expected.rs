@@ -1,44 +1,44 @@
 //! Results of the reference walker, which all code is compared with.
 
 use sched_forest::{Forest, Real, Target, Transform, WalkError, predict_output};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use schedc_data::Values;
 use std::thread::Builder;
 
 /// An array with a value for each output, by the output's number.
-pub type PerKind<T> = [T; Kind::ALL.len()];
+pub type PerKind<T> = [T; OutputKind::ALL.len()];
 
 /// Results of rows, widened.
 #[derive(Default)]
-pub struct Expected {
+pub struct ExpectedResults {
     /// The numbers of each output, row by row; none if the model lacks the output.
     outputs: PerKind<Vec<f64>>,
     /// Tolerance of each margin if the order of additions is free.
     pub slack: Vec<f64>,
 }
 
-impl Expected {
+impl ExpectedResults {
     /// Walks rows of a forest.
     ///
     /// # Errors
     /// When the walker refuses the rows.
-    pub fn of(forest: &Forest, rows: &Values) -> Result<Expected, WalkError> {
+    pub fn of(forest: &Forest, rows: &Values) -> Result<ExpectedResults, WalkError> {
         match rows {
-            Values::F32(values) => Expected::new(forest, values),
-            Values::F64(values) => Expected::new(forest, values),
+            Values::F32(values) => ExpectedResults::new(forest, values),
+            Values::F64(values) => ExpectedResults::new(forest, values),
         }
     }
 
     /// Walks all rows, in two threads if the system allows.
-    fn new<X: Real + Sync>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
+    fn new<X: Real + Sync>(forest: &Forest, rows: &[X]) -> Result<ExpectedResults, WalkError> {
         let count = rows.len() / forest.num_features.max(1);
         let (first, second) = rows.split_at(count / 2 * forest.num_features);
         let (first, second) = std::thread::scope(|scope| {
-            let other = Builder::new().spawn_scoped(scope, || Expected::part(forest, first));
-            let second = Expected::part(forest, second);
+            let other = Builder::new().spawn_scoped(scope, || ExpectedResults::part(forest, first));
+            let second = ExpectedResults::part(forest, second);
             let first = match other {
                 Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(_) => Expected::part(forest, first),
+                Err(_) => ExpectedResults::part(forest, first),
             };
             (first, second)
         });
@@ -49,18 +49,18 @@ impl Expected {
     }
 
     /// A number of an output, by its position among the numbers of all rows.
-    pub fn number(&self, kind: Kind, at: usize) -> f64 {
+    pub fn number(&self, kind: OutputKind, at: usize) -> f64 {
         self.outputs[kind as usize][at]
     }
 
     /// All numbers of an output, row by row.
-    pub fn numbers(&self, kind: Kind) -> Vec<f64> {
+    pub fn numbers(&self, kind: OutputKind) -> Vec<f64> {
         self.outputs[kind as usize].clone()
     }
 
-    fn part<X: Real>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
-        let mut expected = Expected::default();
-        for kind in Kind::ALL {
+    fn part<X: Real>(forest: &Forest, rows: &[X]) -> Result<ExpectedResults, WalkError> {
+        let mut expected = ExpectedResults::default();
+        for kind in OutputKind::ALL {
             expected.outputs[kind as usize] = predict_output(forest, kind, rows)?;
         }
         let size = 1e-6 * margin_difference_factor(forest);

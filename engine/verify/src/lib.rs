@@ -17,25 +17,25 @@ mod search;
 pub mod trainer;
 mod versions;
 
-pub use calls::{Difference, Outcome, Shape};
+pub use calls::{CallShape, CallSummary, Difference};
 pub use code::ModelCode;
 pub use comparison::{Comparison, FirstDifference, OtherPredictions, compare};
-pub use origin::{Divergence, ExplainedDifference, Test, bits};
+pub use origin::{Divergence, DivergingTest, ExplainedDifference, bits_text};
 pub use report::Report;
 pub use search::RowSummary;
-pub use versions::{Version, other_versions};
+pub use versions::{VersionReport, other_versions};
 
 use calls::kinds;
 use sched_forest::fingerprint;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use schedc_data::Values;
 use schedc_driver::{Failure, Model};
-use search::{Search, Verified};
+use search::{Search, VerificationResult};
 use std::time::{Duration, Instant};
 
 /// The task of a verification.
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
+pub struct VerificationTask<'a> {
     /// The model.
     pub model: &'a Model,
     /// The model's code.
@@ -54,15 +54,18 @@ pub struct Task<'a> {
 ///
 /// # Errors
 /// When a call fails.
-pub fn verify(task: &Task, progress: &mut dyn FnMut(u64)) -> Result<(Report, Option<Values>), Failure> {
-    let Task { model, code, .. } = *task;
+pub fn verify(
+    task: &VerificationTask,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Report, Option<Values>), Failure> {
+    let VerificationTask { model, code, .. } = *task;
     let until = task.began + Duration::from_secs(task.seconds);
-    let search = Search { forest: model.forest(), code, until };
+    let search = Search { forest: model.forest(), code, deadline: until };
     let found = search.run(task.given, progress).map_err(|status| {
         let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
         Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
     })?;
-    let Verified { rows, outcome, unreachable, found, failing } = found;
+    let VerificationResult { rows, outcome, unreachable, first_difference, failing_rows } = found;
     let mut notes = Vec::new();
     if outcome.stopped {
         notes.push(format!("stopped after {} seconds: --seconds allows more", task.seconds));
@@ -85,11 +88,15 @@ pub fn verify(task: &Task, progress: &mut dyn FnMut(u64)) -> Result<(Report, Opt
         versions: Vec::new(),
         rows,
         outcome,
-        outputs: kinds().into_iter().filter(|kind| widths[*kind as usize] > 0).map(Kind::word).collect(),
+        outputs: kinds()
+            .into_iter()
+            .filter(|kind| widths[*kind as usize] > 0)
+            .map(OutputKind::word)
+            .collect(),
         unreachable,
-        found,
+        first_difference,
         others: Vec::new(),
         notes,
     };
-    Ok((report, failing))
+    Ok((report, failing_rows))
 }

@@ -2,7 +2,7 @@
 
 use crate::calls::Difference;
 use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use serde_json::{Value, json};
 
 /// Most sums that are tried to find the leaf that explains a wrong margin.
@@ -13,7 +13,7 @@ pub struct ExplainedDifference {
     /// The difference.
     pub difference: Difference,
     /// Whether a call with only this row differs, too.
-    pub alone: bool,
+    pub differs_alone: bool,
     /// The row, in double precision.
     pub row: Vec<f64>,
     /// The node at which the code's walk leaves the right path, if it can be located.
@@ -33,11 +33,11 @@ pub struct Divergence {
     pub from_margin: bool,
     /// First node at which the paths to both leaves differ; `None` if the tree has no leaf `expected` or no
     /// leaf `found`.
-    pub node: Option<Test>,
+    pub node: Option<DivergingTest>,
 }
 
 /// A node and its test of the row.
-pub struct Test {
+pub struct DivergingTest {
     /// The node's depth.
     pub depth: usize,
     /// The feature.
@@ -49,7 +49,7 @@ pub struct Test {
     /// The test in words.
     pub test: String,
     /// Whether the value goes left.
-    pub left: bool,
+    pub goes_left: bool,
 }
 
 impl ExplainedDifference {
@@ -58,25 +58,25 @@ impl ExplainedDifference {
         forest: &Forest,
         difference: Difference,
         row: Vec<f64>,
-        alone: bool,
+        differs_alone: bool,
         exact: bool,
     ) -> ExplainedDifference {
         let divergence = match difference.kind {
-            Kind::Leaf => forest.trees.get(difference.column).map(|tree| {
+            OutputKind::Leaf => forest.trees.get(difference.column).map(|tree| {
                 let expected = forest.leaf(tree, &forest.row_values(&row)).source;
                 // Leaf numbers fit into 32 bits.
                 divergence(forest, tree, &row, expected, difference.found as u32)
             }),
-            Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
+            OutputKind::Raw if exact => wrong_leaf(forest, &difference, &row),
             _ => None,
         };
-        ExplainedDifference { difference, alone, row, divergence }
+        ExplainedDifference { difference, differs_alone, row, divergence }
     }
 
     /// The origin of the difference as JSON.
     pub fn to_json(&self) -> Value {
         let Difference { kind, row, column, found, expected, shape } = self.difference;
-        let number = |x: f64| json!({ "value": format!("{x:?}"), "bits": bits(x) });
+        let number = |x: f64| json!({ "value": format!("{x:?}"), "bits": bits_text(x) });
         let divergence = self.divergence.as_ref().map(|divergence| {
             let node = divergence.node.as_ref().map(|test| {
                 json!({
@@ -85,7 +85,7 @@ impl ExplainedDifference {
                     "name": test.name,
                     "value": number(test.value),
                     "test": test.test,
-                    "goes": if test.left { "left" } else { "right" },
+                    "goes": if test.goes_left { "left" } else { "right" },
                 })
             });
             json!({
@@ -108,7 +108,7 @@ impl ExplainedDifference {
                 "gap": shape.gap,
                 "threads": shape.threads,
             },
-            "alone": self.alone,
+            "alone": self.differs_alone,
             "walk": divergence,
             "values": self.row.iter().map(|x| number(*x)).collect::<Vec<_>>(),
         })
@@ -116,7 +116,7 @@ impl ExplainedDifference {
 }
 
 /// The bits of a number as hexadecimal text: of a single if it represents the number, else of a double.
-pub fn bits(x: f64) -> String {
+pub fn bits_text(x: f64) -> String {
     let narrow = x as f32;
     if x.is_nan() || f64::from(narrow) == x {
         format!("{:#010x}", narrow.to_bits())
@@ -133,13 +133,13 @@ pub fn divergence(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, foun
             let together = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
             one.get(together).map(|(index, left)| {
                 let inner = &tree.inner[*index as usize];
-                Test {
+                DivergingTest {
                     depth: together,
                     feature: inner.feature,
                     name: forest.value_name(inner.feature),
                     value: forest.row_values(row).of(inner.feature),
                     test: words(forest, &inner.predicate, inner.missing_left),
-                    left: *left,
+                    goes_left: *left,
                 }
             })
         }
@@ -177,12 +177,12 @@ fn words(forest: &Forest, predicate: &Predicate, missing_left: bool) -> String {
     let side = if missing_left { "left" } else { "right" };
     match predicate {
         Predicate::Numeric { threshold } => {
-            format!("x {sign} {threshold:?} ({}), missing {side}", bits(*threshold))
+            format!("x {sign} {threshold:?} ({}), missing {side}", bits_text(*threshold))
         }
         Predicate::NumericNotZero { threshold } => {
-            format!("x {sign} {threshold:?} ({}), missing and zero {side}", bits(*threshold))
+            format!("x {sign} {threshold:?} ({}), missing and zero {side}", bits_text(*threshold))
         }
-        Predicate::Equal { value } => format!("x == {value:?} ({}), missing {side}", bits(*value)),
+        Predicate::Equal { value } => format!("x == {value:?} ({}), missing {side}", bits_text(*value)),
         Predicate::Member { set } => format!("x is in set {set}, missing {side}"),
     }
 }
@@ -207,14 +207,15 @@ fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<D
     let values = forest.row_values(row);
     let reached: Vec<Option<f64>> =
         forest.trees.iter().map(|tree| value(tree, forest.leaf(tree, &values))).collect();
-    let add = |sum: f64, value: &Option<f64>| value.map_or(sum, |value| forest.added(margin, sum, value));
+    let add =
+        |sum: f64, value: &Option<f64>| value.map_or(sum, |value| forest.rounded_sum(margin, sum, value));
     let mut before = forest.base[margin];
     let mut best: Option<Divergence> = None;
     for (number, tree) in forest.trees.iter().enumerate() {
         let right = forest.leaf(tree, &values);
         for leaf in tree.leaves.iter().filter(|leaf| leaf.source != right.source) {
             let Some(own) = value(tree, leaf) else { break };
-            let sum = reached[number + 1..].iter().fold(forest.added(margin, before, own), add);
+            let sum = reached[number + 1..].iter().fold(forest.rounded_sum(margin, before, own), add);
             if result(sum).to_bits() == difference.found.to_bits() {
                 let found = Divergence {
                     from_margin: true,

@@ -1,16 +1,16 @@
 //! The report of a verification, for people and for programs.
 
-use crate::calls::{Outcome, kinds};
+use crate::calls::{CallSummary, kinds};
 use crate::comparison::Comparison;
 use crate::origin::ExplainedDifference;
 use crate::search::RowSummary;
-use crate::versions::Version;
+use crate::versions::VersionReport;
 use sched_forest::Coverage;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use serde_json::{Map, Value, json};
 
 /// Most unreachable leaves that the JSON lists; the others are counted.
-const LISTED: usize = 1000;
+const MAX_LISTED_LEAVES: usize = 1000;
 
 /// The report.
 pub struct Report {
@@ -23,17 +23,17 @@ pub struct Report {
     /// The processor that the code is for.
     pub processor: String,
     /// Versions of a library for other processors.
-    pub versions: Vec<Version>,
+    pub versions: Vec<VersionReport>,
     /// Rows of each type.
     pub rows: Vec<RowSummary>,
     /// Counts and first differences of the calls.
-    pub outcome: Outcome,
+    pub outcome: CallSummary,
     /// The outputs that were compared.
     pub outputs: Vec<&'static str>,
     /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
-    pub found: Option<ExplainedDifference>,
+    pub first_difference: Option<ExplainedDifference>,
     /// Comparisons with predictions of other programs.
     pub others: Vec<Comparison>,
     /// Further notes.
@@ -44,20 +44,21 @@ impl Report {
     /// Whether everything is equal.
     pub fn is_equal(&self) -> bool {
         let versions = self.versions.iter().filter_map(|version| version.report.as_ref());
-        self.found.is_none()
+        self.first_difference.is_none()
             && versions.into_iter().all(|report| report["equal"] == true)
             && self.others.iter().all(Comparison::is_equal)
     }
 
     /// The report as JSON.
     pub fn to_json(&self) -> Value {
-        let compared = |kind: Kind| (kind.word().to_owned(), self.outcome.compared[kind as usize].into());
+        let compared =
+            |kind: OutputKind| (kind.word().to_owned(), self.outcome.compared[kind as usize].into());
         let compared: Map<String, Value> = kinds().into_iter().map(compared).collect();
         let rows: Vec<Value> = self.rows.iter().map(RowSummary::to_json).collect();
         let unreachable: Vec<Value> = self
             .unreachable
             .iter()
-            .take(LISTED)
+            .take(MAX_LISTED_LEAVES)
             .map(|(tree, leaf)| json!({ "tree": tree, "leaf": leaf }))
             .collect();
         json!({
@@ -78,7 +79,7 @@ impl Report {
             "stopped": self.outcome.stopped,
             "compared": compared,
             "unreachable_leaves": { "count": self.unreachable.len(), "leaves": unreachable },
-            "difference": self.found.as_ref().map(ExplainedDifference::to_json),
+            "difference": self.first_difference.as_ref().map(ExplainedDifference::to_json),
             "others": self.others.iter().map(Comparison::to_json).collect::<Vec<_>>(),
             "notes": self.notes,
         })

@@ -1,12 +1,12 @@
 //! Solves rows and verifies code on them, block by block.
 
-use crate::calls::{Calls, Difference, Outcome, Shape};
+use crate::calls::{CallChecker, CallShape, CallSummary, Difference};
 use crate::code::ModelCode;
-use crate::expected::{Expected, PerKind};
+use crate::expected::{ExpectedResults, PerKind};
 use crate::origin::ExplainedDifference;
 use crate::rows::{count, row_of, type_name};
 use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest};
-use sched_llvm::runtime::{Kind, Needs};
+use sched_llvm::runtime::{Needs, OutputKind};
 use schedc_data::Values;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 8192;
 /// Most rows of a block for code in the simulator, which is slow. Of the solved rows, it runs only one block.
 const MOST_SIMULATED_ROWS: usize = 192;
 /// Most values of a block, and most leaf indices of its results.
-const MOST_NUMBERS: usize = 1 << 22;
+const MAX_BLOCK_VALUES: usize = 1 << 22;
 
 /// A search for rows on which code differs from its model.
 pub struct Search<'a> {
@@ -25,7 +25,7 @@ pub struct Search<'a> {
     /// The model's code.
     pub code: &'a ModelCode,
     /// Deadline of the search.
-    pub until: Instant,
+    pub deadline: Instant,
 }
 
 /// Counts and coverage of the rows of one float type.
@@ -42,17 +42,17 @@ pub struct RowSummary {
 
 /// The results of a search.
 #[derive(Default)]
-pub struct Verified {
+pub struct VerificationResult {
     /// Rows of each type.
     pub rows: Vec<RowSummary>,
     /// Counts and first differences of the calls.
-    pub outcome: Outcome,
+    pub outcome: CallSummary,
     /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
-    pub found: Option<ExplainedDifference>,
+    pub first_difference: Option<ExplainedDifference>,
     /// Rows that are predicted differently, from the first block of rows that has some.
-    pub failing: Option<Values>,
+    pub failing_rows: Option<Values>,
 }
 
 impl Search<'_> {
@@ -60,7 +60,7 @@ impl Search<'_> {
     /// model have the same number of columns for it, and if its error has a known bound.
     pub fn widths(&self) -> PerKind<usize> {
         let counts = self.forest.counts();
-        Kind::ALL.map(|kind| {
+        OutputKind::ALL.map(|kind| {
             // The error of results that follow sums in another order has no bound.
             let is_finished = matches!(kind.needs(), Needs::Finish | Needs::FinishOrNone);
             let columns = kind.columns(&counts);
@@ -74,18 +74,18 @@ impl Search<'_> {
     ///
     /// # Errors
     /// The code's message if a call fails.
-    pub fn run(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<Verified, String> {
-        let mut verified = Verified::default();
+    pub fn run(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<VerificationResult, String> {
+        let mut verified = VerificationResult::default();
         let own = self.forest.types.input;
         let other = if own == Float::F32 { Float::F64 } else { Float::F32 };
         let now = Instant::now();
-        let whole = self.until.saturating_duration_since(now);
-        let parts = [(own, now + whole.mul_f64(0.6)), (other, self.until)];
-        for (number, (float, until)) in parts.into_iter().enumerate() {
+        let whole = self.deadline.saturating_duration_since(now);
+        let parts = [(own, now + whole.mul_f64(0.6)), (other, self.deadline)];
+        for (number, (float, deadline)) in parts.into_iter().enumerate() {
             let mut boundary = Boundary::new(self.forest, BoundaryOptions { rows: float, finite: false });
             let mut rows =
                 RowSummary { float: type_name(float), solved: 0, given: 0, coverage: boundary.coverage() };
-            self.solved(&mut boundary, float, until, &mut rows, &mut verified, progress)?;
+            self.verify_solved(&mut boundary, float, deadline, &mut rows, &mut verified, progress)?;
             for values in
                 given.iter().filter(|values| matches!(values, Values::F64(_)) == (float == Float::F64))
             {
@@ -95,9 +95,9 @@ impl Search<'_> {
             verified.rows.push(rows);
             if number == 0 {
                 let leaves = boundary.unreachable_leaves();
-                verified.unreachable = leaves.map(|(tree, leaf)| self.numbers(tree, leaf)).collect();
+                verified.unreachable = leaves.map(|(tree, leaf)| self.numbers_in_file(tree, leaf)).collect();
             }
-            if verified.found.is_some() {
+            if verified.first_difference.is_some() {
                 break;
             }
         }
@@ -105,23 +105,24 @@ impl Search<'_> {
     }
 
     /// The numbers of a tree and of a leaf in the model's file.
-    fn numbers(&self, tree: usize, leaf: u32) -> (u32, u32) {
+    fn numbers_in_file(&self, tree: usize, leaf: u32) -> (u32, u32) {
         let tree = &self.forest.trees[tree];
         (tree.source, tree.leaves[leaf as usize].source)
     }
 
     fn rows_of_block(&self) -> usize {
         let widest = self.forest.num_features.max(self.forest.trees.len()).max(1);
-        (MOST_NUMBERS / widest).clamp(1, if self.code.is_simulated { MOST_SIMULATED_ROWS } else { MOST_ROWS })
+        (MAX_BLOCK_VALUES / widest)
+            .clamp(1, if self.code.is_simulated { MOST_SIMULATED_ROWS } else { MOST_ROWS })
     }
 
-    fn solved(
+    fn verify_solved(
         &self,
         boundary: &mut Boundary,
         float: Float,
-        until: Instant,
+        deadline: Instant,
         rows: &mut RowSummary,
-        verified: &mut Verified,
+        verified: &mut VerificationResult,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), String> {
         let most = self.rows_of_block();
@@ -152,18 +153,18 @@ impl Search<'_> {
                 Float::F32 => Values::F32(block.iter().map(|x| *x as f32).collect()),
                 Float::F64 => Values::F64(block),
             };
-            self.block(&values, verified)?;
+            self.verify_block(&values, verified)?;
             let now = boundary.coverage().met_values;
             progress(now - met);
             met = now;
-            verified.outcome.stopped |= Instant::now() > until;
-            if verified.found.is_some() || Instant::now() > until || self.code.is_simulated {
+            verified.outcome.stopped |= Instant::now() > deadline;
+            if verified.first_difference.is_some() || Instant::now() > deadline || self.code.is_simulated {
                 return Ok(());
             }
         }
     }
 
-    fn verify_given(&self, values: &Values, verified: &mut Verified) -> Result<usize, String> {
+    fn verify_given(&self, values: &Values, verified: &mut VerificationResult) -> Result<usize, String> {
         let size = self.rows_of_block() * self.forest.num_features.max(1);
         let blocks: Vec<Values> = match values {
             Values::F32(values) => values.chunks(size).map(|block| Values::F32(block.to_vec())).collect(),
@@ -171,46 +172,46 @@ impl Search<'_> {
         };
         let mut rows = 0;
         for block in &blocks {
-            if verified.found.is_some() {
+            if verified.first_difference.is_some() {
                 break;
             }
-            self.block(block, verified)?;
+            self.verify_block(block, verified)?;
             rows += count(block, self.forest.num_features);
         }
         Ok(rows)
     }
 
-    fn block(&self, rows: &Values, verified: &mut Verified) -> Result<(), String> {
+    fn verify_block(&self, rows: &Values, verified: &mut VerificationResult) -> Result<(), String> {
         let features = self.forest.num_features;
-        let expected = Expected::of(self.forest, rows).map_err(|error| error.to_string())?;
-        let calls = Calls {
+        let expected = ExpectedResults::of(self.forest, rows).map_err(|error| error.to_string())?;
+        let calls = CallChecker {
             code: self.code.predictor.as_ref(),
-            exact: self.code.is_exact,
-            counts: self.code.counts.clone(),
-            slow: self.code.is_simulated,
+            is_exact: self.code.is_exact,
+            row_counts: self.code.row_counts.clone(),
+            is_slow: self.code.is_simulated,
             widths: self.widths(),
-            until: self.until,
+            deadline: self.deadline,
         };
         calls.run(rows, features, &expected, &mut verified.outcome)?;
         let differences = &verified.outcome.differences;
         // A wrong leaf identifies the tree and the node, so it is preferred.
-        let telling = differences.iter().find(|difference| difference.kind == Kind::Leaf);
+        let telling = differences.iter().find(|difference| difference.kind == OutputKind::Leaf);
         let Some(difference) = telling.or(differences.first()).copied() else { return Ok(()) };
         let place = (difference.row, count(rows, features));
-        let shape = Shape { rows: 1, gap: 0, threads: 1, ..difference.shape };
+        let shape = CallShape { rows: 1, gap: 0, threads: 1, ..difference.shape };
         let alone = calls.call(difference.kind, rows, features, place, shape)?;
         let differs =
             alone.get(difference.column).is_some_and(|x| !calls.is_right(&difference, *x, &expected));
-        verified.failing = Some(failing(rows, features, differences));
+        verified.failing_rows = Some(rows_of_differences(rows, features, differences));
         let row = row_of(rows, features, difference.row);
-        verified.found =
+        verified.first_difference =
             Some(ExplainedDifference::new(self.forest, difference, row, differs, self.code.is_exact));
         Ok(())
     }
 }
 
 /// The rows of the differences, each once.
-fn failing(rows: &Values, features: usize, differences: &[Difference]) -> Values {
+fn rows_of_differences(rows: &Values, features: usize, differences: &[Difference]) -> Values {
     let numbers: BTreeSet<usize> = differences.iter().map(|difference| difference.row).collect();
     let all = numbers.iter().flat_map(|row| row_of(rows, features, *row));
     match rows {

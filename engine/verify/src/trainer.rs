@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 /// The script that Python runs: `trainer.py LIBRARY MODEL ROWS.npy RESULT`.
 pub const SCRIPT: &str = include_str!("trainer.py");
 /// Exit status of the script if Python does not have the library.
-const NO_LIBRARY: i32 = 3;
+const NO_LIBRARY_STATUS: i32 = 3;
 /// Most rows that the trainer's library predicts: more take minutes.
 const MOST_ROWS: usize = 100_000;
 /// Most values in these rows, to bound their memory to 256 MiB.
@@ -51,7 +51,7 @@ impl From<Failure> for TrainerError {
 
 /// The Python package that predicts with a model's file.
 fn library(model: &Model) -> Result<&'static str, Failure> {
-    model.source.format.map(|format| format.library).ok_or_else(|| {
+    model.source.format.map(|format| format.trainer_package).ok_or_else(|| {
         Failure::usage(
             "the trainer of this model is not known, so no library can be compared",
             "compare with predictions that you have: --input ROWS --against PREDICTIONS",
@@ -63,7 +63,7 @@ fn library(model: &Model) -> Result<&'static str, Failure> {
 pub fn rows(model: &Model, given: &[Values]) -> Values {
     let forest = model.forest();
     let float = forest.types.input;
-    let finite = model.source.has(Quirk::FiniteRows);
+    let finite = model.source.has(Quirk::RefusesInfinities);
     let mut boundary = Boundary::new(forest, BoundaryOptions { rows: float, finite });
     let most = (MOST_NUMBERS / forest.num_features.max(1)).clamp(1, MOST_ROWS);
     let mut row = vec![0.0; forest.num_features];
@@ -117,7 +117,7 @@ impl Drop for ScriptFolder {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("the folder cannot be made: {error}");
-    Failure::new(schedc_data::codes::UNWRITABLE, message, "check its permissions").of(path.display())
+    Failure::new(schedc_data::codes::UNWRITABLE, message, "check its permissions").in_file(path.display())
 }
 
 /// Writes rows as an array of NumPy.
@@ -137,7 +137,7 @@ pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Fai
 ///
 /// # Errors
 /// When the model's trainer is unknown, Python or the library is missing, or the library fails.
-pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResults, TrainerError> {
+pub fn predict(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResults, TrainerError> {
     let library = library(model)?;
     let folder = ScriptFolder::new("verify")?;
     let (script, file, result) = (folder.file("trainer.py"), folder.file("rows.npy"), folder.file("result"));
@@ -147,7 +147,7 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
     command.arg(&script).arg(library).arg(&model.path).arg(&file).arg(&result).stdin(Stdio::null());
     let output = match command.output() {
         Ok(output) if output.status.success() => output,
-        Ok(output) if output.status.code() == Some(NO_LIBRARY) => {
+        Ok(output) if output.status.code() == Some(NO_LIBRARY_STATUS) => {
             let why = format!("{} has no {library}", python.display());
             return Err(TrainerError::Unavailable { library, why });
         }
@@ -171,7 +171,7 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
             continue;
         }
         match read_rows(&Source::Path(path), Expect::unnamed(columns)) {
-            Ok(found) => outputs.push(OtherPredictions { who: who.clone(), kind, values: found.values }),
+            Ok(found) => outputs.push(OtherPredictions { source: who.clone(), kind, values: found.values }),
             Err(_) => {
                 notes.push(format!("{who} predicts {name} with another number of columns than {columns}"))
             }

@@ -6,7 +6,7 @@ use schedc_driver::Failure;
 use serde_json::Value;
 
 /// A version of a library.
-pub struct Version {
+pub struct VersionReport {
     /// The processors of the version.
     pub target: String,
     /// The report on the version; `None` if the version cannot run here.
@@ -22,7 +22,7 @@ pub struct Version {
 pub fn other_versions(
     targets: &[String],
     mut verify: impl FnMut(&str) -> Result<Value, Failure>,
-) -> Result<Vec<Version>, Failure> {
+) -> Result<Vec<VersionReport>, Failure> {
     if targets.len() < 2 {
         return Ok(Vec::new());
     }
@@ -35,7 +35,7 @@ pub fn other_versions(
             true => Some(verify(target)?),
             false => None,
         };
-        versions.push(Version { target: target.clone(), report });
+        versions.push(VersionReport { target: target.clone(), report });
     }
     Ok(versions)
 }

@@ -8,12 +8,12 @@ use sched_forest::{
     NodeRef, Output, OutputColumns, Predicate, ReadOptions, Target, Transform, Tree, endings,
 };
 use sched_ir::fault::{Fault, with_fault};
-use sched_lang::Checked;
+use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::Severity;
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_driver::{CodeDestination, Failure, Job, Model, Reporter, ScheduleValues, Source};
-use schedc_verify::{ModelCode, Report, Task, verify};
+use schedc_verify::{ModelCode, Report, VerificationTask, verify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn repository() -> PathBuf {
 struct Counter;
 
 impl Reporter for Counter {
-    fn report(&self, _: &Source, checked: &Checked, _: Severity) -> usize {
+    fn report(&self, _: &Source, checked: &CheckedSchedule, _: Severity) -> usize {
         checked.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
     }
 }
@@ -75,7 +75,7 @@ impl Program {
         let began = Instant::now();
         let Program { job, nests, target } = self;
         let code = ModelCode::in_memory(job, nests.clone(), target, Cpu::Native, is_simulated)?;
-        let task = Task { model: &job.model, code: &code, given: &[], began, seconds };
+        let task = VerificationTask { model: &job.model, code: &code, given: &[], began, seconds };
         verify(&task, &mut |_| {}).map(|(report, _)| report)
     }
 }
@@ -103,7 +103,7 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
         (Fault::DecisionsSwapped, "speculateWalk(tree, 2)".to_string()),
         (Fault::LaneReadsWrongRow, vectors("interleave(b1, 4)")),
         (Fault::RemainderDropped, vectors("interleave(b1, 3)")),
-        (Fault::TogetherRepeatsTree, vectors("vectorize(b1, 8)\ninterleave(b1, 2)\nunrollAndJam(tree)")),
+        (Fault::UnrollAndJamRepeatsTree, vectors("vectorize(b1, 8)\ninterleave(b1, 2)\nunrollAndJam(tree)")),
         (Fault::ArrayFlipsTies, "representation(array)".to_string()),
         (Fault::SparseForgetsMissing, "representation(sparse)".to_string()),
         (Fault::TileReversesDecisions, "tileTrees(4)".to_string()),
@@ -243,7 +243,7 @@ fn with_intervals(schedule: &str) -> Program {
         iteration_starts: vec![0, 1],
         linear: vec![vec![LinearLeaf { constant: 0.5, terms: vec![(first, 1.25), (first + 1, 3.5)] }]],
         linear_missing: LinearMissing::Nan,
-        computed: ComputedColumns { columns, read },
+        computed: ComputedColumns { columns, read_by_trees: read },
         best_iteration: None,
         ..parts
     });
@@ -268,13 +268,13 @@ fn edges_of_columns_are_met() {
 fn a_difference_becomes_a_row_and_a_node() {
     let program = Program::of(EXAMPLE, "representation(array)").unwrap();
     let report = with_fault(Fault::ArrayFlipsTies, || program.report(false, UNLIMITED)).unwrap();
-    let found = report.found.as_ref().unwrap();
+    let found = report.first_difference.as_ref().unwrap();
     let divergence = found.divergence.as_ref().unwrap();
     assert_ne!(divergence.expected, divergence.found);
     let node = divergence.node.as_ref().unwrap();
     // A value that is equal to the threshold goes right.
-    assert!(node.test.starts_with(&format!("x < {:?} ", node.value)) && !node.left, "{}", node.test);
-    assert!(found.alone);
+    assert!(node.test.starts_with(&format!("x < {:?} ", node.value)) && !node.goes_left, "{}", node.test);
+    assert!(found.differs_alone);
     let json = report.to_json();
     assert_eq!(json["equal"], false);
     assert_eq!(json["difference"]["walk"]["found_leaf"], divergence.found);

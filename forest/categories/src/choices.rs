@@ -13,7 +13,7 @@ pub enum Unseen {
 }
 
 impl Unseen {
-    /// The trainer's own treatment; `trainer` is a name from `Source::trainer`.
+    /// The trainer's own treatment; `trainer` is a name from `ModelSource::trainer`.
     pub fn of_trainer(trainer: &str) -> Unseen {
         match trainer {
             "LightGBM" | "scikit-learn" => Unseen::Missing,

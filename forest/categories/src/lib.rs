@@ -5,15 +5,15 @@
 //! line, libraries and the Python packages share.
 //!
 //! ```
-//! use sched_categories::{Categories, Cell, Choices, Form, Label, Names, Naming, Origin, Unseen};
+//! use sched_categories::{Categories, Cell, Choices, CellForm, Label, Names, Naming, Origin, Unseen};
 //!
 //! let months = (1..=12).map(Label::Integer).collect();
 //! let names = vec![Names { labels: months, naming: Naming::Listed }];
 //! let categories = Categories::new(names, Choices::default(), Unseen::Missing);
 //! let table = categories.lookup(0, Origin::Table).ok_or("no categories")?;
-//! assert_eq!(table.code(Cell::Integer(3), Form::Plain), Ok(2.0));
+//! assert_eq!(table.code(Cell::Integer(3), CellForm::Plain), Ok(2.0));
 //! let array = categories.lookup(0, Origin::Array).ok_or("no categories")?;
-//! assert_eq!(array.code(Cell::Integer(3), Form::Plain), Ok(3.0));
+//! assert_eq!(array.code(Cell::Integer(3), CellForm::Plain), Ok(3.0));
 //! # Ok::<(), &str>(())
 //! ```
 
@@ -30,6 +30,6 @@ pub use categories::Categories;
 pub use choices::{Choices, NumbersAs, Origin, Unseen};
 pub use json::{from_json, json_of_label, label_of_json, to_json};
 pub use label::Label;
-pub use lookup::{Cell, Form, Lookup};
+pub use lookup::{Cell, CellForm, Lookup};
 pub use names::{Names, Naming, is_wide};
-pub use refusal::{Refusal, Words};
+pub use refusal::{ChoiceSyntax, Refusal};

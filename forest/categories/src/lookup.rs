@@ -2,7 +2,7 @@
 
 use crate::choices::{Choices, NumbersAs, Origin, Unseen};
 use crate::name_index::{NameIndex, bits};
-use crate::names::{EXACT, Naming};
+use crate::names::{EXACT_INTEGERS_END, Naming};
 use crate::refusal::Refusal;
 
 /// A cell of a column with a type.
@@ -24,7 +24,7 @@ pub enum Cell<'a> {
 
 /// The form in which a column holds cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum CellForm {
     /// Each cell holds its value.
     Plain,
     /// A dictionary (pandas: a category). Its entries are names of categories, also if they are numbers.
@@ -69,7 +69,7 @@ impl<'a> Lookup<'a> {
     ///
     /// # Errors
     /// A [`Refusal`] if it is not certain which category the cell means.
-    pub fn code(&self, cell: Cell<'_>, form: Form) -> Result<f64, Refusal> {
+    pub fn code(&self, cell: Cell<'_>, form: CellForm) -> Result<f64, Refusal> {
         match cell {
             Cell::Missing => Ok(f64::NAN),
             Cell::Number(number) if number.is_nan() => Ok(f64::NAN),
@@ -77,9 +77,9 @@ impl<'a> Lookup<'a> {
             Cell::Truth(truth) => self.of_truth(truth),
             Cell::Integer(_) | Cell::Unsigned(_) | Cell::Number(_) => match self.index.names.naming {
                 Naming::Spelled => self.of_spelled_number(cell),
-                _ if form == Form::Plain && self.takes_codes() => self.of_code(cell),
+                _ if form == CellForm::Plain && self.takes_codes() => self.of_code(cell),
                 naming => {
-                    let doubtful = naming == Naming::Doubtful && form == Form::Plain;
+                    let doubtful = naming == Naming::Doubtful && form == CellForm::Plain;
                     if doubtful && self.choices.numbers.is_none() {
                         return Err(Refusal::Doubtful(text_of(cell)));
                     }
@@ -101,7 +101,7 @@ impl<'a> Lookup<'a> {
             && let Ok(number) = plain.parse::<f64>()
             && !number.is_nan()
         {
-            return self.code(plain.parse().map_or(Cell::Number(number), Cell::Integer), Form::Plain);
+            return self.code(plain.parse().map_or(Cell::Number(number), Cell::Integer), CellForm::Plain);
         }
         if let Some(code) = self.index.texts.get(cell).copied() {
             let number = plain.parse().ok().and_then(|number| self.number_name(Cell::Number(number)));
@@ -123,7 +123,7 @@ impl<'a> Lookup<'a> {
             Some(_) if is("true") || is("false") => self.of_unknown(plain),
             Some(value) => {
                 let whole = plain.parse().ok().map(Cell::Integer);
-                match self.code(whole.unwrap_or(Cell::Number(value)), Form::Plain) {
+                match self.code(whole.unwrap_or(Cell::Number(value)), CellForm::Plain) {
                     Err(Refusal::Unseen(_)) => self.of_unknown(plain),
                     found => found,
                 }
@@ -165,7 +165,9 @@ impl<'a> Lookup<'a> {
             Cell::Number(number) if number.fract() != 0.0 || number.is_infinite() => {
                 return Err(Refusal::Fraction(number));
             }
-            Cell::Number(number) if number.abs() >= EXACT as f64 => return Err(Refusal::Inexact(number)),
+            Cell::Number(number) if number.abs() >= EXACT_INTEGERS_END as f64 => {
+                return Err(Refusal::Inexact(number));
+            }
             // Both zeros are spelled alike.
             Cell::Number(number) => (number as i64).to_string(),
             _ => text_of(number),
@@ -177,10 +179,10 @@ impl<'a> Lookup<'a> {
     }
 
     /// The code of a number that is read as a name.
-    fn of_number(&self, number: Cell<'_>, form: Form) -> Result<f64, Refusal> {
+    fn of_number(&self, number: Cell<'_>, form: CellForm) -> Result<f64, Refusal> {
         if let Cell::Number(value) = number
-            && value.abs() >= EXACT as f64
-            && self.index.integers.keys().any(|name| name.unsigned_abs() >= EXACT)
+            && value.abs() >= EXACT_INTEGERS_END as f64
+            && self.index.integers.keys().any(|name| name.unsigned_abs() >= EXACT_INTEGERS_END)
         {
             return Err(Refusal::Inexact(value));
         }
@@ -197,7 +199,8 @@ impl<'a> Lookup<'a> {
         }
         // A number may be an unknown name if some names are numbers, or if the user chose a treatment of
         // unknown names.
-        let may_be_name = index.has_numbers() || form == Form::Dictionary || self.choices.unseen.is_some();
+        let may_be_name =
+            index.has_numbers() || form == CellForm::Dictionary || self.choices.unseen.is_some();
         match index.names.naming {
             _ if may_be_name || index.names.labels.is_empty() => self.of_unknown(&text_of(number)),
             naming if naming.is_of_texts() => Err(Refusal::NumberForText(text_of(number))),

@@ -43,7 +43,7 @@ pub struct Names {
 }
 
 /// Bound of the absolute values of whole numbers that double precision represents exactly.
-pub(crate) const EXACT: u64 = 1 << 53;
+pub(crate) const EXACT_INTEGERS_END: u64 = 1 << 53;
 
 impl Names {
     /// Names whose positions in the list are their codes.
@@ -125,7 +125,7 @@ impl Names {
 /// zeros nor a plus sign.
 pub(crate) fn spelled_number(name: &str) -> Option<i64> {
     let number: i64 = name.parse().ok()?;
-    (number.unsigned_abs() < EXACT && number.to_string() == name).then_some(number)
+    (number.unsigned_abs() < EXACT_INTEGERS_END && number.to_string() == name).then_some(number)
 }
 
 /// Whether single precision cannot distinguish a code from all other codes.

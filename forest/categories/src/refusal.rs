@@ -39,19 +39,19 @@ pub enum Refusal {
 
 /// The form in which help writes the user's choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum ChoiceSyntax {
     /// Options of a command: `--categories codes`.
     Options,
     /// Arguments of Python: `categories="codes"`.
     Arguments,
 }
 
-impl Words {
+impl ChoiceSyntax {
     /// A choice as the user writes it.
     fn choice(self, option: &str, value: &str) -> String {
         match self {
-            Words::Options => format!("--{option} {value}"),
-            Words::Arguments => format!("{option}=\"{value}\""),
+            ChoiceSyntax::Options => format!("--{option} {value}"),
+            ChoiceSyntax::Arguments => format!("{option}=\"{value}\""),
         }
     }
 }
@@ -123,7 +123,7 @@ impl Refusal {
     }
 
     /// Advice on how to correct the cell or the call.
-    pub fn help(&self, words: Words) -> String {
+    pub fn help(&self, words: ChoiceSyntax) -> String {
         let (names, codes) = (words.choice("categories", "names"), words.choice("categories", "codes"));
         let other = words.choice("unseen", "other");
         match self {
@@ -165,8 +165,8 @@ impl Refusal {
                 "save the column as numbers or truth values, as it was in training".to_owned()
             }
             Refusal::MissingCode => match words {
-                Words::Options => "leave the cell empty if the value is missing",
-                Words::Arguments => "write None or NaN if the value is missing",
+                ChoiceSyntax::Options => "leave the cell empty if the value is missing",
+                ChoiceSyntax::Arguments => "write None or NaN if the value is missing",
             }
             .to_owned(),
             Refusal::Fraction(_) => {

@@ -1,7 +1,7 @@
 //! The table of `docs/categories.md`, cell by cell.
 
 use sched_categories::{
-    Categories, Cell, Choices, Form, Label, Lookup, Names, Naming, NumbersAs, Origin, Refusal, Unseen,
+    Categories, Cell, CellForm, Choices, Label, Lookup, Names, Naming, NumbersAs, Origin, Refusal, Unseen,
 };
 use std::error::Error;
 
@@ -92,9 +92,9 @@ fn every_cell_of_the_page_holds() -> Result<()> {
         let cell = Written::of(parts[1])?;
         let found = [
             cell.in_csv(table),
-            table.code(cell.typed()?, Form::Plain),
-            table.code(cell.typed()?, Form::Dictionary),
-            array.code(cell.typed()?, Form::Plain),
+            table.code(cell.typed()?, CellForm::Plain),
+            table.code(cell.typed()?, CellForm::Dictionary),
+            array.code(cell.typed()?, CellForm::Plain),
         ];
         for (found, wanted) in found.into_iter().zip(&parts[2..]).filter(|(_, wanted)| **wanted != "-") {
             assert_eq!(outcome(found, cell, &names), *wanted, "{row}");
@@ -113,7 +113,7 @@ fn lookup_of(
 ) -> std::result::Result<f64, Refusal> {
     let categories = Categories::new([names], choices, Unseen::Error);
     let lookup = categories.lookup(0, origin).ok_or(Refusal::Empty)?;
-    lookup.code(cell, Form::Plain)
+    lookup.code(cell, CellForm::Plain)
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn numbers_are_unknown_names_of_models_that_read_texts() -> Result<()> {
         let categories = Categories::new([names], choices, Unseen::Other);
         let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
         assert_eq!(lookup.code_of_untyped("3", || Some(3.0)), untyped, "{naming:?} {choices:?}");
-        assert_eq!(lookup.code(Cell::Integer(3), Form::Plain), typed, "{naming:?} {choices:?}");
+        assert_eq!(lookup.code(Cell::Integer(3), CellForm::Plain), typed, "{naming:?} {choices:?}");
         assert_eq!(lookup.code_of_untyped("01", || Some(1.0)), Ok(0.0), "{naming:?}");
         assert_eq!(lookup.code_of_untyped(" 01", || Some(1.0)).is_ok(), choices.unseen.is_some());
     }
@@ -230,7 +230,7 @@ fn texts_and_numbers_of_one_spelling_are_told_apart_by_type() {
     let mixed = Names::listed(vec![Label::Integer(1), Label::Text("1".into()), Label::Text("a".into())]);
     let categories = Categories::new([mixed], Choices::default(), Unseen::Missing);
     let lookup = categories.lookup(0, Origin::Table);
-    let code = |cell| lookup.map(|lookup| lookup.code(cell, Form::Plain));
+    let code = |cell| lookup.map(|lookup| lookup.code(cell, CellForm::Plain));
     assert_eq!(code(Cell::Text("1")), Some(Ok(1.0)));
     assert_eq!(code(Cell::Integer(1)), Some(Ok(0.0)));
     let untyped = lookup.map(|lookup| lookup.code_of_untyped("1", || Some(1.0)));
@@ -270,5 +270,5 @@ fn empty_cells_are_refused_where_a_name_is_empty() {
     let lookup = categories.lookup(0, Origin::Table);
     let untyped = lookup.map(|lookup| lookup.code_of_untyped("", || Some(f64::NAN)));
     assert_eq!(untyped, Some(Err(Refusal::Empty)));
-    assert_eq!(lookup.map(|lookup| lookup.code(Cell::Text(""), Form::Plain)), Some(Ok(-0.5)));
+    assert_eq!(lookup.map(|lookup| lookup.code(Cell::Text(""), CellForm::Plain)), Some(Ok(-0.5)));
 }

@@ -189,13 +189,13 @@ impl Columns {
             }
             Expr::Trees { of: operands, start, trees, result } => {
                 let form = trees.form();
-                let is_compared = |operand| of(operand) == form.compared.into();
+                let is_compared = |operand| of(operand) == form.operand_type.into();
                 let fits = operands.len() == form.operands as usize
                     && operands.iter().all(is_compared)
-                    && start.column_type() == form.sums.into()
+                    && start.column_type() == form.sum_type.into()
                     && *result < form.results;
                 let types = || operands.iter().map(of).chain([start.column_type()]).collect::<Vec<_>>();
-                fits.then(|| form.sums.into()).ok_or_else(|| mismatch("Trees", &types()))
+                fits.then(|| form.sum_type.into()).ok_or_else(|| mismatch("Trees", &types()))
             }
             Expr::Bit { of: x, bit } => {
                 let x = of(x);

@@ -89,7 +89,7 @@ fn sum_of_trees(
     trees.trees().iter().fold(start, |sum, tree| {
         let first = tree.leaf(form.ties, &operand) as usize * form.results as usize;
         let value = tree.values.get(first + result as usize).copied().unwrap_or(f64::NAN);
-        Binary::Add.apply(sum, ColumnValue::F64(value).cast(form.sums.into()))
+        Binary::Add.apply(sum, ColumnValue::F64(value).cast(form.sum_type.into()))
     })
 }
 

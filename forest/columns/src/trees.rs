@@ -57,9 +57,9 @@ pub struct TreesForm {
     /// The number of values of a leaf, at least one.
     pub results: u32,
     /// The type of operands and thresholds.
-    pub compared: Float,
+    pub operand_type: Float,
     /// The type of leaf values and sums.
-    pub sums: Float,
+    pub sum_type: Float,
     /// The side of a value that lies on a threshold.
     pub ties: Ties,
 }
@@ -130,7 +130,7 @@ impl ColumnTree {
         };
         let is_test = |(index, test): (usize, &TreeTest)| {
             test.operand < form.operands
-                && holds(form.compared, test.threshold)
+                && holds(form.operand_type, test.threshold)
                 && exists(test.left, index + 1)
                 && exists(test.right, index + 1)
         };
@@ -146,7 +146,7 @@ impl ColumnTree {
                     parents[test as usize] == 1
                 }
             })
-            && self.values.iter().all(|value| holds(form.sums, *value))
+            && self.values.iter().all(|value| holds(form.sum_type, *value))
     }
 }
 
@@ -177,7 +177,8 @@ fn digest(form: &TreesForm, trees: &[ColumnTree]) -> u64 {
         TreeNode::Leaf(leaf) => u64::from(leaf) << 1 | 1,
     };
     mix(u64::from(form.operands) << 32 | u64::from(form.results));
-    mix((form.compared.bytes() << 8 | form.sums.bytes() << 4) as u64 | u64::from(form.ties == Ties::Above));
+    mix((form.operand_type.bytes() << 8 | form.sum_type.bytes() << 4) as u64
+        | u64::from(form.ties == Ties::Above));
     for tree in trees {
         mix((tree.tests.len() as u64) << 32 | tree.values.len() as u64);
         mix(node(tree.root));
@@ -225,8 +226,13 @@ mod tests {
     use crate::value::ColumnValue;
     use std::sync::Arc;
 
-    const FORM: TreesForm =
-        TreesForm { operands: 2, results: 2, compared: Float::F32, sums: Float::F64, ties: Ties::Below };
+    const FORM: TreesForm = TreesForm {
+        operands: 2,
+        results: 2,
+        operand_type: Float::F32,
+        sum_type: Float::F64,
+        ties: Ties::Below,
+    };
 
     /// `x0 <= 1 ? (x1 <= -1 ? leaf 0 : leaf 1) : leaf 2`, where missing `x1` go left.
     fn tree() -> ColumnTree {
@@ -244,9 +250,9 @@ mod tests {
 
     fn results(form: TreesForm, row: [f64; 2]) -> Vec<f64> {
         let mut columns = Columns::default();
-        let of: Arc<[ColumnId]> = [0, 1].map(|x| columns.input(x, form.compared)).into();
+        let of: Arc<[ColumnId]> = [0, 1].map(|x| columns.input(x, form.operand_type)).into();
         let trees = Arc::new(ColumnTrees::new(form, vec![tree(), tree()]).expect("two trees"));
-        let start = ColumnValue::F64(1.0).cast(form.sums.into());
+        let start = ColumnValue::F64(1.0).cast(form.sum_type.into());
         let result = |result| Expr::Trees { of: Arc::clone(&of), start, trees: Arc::clone(&trees), result };
         let wanted = [0, 1].map(|number| columns.add(result(number)).expect("operands of the type"));
         columns.evaluate(&wanted, &row).iter().map(|value| value.to_f64()).collect()
@@ -272,7 +278,7 @@ mod tests {
     #[test]
     fn sums_are_rounded_after_each_tree() {
         let mut columns = Columns::default();
-        let single = TreesForm { operands: 0, results: 1, sums: Float::F32, ..FORM };
+        let single = TreesForm { operands: 0, results: 1, sum_type: Float::F32, ..FORM };
         let leaf = |value| ColumnTree { root: TreeNode::Leaf(0), tests: Vec::new(), values: vec![value] };
         let large = f64::from(1_u32 << 24);
         let trees = ColumnTrees::new(single, vec![leaf(large), leaf(1.0), leaf(1.0)]).expect("three trees");

@@ -25,7 +25,7 @@ impl Element {
 /// Kernels that an output needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Margins alone, which the kernel of [`Kind::Raw`] computes.
+    /// Margins alone, which the kernel of [`OutputKind::Raw`] computes.
     Margins,
     /// Margins, and the output's own kernel, which turns them into results. In a model without that kernel,
     /// the margins are the results.
@@ -40,7 +40,7 @@ pub enum Needs {
 
 /// Counts of a model that decide how many columns its outputs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct OutputCounts {
     /// Number of values of a prediction.
     pub values: usize,
     /// Number of margins of a row.
@@ -53,8 +53,8 @@ pub struct Counts {
     pub tree_values: usize,
 }
 
-/// Declares [`Kind`] with a row for each output. The columns of the table come first, each with the comment
-/// of its method.
+/// Declares [`OutputKind`] with a row for each output. The columns of the table come first, each with the
+/// comment of its method.
 macro_rules! outputs {
     (
         { $($(#[$meaning:meta])* $column:ident: $ty:ty,)* }
@@ -63,7 +63,7 @@ macro_rules! outputs {
         /// An output: what a call computes for each row. The numbers are those of the C interface.
         #[repr(i32)]
         #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Kind {
+        pub enum OutputKind {
             $($(#[$attribute])* $kind = $number,)*
         }
 
@@ -72,12 +72,12 @@ macro_rules! outputs {
             $($column: $ty,)*
         }
 
-        impl Kind {
+        impl OutputKind {
             /// All outputs, in the order of their numbers.
-            pub const ALL: [Kind; [$($number),*].len()] = [$(Kind::$kind),*];
+            pub const ALL: [OutputKind; [$($number),*].len()] = [$(OutputKind::$kind),*];
 
             const fn row(self) -> &'static Row {
-                match self { $(Kind::$kind => const { &Row { $($field: $value,)* } },)* }
+                match self { $(OutputKind::$kind => const { &Row { $($field: $value,)* } },)* }
             }
 
             $($(#[$meaning])* pub const fn $column(self) -> $ty {
@@ -100,7 +100,7 @@ outputs! {
         /// The verb between the heading and a number, such as `is` in "margin 2 is 0.5".
         verb: &'static str,
         /// The function that counts the output's columns, in code with all kernels that the output needs.
-        count: fn(&Counts) -> usize,
+        count: fn(&OutputCounts) -> usize,
         /// The type of the output's elements.
         element: Element,
         /// The kernels that compute the output.
@@ -164,15 +164,16 @@ outputs! {
     }
 }
 
-impl Kind {
-    /// The number of columns of the output, in code with all kernels that the output needs.
-    pub fn columns(self, counts: &Counts) -> usize {
+impl OutputKind {
+    /// The number of columns of the output in code with all kernels that the output needs. For code that may
+    /// lack one, see [`OutputKind::columns_of_code`].
+    pub fn columns(self, counts: &OutputCounts) -> usize {
         (self.count())(counts)
     }
 
     /// The output with this word, if there is one.
-    pub fn of_word(word: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    pub fn of_word(word: &str) -> Option<OutputKind> {
+        OutputKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
     /// Whether a kernel of the output walks the trees, instead of the one for margins.
@@ -186,12 +187,12 @@ impl Kind {
     }
 
     /// The output whose kernel walks the trees for this one.
-    pub const fn walk(self) -> Kind {
-        if self.walks_itself() { self } else { Kind::Raw }
+    pub const fn walk(self) -> OutputKind {
+        if self.walks_itself() { self } else { OutputKind::Raw }
     }
 
     /// The number of columns of the output in compiled code that has the output's own kernel or lacks it.
-    pub fn columns_of_code(self, counts: &Counts, has_kernel: bool) -> usize {
+    pub fn columns_of_code(self, counts: &OutputCounts, has_kernel: bool) -> usize {
         match self.needs() {
             Needs::Finish if !has_kernel => counts.margins,
             Needs::FinishOrNone | Needs::Walk if !has_kernel => 0,
@@ -200,8 +201,8 @@ impl Kind {
     }
 
     /// The words of some outputs as a list, such as `"value", "raw" or "leaf"`.
-    pub fn words(is_listed: impl Fn(Kind) -> bool) -> String {
-        let listed = Kind::ALL.into_iter().filter(|kind| is_listed(*kind));
+    pub fn words(is_listed: impl Fn(OutputKind) -> bool) -> String {
+        let listed = OutputKind::ALL.into_iter().filter(|kind| is_listed(*kind));
         let words: Vec<String> = listed.map(|kind| format!("\"{}\"", kind.word())).collect();
         match words.as_slice() {
             [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use sched_outputs::{Counts, Element, Kind};
+use sched_outputs::{Element, OutputCounts, OutputKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,18 +40,18 @@ fn quoted(text: &str) -> Vec<&str> {
 
 #[test]
 fn numbers_count_outputs_from_zero() {
-    for (number, kind) in Kind::ALL.into_iter().enumerate() {
+    for (number, kind) in OutputKind::ALL.into_iter().enumerate() {
         assert_eq!(kind as usize, number, "{kind:?}");
-        assert_eq!(Kind::of_word(kind.word()), Some(kind));
+        assert_eq!(OutputKind::of_word(kind.word()), Some(kind));
     }
-    assert_eq!(Kind::of_word("Value"), None);
-    assert_eq!(quoted(&Kind::words(|_| true)), Kind::ALL.map(Kind::word));
+    assert_eq!(OutputKind::of_word("Value"), None);
+    assert_eq!(quoted(&OutputKind::words(|_| true)), OutputKind::ALL.map(OutputKind::word));
 }
 
 #[test]
 fn columns_are_counts_of_the_model() {
-    let counts = Counts { values: 1, margins: 2, classes: 3, trees: 4, tree_values: 5 };
-    let kinds = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
+    let counts = OutputCounts { values: 1, margins: 2, classes: 3, trees: 4, tree_values: 5 };
+    let kinds = [OutputKind::Value, OutputKind::Raw, OutputKind::Class, OutputKind::Leaf, OutputKind::Tree];
     assert_eq!(kinds.map(|kind| kind.columns(&counts)), [1, 2, 3, 4, 5]);
     assert_eq!(kinds.map(|kind| kind.columns_of_code(&counts, true)), [1, 2, 3, 4, 5]);
     assert_eq!(kinds.map(|kind| kind.columns_of_code(&counts, false)), [2, 2, 0, 0, 0]);
@@ -59,14 +59,15 @@ fn columns_are_counts_of_the_model() {
 
 #[test]
 fn c_has_the_outputs_of_the_table() {
-    let entry = |kind: Kind| format!("    SCHEDC_KIND_{} = {},\n", kind.word().to_uppercase(), kind as i32);
-    let count = format!("    SCHEDC_NUM_KINDS = {},\n", Kind::ALL.len());
-    keep("codegen/llvm/runtime/kinds.h", ("enum {\n", "};"), &(Kind::ALL.map(entry).concat() + &count));
+    let entry =
+        |kind: OutputKind| format!("    SCHEDC_KIND_{} = {},\n", kind.word().to_uppercase(), kind as i32);
+    let count = format!("    SCHEDC_NUM_KINDS = {},\n", OutputKind::ALL.len());
+    keep("codegen/llvm/runtime/kinds.h", ("enum {\n", "};"), &(OutputKind::ALL.map(entry).concat() + &count));
 }
 
 #[test]
 fn python_has_the_outputs_of_the_table() {
-    let words = Kind::ALL.map(Kind::word);
+    let words = OutputKind::ALL.map(OutputKind::word);
     let list = words.map(|word| format!("\"{word}\"")).join(", ");
     keep("python/runtime/schedc_runtime/_native.pyi", ("Output = Literal[", "]"), &list);
     // Batches and fitted objects have the first few outputs only, with the words and headings of the table.
@@ -78,14 +79,14 @@ fn python_has_the_outputs_of_the_table() {
     let batch = text("python/runtime/schedc_runtime/batch.py");
     let headings = quoted(between(&batch, "_HEADINGS = {", "}"));
     for pair in headings.chunks(2) {
-        let kind = Kind::of_word(pair[0]).unwrap_or_else(|| panic!("{pair:?}"));
+        let kind = OutputKind::of_word(pair[0]).unwrap_or_else(|| panic!("{pair:?}"));
         assert_eq!(pair.get(1), Some(&kind.heading()));
     }
 }
 
 #[test]
 fn documents_have_the_outputs_of_the_table() {
-    let row = |kind: Kind| {
+    let row = |kind: OutputKind| {
         let (word, help) = (kind.word().to_uppercase(), kind.help());
         let element = match kind.element() {
             Element::Result => "the model's type of results",
@@ -96,5 +97,5 @@ fn documents_have_the_outputs_of_the_table() {
         format!("| `SCHEDC_{word}` | {} | {help} | {element} |\n", kind as i32)
     };
     let head = "| kind | number | meaning | elements |\n|---|---|---|---|\n";
-    keep("docs/c-api.md", (head, "\nThe "), &Kind::ALL.map(row).concat());
+    keep("docs/c-api.md", (head, "\nThe "), &OutputKind::ALL.map(row).concat());
 }

@@ -16,7 +16,7 @@ use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, TypeMism
 use std::collections::{HashMap, HashSet};
 
 /// Smallest number of additions of a chain that becomes a sum. Norms of 10 columns took 3 % longer as sums.
-const FEWEST: usize = 16;
+const FEWEST_ADDITIONS: usize = 16;
 
 /// A left-leaning chain of additions: a first number, and columns that are added to it one after the other.
 pub(crate) struct Additions {
@@ -42,7 +42,7 @@ impl Additions {
             }
             added.push(last);
             first = before;
-            if readers.are_several(before) {
+            if readers.is_read_repeatedly(before) {
                 break;
             }
         }
@@ -53,7 +53,7 @@ impl Additions {
         let term = |column| Term { column, weight: number(1.0) };
         let (start, mut terms) = match columns.expr(first) {
             Expr::Const(value) => (*value, Vec::new()),
-            Expr::Dot { start, terms } if !readers.are_several(first) => (*start, terms.to_vec()),
+            Expr::Dot { start, terms } if !readers.is_read_repeatedly(first) => (*start, terms.to_vec()),
             _ => (number(-0.0), vec![term(first)]),
         };
         terms.extend(added.into_iter().rev().map(term));
@@ -96,7 +96,7 @@ impl Readers {
         Readers { counts, are_repeated }
     }
 
-    fn are_several(&self, column: ColumnId) -> bool {
+    fn is_read_repeatedly(&self, column: ColumnId) -> bool {
         self.counts[column.index()] > 1
     }
 }
@@ -106,7 +106,7 @@ impl Readers {
 ///
 /// # Errors
 /// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
-pub fn sums(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
+pub fn sum_chains(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let old = &pipeline.columns;
     let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(Stage::tested).copied().collect();
     let readers = Readers::new(old, &tested);
@@ -116,7 +116,7 @@ pub fn sums(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
         if !replaced.contains(&column)
             && readers.are_repeated[column.index()]
             && let Some(Additions { start, terms, partial }) = Additions::of(old, column, &readers)
-            && partial.len() + 1 >= FEWEST
+            && partial.len() + 1 >= FEWEST_ADDITIONS
         {
             chains.insert(column, Expr::Dot { start, terms: terms.into() });
             replaced.extend(partial);

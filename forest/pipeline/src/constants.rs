@@ -9,7 +9,7 @@ use std::collections::HashMap;
 ///
 /// # Errors
 /// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
-pub fn constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
+pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let mut columns = Columns::default();
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
     for old in pipeline.columns.all() {

@@ -13,7 +13,7 @@ use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Target, Tree};
 const VALUES_PER_STEP: usize = 3;
 
 /// A tree with its linear leaves, if any.
-type WholeTree<'f> = (&'f Tree, &'f [LinearLeaf]);
+type TreeWithLinear<'f> = (&'f Tree, &'f [LinearLeaf]);
 
 /// Merges each group of consecutive trees with equal tests that add to consecutive margins, if the walks that
 /// this saves cost more than the additions of leaf vectors.
@@ -37,16 +37,16 @@ pub fn leaf_vectors(pipeline: Pipeline) -> Result<Pipeline, ModelError> {
 pub(crate) fn merged(forest: Forest) -> Result<Forest, ModelError> {
     let margins = forest.num_margins;
     let linear = forest.linear.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
-    let trees: Vec<WholeTree> = forest.trees.iter().zip(linear).collect();
-    let groups: Vec<&[WholeTree]> = trees.chunk_by(is_next).collect();
+    let trees: Vec<TreeWithLinear> = forest.trees.iter().zip(linear).collect();
+    let groups: Vec<&[TreeWithLinear]> = trees.chunk_by(is_next).collect();
     let saved: usize = groups.iter().flat_map(|group| &group[1..]).map(|(tree, _)| steps(tree)).sum();
-    let is_sum = |group: &&&[WholeTree]| !group[0].1.is_empty();
+    let is_sum = |group: &&&[TreeWithLinear]| !group[0].1.is_empty();
     let sums = groups.iter().filter(is_sum).count();
     let added = margins * (groups.len() - sums);
     if saved == 0 || saved * VALUES_PER_STEP < added || forest.iteration_starts != [0, forest.trees.len()] {
         return Ok(forest);
     }
-    let tree = |(source, group): (u32, &&[WholeTree])| match group {
+    let tree = |(source, group): (u32, &&[TreeWithLinear])| match group {
         [(tree, _)] => Tree { source, ..(*tree).clone() },
         _ => one_tree(source, group, margins),
     };
@@ -65,7 +65,7 @@ fn steps(tree: &Tree) -> usize {
 }
 
 /// Whether two trees have equal tests and no linear leaves, and the second one adds to the next margin.
-fn is_next((one, its_linear): &WholeTree, (next, linear): &WholeTree) -> bool {
+fn is_next((one, its_linear): &TreeWithLinear, (next, linear): &TreeWithLinear) -> bool {
     let (Target::One(margin), Target::One(next_margin)) = (one.target, next.target) else { return false };
     next_margin == margin + 1
         && its_linear.is_empty()
@@ -75,7 +75,7 @@ fn is_next((one, its_linear): &WholeTree, (next, linear): &WholeTree) -> bool {
 }
 
 /// The merged tree of a group. Its leaf vectors have -0.0 for margins to which the group does not add.
-fn one_tree(source: u32, group: &[WholeTree], margins: usize) -> Tree {
+fn one_tree(source: u32, group: &[TreeWithLinear], margins: usize) -> Tree {
     let first = group[0].0;
     let leaf = |(number, leaf): (usize, &Leaf)| {
         let mut values = vec![-0.0; margins];

@@ -3,7 +3,7 @@
 //! A [`Pipeline`] has inputs, columns and stages. [`load`] reads one from a graph, and folds its columns into
 //! the tests of a forest.
 //!
-//! A [`Prepared`] forest tests columns by numbers alone, whatever its trainer's tests are.
+//! A [`PreparedForest`] tests columns by numbers alone, whatever its trainer's tests are.
 
 mod additions;
 mod category_classes;
@@ -21,16 +21,16 @@ mod pipeline;
 mod prepared;
 mod tables;
 
-pub use additions::sums;
+pub use additions::sum_chains;
 pub use category_classes::MOST_SET_BYTES;
-pub use constants::constants;
+pub use constants::fold_constants;
 pub use fault::{PassFault, with_pass_fault};
-pub use fold::{Fate, Folding, Reason, fold};
+pub use fold::{ColumnFate, ComputedReason, Folding, fold};
 pub use leaf_vectors::leaf_vectors;
-pub use live::live;
+pub use live::remove_unread_columns;
 pub use load::{ColumnSummary, LoadedModel, StageSummary, load};
 pub use node_test_columns::TablesTooLarge;
 pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
-pub use prepared::{Prepared, SetTests};
-pub use tables::{Tabulation, tables};
+pub use prepared::{PreparedForest, SetTests};
+pub use tables::{Tabulation, tabulate};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Removes columns that affect no result. In a stage, a constant replaces each column that is never tested.
 #[must_use]
-pub fn live(pipeline: Pipeline) -> Pipeline {
+pub fn remove_unread_columns(pipeline: Pipeline) -> Pipeline {
     let Pipeline { inputs, columns, stages } = pipeline;
     let tested: Vec<ColumnId> = stages.iter().flat_map(tested_columns).flatten().collect();
     let mut kept = Columns::default();

@@ -1,22 +1,22 @@
 //! Reads a model's file into a forest. A file with steps before its trees is first read into a pipeline.
 
-use crate::additions::sums;
-use crate::constants::constants;
+use crate::additions::sum_chains;
+use crate::constants::fold_constants;
 use crate::describe::describe;
-use crate::fold::{Fate, fold};
+use crate::fold::{ColumnFate, fold};
 use crate::leaf_vectors::leaf_vectors;
-use crate::live::live;
+use crate::live::remove_unread_columns;
 use crate::onnx::{ReadPipeline, read_pipeline};
 use crate::pipeline::Pipeline;
-use crate::tables::{Tabulation, tables};
+use crate::tables::{Tabulation, tabulate};
 use sched_columns::TypeMismatch;
-use sched_forest::{ModelError, ONNX, Quirk, ReadOptions, Source, codes};
+use sched_forest::{ModelError, ModelSource, ONNX, Quirk, ReadOptions, codes};
 
 /// A model and its pipeline.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
     /// The model.
-    pub model: sched_forest::Loaded,
+    pub model: sched_forest::LoadedForest,
     /// For each stage, the columns that it can test. No stages for a model without steps before its trees.
     pub stages: Vec<StageSummary>,
 }
@@ -36,10 +36,10 @@ pub struct ColumnSummary {
     /// The features that it depends on, and the operations that compute it, such as `age: subtract, divide`.
     pub description: String,
     /// The fate of the column.
-    pub fate: Fate,
+    pub fate: ColumnFate,
 }
 
-/// The trainer's name for [`Source::trainer`], which decides the treatment of unknown categories: in a
+/// The trainer's name for [`ModelSource::trainer`], which decides the treatment of unknown categories: in a
 /// pipeline, the file itself defines it.
 const TRAINER: &str = "ONNX";
 
@@ -59,9 +59,9 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelErr
     options.check_whole(&ONNX)?;
     let ReadPipeline { pipeline, version, notes } = read_pipeline(bytes)?;
     let (forest, stages) = folded(pipeline)?;
-    let source = Source { format: Some(&ONNX), trainer: TRAINER, ..Source::default() };
-    debug_assert!(!source.has(Quirk::Releases));
-    Ok(LoadedModel { model: sched_forest::Loaded { forest, version, notes, source }, stages })
+    let source = ModelSource { format: Some(&ONNX), trainer: TRAINER, ..ModelSource::default() };
+    debug_assert!(!source.has(Quirk::DependsOnRelease));
+    Ok(LoadedModel { model: sched_forest::LoadedForest { forest, version, notes, source }, stages })
 }
 
 /// Runs the passes, and returns the forest of a pipeline with the fates of its columns.
@@ -71,13 +71,13 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelErr
 fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>), ModelError> {
     let (inputs, whole) = (pipeline.inputs.clone(), pipeline.columns.clone());
     let whole_tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
-    let pipeline = leaf_vectors(constants(live(pipeline)).map_err(impossible)?)?;
+    let pipeline = leaf_vectors(fold_constants(remove_unread_columns(pipeline)).map_err(impossible)?)?;
     let names: Vec<String> = pipeline.stages.iter().map(|stage| stage.name().to_owned()).collect();
-    let Tabulation { pipeline, replaced } = tables(pipeline)?;
+    let Tabulation { pipeline, replaced } = tabulate(pipeline)?;
     let mut folding = fold(pipeline)?;
     for (fates, replaced) in folding.fates.iter_mut().zip(replaced) {
         let of_tables = fates.iter_mut().zip(0..).filter(|(_, feature)| replaced.contains(feature));
-        of_tables.for_each(|(fate, _)| *fate = Fate::Table);
+        of_tables.for_each(|(fate, _)| *fate = ColumnFate::Table);
     }
     let stages = folding.fates.into_iter().zip(whole_tested).zip(names);
     let stages = stages.map(|((fates, tested), name)| {
@@ -87,7 +87,7 @@ fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>
         StageSummary { name, columns: columns.collect() }
     });
     let stages = stages.collect();
-    let pipeline = sums(folding.pipeline).map_err(impossible)?;
+    let pipeline = sum_chains(folding.pipeline).map_err(impossible)?;
     let forest = pipeline.into_forest().map_err(|_| {
         ModelError::new(
             codes::UNSUPPORTED_OPERATOR,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The test for which a column is made. The order of variants makes columns of the same form adjacent, in the
 /// order of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Test {
+pub(crate) enum ColumnTest {
     /// The value of the feature.
     Value(u32),
     /// The value of the feature, or missing if that is nearly zero.
@@ -44,27 +44,27 @@ impl ClassPart {
     }
 }
 
-impl Test {
+impl ColumnTest {
     /// The test for which a node needs a column. `has_classes` says whether its feature has classes.
-    pub(crate) fn of(inner: &Inner, has_classes: bool) -> Test {
+    pub(crate) fn of(inner: &Inner, has_classes: bool) -> ColumnTest {
         let feature = inner.feature;
         match inner.predicate {
-            Predicate::Numeric { .. } => Test::Value(feature),
-            Predicate::NumericNotZero { .. } => Test::ZeroIsMissing(feature),
+            Predicate::Numeric { .. } => ColumnTest::Value(feature),
+            Predicate::NumericNotZero { .. } => ColumnTest::ZeroIsMissing(feature),
             // -0 and 0 are the same value.
-            Predicate::Equal { value } => Test::Equal(feature, (value + 0.0).to_bits()),
-            Predicate::Member { .. } if has_classes => Test::Class(feature, ClassPart::Byte),
-            Predicate::Member { set } => Test::Member(feature, set),
+            Predicate::Equal { value } => ColumnTest::Equal(feature, (value + 0.0).to_bits()),
+            Predicate::Member { .. } if has_classes => ColumnTest::Class(feature, ClassPart::Byte),
+            Predicate::Member { set } => ColumnTest::Member(feature, set),
         }
     }
 
     fn feature(self) -> u32 {
         match self {
-            Test::Value(feature)
-            | Test::ZeroIsMissing(feature)
-            | Test::Equal(feature, _)
-            | Test::Class(feature, _)
-            | Test::Member(feature, _) => feature,
+            ColumnTest::Value(feature)
+            | ColumnTest::ZeroIsMissing(feature)
+            | ColumnTest::Equal(feature, _)
+            | ColumnTest::Class(feature, _)
+            | ColumnTest::Member(feature, _) => feature,
         }
     }
 }
@@ -76,7 +76,7 @@ const MOST_BYTES: u64 = 1 << 28;
 const MOST_CATEGORIES: u32 = 1 << 24;
 
 /// Number of sets in a word: an integer of 32 bits has a bit for each.
-const WORD: usize = 32;
+const SETS_OF_WORD: usize = 32;
 
 /// Size in bytes of an entry of a table.
 const ENTRY_BYTES: u64 = 4;
@@ -111,19 +111,19 @@ impl<'a> NodeTestColumns<'a> {
 
     /// Returns all columns, and the column of each test in the order of `tests`. Tests of one feature's sets
     /// must be adjacent in `tests`.
-    pub(crate) fn all(mut self, tests: &[Test]) -> Result<(Columns, Vec<ColumnId>), TablesTooLarge> {
+    pub(crate) fn all(mut self, tests: &[ColumnTest]) -> Result<(Columns, Vec<ColumnId>), TablesTooLarge> {
         let mut tested = Vec::new();
-        let is_alike = |a: &Test, b: &Test| {
-            matches!((a, b), (Test::Member(..), Test::Member(..))) && a.feature() == b.feature()
+        let is_alike = |a: &ColumnTest, b: &ColumnTest| {
+            matches!((a, b), (ColumnTest::Member(..), ColumnTest::Member(..))) && a.feature() == b.feature()
         };
         for group in tests.chunk_by(is_alike) {
             let Some(first) = group.first() else { continue };
             match *first {
-                Test::Value(feature) => tested.push(self.value(feature)),
-                Test::ZeroIsMissing(feature) => tested.push(self.zero_is_missing(feature)?),
-                Test::Equal(feature, bits) => tested.push(self.equal(feature, f64::from_bits(bits))?),
-                Test::Class(feature, part) => tested.push(self.of_class(feature, part)?),
-                Test::Member(feature, _) => self.members(feature, group, &mut tested)?,
+                ColumnTest::Value(feature) => tested.push(self.value(feature)),
+                ColumnTest::ZeroIsMissing(feature) => tested.push(self.zero_is_missing(feature)?),
+                ColumnTest::Equal(feature, bits) => tested.push(self.equal(feature, f64::from_bits(bits))?),
+                ColumnTest::Class(feature, part) => tested.push(self.of_class(feature, part)?),
+                ColumnTest::Member(feature, _) => self.members(feature, group, &mut tested)?,
             }
         }
         Ok((self.columns, tested))
@@ -132,7 +132,7 @@ impl<'a> NodeTestColumns<'a> {
     /// The column of a feature, or the computed column with this number.
     fn value(&mut self, feature: u32) -> ColumnId {
         let computed = (feature as usize).checked_sub(self.forest.num_features);
-        match computed.and_then(|computed| self.forest.computed.read.get(computed)) {
+        match computed.and_then(|computed| self.forest.computed.read_by_trees.get(computed)) {
             Some(column) => *column,
             None => self.columns.input(feature, self.float),
         }
@@ -201,12 +201,12 @@ impl<'a> NodeTestColumns<'a> {
     fn members(
         &mut self,
         feature: u32,
-        tests: &[Test],
+        tests: &[ColumnTest],
         tested: &mut Vec<ColumnId>,
     ) -> Result<(), TablesTooLarge> {
         let mut sets_of: HashMap<u32, Vec<u32>> = HashMap::new();
         for (test, nth) in tests.iter().zip(0..) {
-            let Test::Member(_, set) = *test else { continue };
+            let ColumnTest::Member(_, set) = *test else { continue };
             let members = self.forest.sets.get(set as usize).map_or(&[][..], CategorySet::members);
             members.iter().for_each(|category| sets_of.entry(*category).or_default().push(nth));
         }
@@ -224,7 +224,7 @@ impl<'a> NodeTestColumns<'a> {
             })
         });
         let of_categories: Vec<u32> = of_categories.collect();
-        let words = tests.len().div_ceil(WORD);
+        let words = tests.len().div_ceil(SETS_OF_WORD);
         let of_words = if words > 1 { words * of_class.len() } else { 0 };
         self.bytes += (u64::from(categories) + of_words as u64) * ENTRY_BYTES;
         if self.bytes > MOST_BYTES {
@@ -233,7 +233,7 @@ impl<'a> NodeTestColumns<'a> {
         let x = self.value(feature);
         let word = |sets: &[u32], first: usize| {
             let bits = sets.iter().filter_map(|set| (*set as usize).checked_sub(first));
-            let cleared = bits.filter(|bit| *bit < WORD).fold(0_u32, |bits, bit| bits | 1 << bit);
+            let cleared = bits.filter(|bit| *bit < SETS_OF_WORD).fold(0_u32, |bits, bit| bits | 1 << bit);
             ColumnValue::I64((!cleared as i32).into())
         };
         let class = match words {
@@ -244,7 +244,7 @@ impl<'a> NodeTestColumns<'a> {
                 Some(self.columns.add(Expr::Table { of: x, table })?)
             }
         };
-        for (group, first) in tests.chunks(WORD).zip((0..).step_by(WORD)) {
+        for (group, first) in tests.chunks(SETS_OF_WORD).zip((0..).step_by(SETS_OF_WORD)) {
             let of = match class {
                 Some(class) => {
                     let values = of_class.iter().map(|sets| word(sets, first)).collect();

@@ -211,7 +211,11 @@ fn with_computed(
     let rows = forest.types.input.into();
     let read = read.iter().map(|column| kept.cast(numbers[column], rows));
     let read = read.collect::<Result<Vec<_>, _>>().map_err(impossible)?;
-    Forest::new(ForestParts { num_features, computed: ComputedColumns { columns: kept, read }, ..parts })
+    Forest::new(ForestParts {
+        num_features,
+        computed: ComputedColumns { columns: kept, read_by_trees: read },
+        ..parts
+    })
 }
 
 /// The forest with the names of the inputs and of their categories.

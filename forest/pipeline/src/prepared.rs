@@ -2,14 +2,14 @@
 //!
 //! Layouts of trees support only one kind of test: comparing a value with a threshold. Each other test of a
 //! trainer (a set of categories, equality, zeros that count as missing) depends on one feature. A column
-//! computed from the feature can replace it. A [`Prepared`] forest tests such columns.
+//! computed from the feature can replace it. A [`PreparedForest`] tests such columns.
 //!
 //! With thousands of sets, computing a column for each set takes longer than the walks. So a feature with
 //! many sets can have two columns instead, which hold the [class](CategoryClasses) of its category. Sets of
 //! categories become sets of classes ([`SetTests::OfClasses`]).
 
 use crate::category_classes::{CategoryClasses, Side};
-use crate::node_test_columns::{ClassPart, NodeTestColumns, TablesTooLarge, Test};
+use crate::node_test_columns::{ClassPart, ColumnTest, NodeTestColumns, TablesTooLarge};
 use sched_columns::{ColumnId, Columns};
 use sched_forest::{ComputedColumns, Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A forest with simpler tests, and the columns that it tests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prepared {
+pub struct PreparedForest {
     /// The forest over the tested columns, with the leaves and the output of the original. A test is numeric,
     /// or tests whether a class is in a set. A test of a set names the first of the two columns of a class.
     /// Its set also decides the side of missing values, by their class.
@@ -48,12 +48,12 @@ const HALF: f64 = 0.5;
 /// columns with look-ups.
 const FEW_SETS: usize = 4;
 
-impl Prepared {
+impl PreparedForest {
     /// The forest over columns. `None` if all tests of the forest are numeric tests of features.
     ///
     /// # Errors
     /// If the tables of categories would be too large. Their size is known before they are built.
-    pub fn of(original: &Forest, tested: SetTests) -> Result<Option<Prepared>, TablesTooLarge> {
+    pub fn of(original: &Forest, tested: SetTests) -> Result<Option<PreparedForest>, TablesTooLarge> {
         let tests = || original.trees.iter().flat_map(|tree| &tree.inner);
         let are_numeric = tests().all(|inner| matches!(inner.predicate, Predicate::Numeric { .. }));
         let terms = || original.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
@@ -65,22 +65,22 @@ impl Prepared {
             SetTests::OfColumns => BTreeMap::new(),
             SetTests::OfClasses => category_classes(original),
         };
-        let test_of = |inner: &Inner| Test::of(inner, classes.contains_key(&inner.feature));
-        let mut wanted: Vec<Test> = tests().map(test_of).collect();
-        wanted.extend(classes.keys().map(|feature| Test::Class(*feature, ClassPart::Bit)));
+        let test_of = |inner: &Inner| ColumnTest::of(inner, classes.contains_key(&inner.feature));
+        let mut wanted: Vec<ColumnTest> = tests().map(test_of).collect();
+        wanted.extend(classes.keys().map(|feature| ColumnTest::Class(*feature, ClassPart::Bit)));
         // Linear leaves read the values of features.
-        wanted.extend(terms().map(|(feature, _)| Test::Value(*feature)));
+        wanted.extend(terms().map(|(feature, _)| ColumnTest::Value(*feature)));
         wanted.sort_unstable();
         wanted.dedup();
-        let places: HashMap<Test, u32> = wanted.iter().copied().zip(0..).collect();
-        let place = |test: &Test| places.get(test).copied().unwrap_or_default();
+        let places: HashMap<ColumnTest, u32> = wanted.iter().copied().zip(0..).collect();
+        let place = |test: &ColumnTest| places.get(test).copied().unwrap_or_default();
         let mut sets = SetNumbers::default();
         let mut forest = original.clone();
         for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
             let test = test_of(inner);
             let side = if inner.missing_left { Side::Left } else { Side::Right };
             inner.predicate = match (&inner.predicate, test) {
-                (Predicate::Member { set }, Test::Class(feature, ClassPart::Byte)) => {
+                (Predicate::Member { set }, ColumnTest::Class(feature, ClassPart::Byte)) => {
                     Predicate::Member { set: sets.of((feature, *set, side)) }
                 }
                 (Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold }, _) => {
@@ -101,12 +101,12 @@ impl Prepared {
         forest.feature_names = Vec::new();
         forest.categories = Vec::new();
         for (feature, _) in forest.linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms) {
-            *feature = place(&Test::Value(*feature));
+            *feature = place(&ColumnTest::Value(*feature));
         }
-        let set_columns = wanted.iter().filter(|test| matches!(test, Test::Member(..))).count();
+        let set_columns = wanted.iter().filter(|test| matches!(test, ColumnTest::Member(..))).count();
         let (columns, tested) = NodeTestColumns::new(original, &classes).all(&wanted)?;
         let forest = Arc::new(forest);
-        Ok(Some(Prepared { forest, columns, tested, class_features: classes.len(), set_columns }))
+        Ok(Some(PreparedForest { forest, columns, tested, class_features: classes.len(), set_columns }))
     }
 
     /// The values that trees test, for a row of the original forest in its input type.

@@ -217,8 +217,8 @@ impl Draw {
         let form = TreesForm {
             operands: 2,
             results: 2,
-            compared,
-            sums: self.random.pick(&[Float::F32, Float::F64]),
+            operand_type: compared,
+            sum_type: self.random.pick(&[Float::F32, Float::F64]),
             ties: self.random.pick(&[Ties::Above, Ties::Below]),
         };
         let mut test = |operand, left, right| TreeTest {
@@ -233,7 +233,7 @@ impl Draw {
         let values = (0..6).map(|_| self.random.below(9) as f64 / 4.0).collect();
         let tree = ColumnTree { root: TreeNode::Test(0), tests, values };
         let trees = ColumnTrees::new(form, vec![tree.clone(), tree]).expect("two trees");
-        let start = ColumnValue::F64(0.5).cast(form.sums.into());
+        let start = ColumnValue::F64(0.5).cast(form.sum_type.into());
         let result = self.random.below(2) as u32;
         self.add(Expr::Trees { of: [x, other].into(), start, trees: Arc::new(trees), result })
     }

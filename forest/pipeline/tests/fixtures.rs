@@ -3,7 +3,7 @@
 
 use sched_categories::{Categories, Choices, Unseen};
 use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
-use sched_pipeline::{ColumnSummary, Fate, LoadedModel, load, read_pipeline};
+use sched_pipeline::{ColumnFate, ColumnSummary, LoadedModel, load, read_pipeline};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,7 +122,7 @@ fn exported_pipelines_predict_as_scikit_learn() {
         let loaded = load(&fixture.bytes, &ReadOptions::default());
         let loaded = loaded.unwrap_or_else(|error| panic!("{name}: {error}"));
         check(&fixture, &loaded);
-        let is_folded = loaded.model.forest.computed.read.is_empty();
+        let is_folded = loaded.model.forest.computed.read_by_trees.is_empty();
         assert!(is_folded || !FOLDED.contains(&name), "{name} computes columns");
     }
 }
@@ -176,7 +176,7 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
     let (name, forest) = (&fixture.name, &loaded.model.forest);
     let rows = fixture.rows(&forest.categories);
     assert_eq!(rows.len(), fixture.n_rows() * forest.num_features, "{name}");
-    let mut values = vec![0.0_f64; fixture.n_rows() * forest.num_outputs()];
+    let mut values = vec![0.0_f64; fixture.n_rows() * forest.value_columns()];
     predict(forest, &rows, &mut values).expect(name);
     let inputs = fixture.content["inputs"].as_array().expect("inputs");
     let is_single = inputs.iter().any(|input| input["type"] == "f32");
@@ -196,7 +196,7 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
             // A note says that the model's margins differ from this output.
             _ if loaded.model.notes.iter().any(|note| note.0.contains(&format!("`{of}`"))) => {}
             "label" => {
-                let mut classes = vec![0; fixture.n_rows() * forest.num_classes_out()];
+                let mut classes = vec![0; fixture.n_rows() * forest.num_class_numbers()];
                 predict_classes(forest, &rows, &mut classes).expect(name);
                 let labels = &forest.output.classes.as_ref().expect("classes").labels;
                 assert_eq!(classes.len(), expected.len(), "{name}: labels");
@@ -221,7 +221,7 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
     let mut defined = vec![0.0_f64; values.len()];
     pipeline.predict(&rows, &mut defined).expect(name);
     assert_eq!(bits(&values), bits(&defined), "{name}");
-    let is_read = |column: &ColumnSummary| column.fate != Fate::Unread;
+    let is_read = |column: &ColumnSummary| column.fate != ColumnFate::Unread;
     assert!(loaded.stages.iter().flat_map(|stage| &stage.columns).any(is_read), "{name}");
 }
 

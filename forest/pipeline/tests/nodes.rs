@@ -202,7 +202,7 @@ impl NodeTest {
         if expected.element == element::STRING {
             return classes(&forest, &cells, &expected);
         }
-        let mut values = vec![0.0_f64; n_rows * forest.num_outputs()];
+        let mut values = vec![0.0_f64; n_rows * forest.value_columns()];
         if let Err(error) = predict(&forest, &cells, &mut values) {
             return Outcome::Wrong(error.to_string());
         }

@@ -3,13 +3,14 @@
 use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
 };
-use sched_forest::grow::{Growing, Slot};
+use sched_forest::grow::{Slot, TreeBuilder};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf, Names, NodeRef,
     Predicate, Target, Tree, Types, predict_leaves,
 };
 use sched_pipeline::{
-    Fate, Folding, Input, InputKind, Pipeline, Reason, Stage, constants, fold, leaf_vectors, live,
+    ColumnFate, ComputedReason, Folding, Input, InputKind, Pipeline, Stage, fold, fold_constants,
+    leaf_vectors, remove_unread_columns,
 };
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ fn pipeline(kinds: &[InputKind], columns: Columns, column: ColumnId, threshold: 
         let names = if *kind == InputKind::Text { Names::listed(labels) } else { Names::default() };
         Input { name: String::new(), kind: *kind, names }
     });
-    let mut tree = Growing::new(Target::One(0), 0);
+    let mut tree = TreeBuilder::new(Target::One(0), 0);
     let predicate = Predicate::Numeric { threshold };
     let (left, right) = tree.inner(Slot::ROOT, 0, predicate, false).expect("a node");
     for (slot, source) in [(left, 1), (right, 2)] {
@@ -41,8 +42,9 @@ const DOUBLE: InputKind = InputKind::Float(Float::F64);
 
 /// The nodes of the folded pipeline, each with the trainer's numbers of its children that are leaves.
 fn nodes(pipeline: Pipeline) -> Vec<(Inner, [Option<u32>; 2])> {
-    let Folding { pipeline, fates } = fold(constants(live(pipeline)).expect("types")).expect("a forest");
-    assert!(!matches!(fates[0][0], Fate::Computed(_)), "{fates:?}");
+    let Folding { pipeline, fates } =
+        fold(fold_constants(remove_unread_columns(pipeline)).expect("types")).expect("a forest");
+    assert!(!matches!(fates[0][0], ColumnFate::Computed(_)), "{fates:?}");
     let forest = pipeline.into_forest().expect("a forest over inputs");
     let tree = &forest.trees[0];
     let leaf = |node: NodeRef| match node {
@@ -200,10 +202,10 @@ fn columns_of_two_features_remain() {
     let product = add(&mut columns, Expr::Binary(Binary::Multiply, x, y));
     let Folding { pipeline, fates } =
         fold(pipeline(&[DOUBLE, DOUBLE], columns, product, 0.5)).expect("a forest");
-    assert_eq!(fates, [[Fate::Computed(Reason::SeveralFeatures)]]);
+    assert_eq!(fates, [[ColumnFate::Computed(ComputedReason::SeveralFeatures)]]);
     assert_eq!(pipeline.stages[0].tested(), [x, y, product]);
     let forest = pipeline.into_forest().expect("a forest over features and a column");
-    assert_eq!((forest.num_features, forest.computed.read.len()), (2, 1));
+    assert_eq!((forest.num_features, forest.computed.read_by_trees.len()), (2, 1));
     let mut leaves = [0; 2];
     predict_leaves(&forest, &[0.5, 1.0, 0.5, 1.5], &mut leaves).expect("two rows");
     assert_eq!(leaves, [1, 2]);
@@ -226,7 +228,7 @@ fn functions_have_no_proven_order() {
         let function = add(&mut columns, Expr::Unary(op, x));
         let made = pipeline(&[DOUBLE], columns, function, 0.25);
         let Folding { pipeline, fates } = fold(made).expect("a forest");
-        assert_eq!(fates, [[Fate::Computed(Reason::NoOrder(function))]], "{op:?}");
+        assert_eq!(fates, [[ColumnFate::Computed(ComputedReason::NoOrder(function))]], "{op:?}");
         let forest = pipeline.into_forest().expect("a forest over a feature and a column");
         let mut leaves = [0; 2];
         predict_leaves(&forest, &[-2.0, 2.0], &mut leaves).expect("two rows");
@@ -240,7 +242,7 @@ fn functions_have_no_proven_order() {
     let zero = number(&mut columns, 0.0);
     let power = add(&mut columns, Expr::Binary(Binary::Power, x, zero));
     let Folding { fates, .. } = fold(pipeline(&[DOUBLE], columns, power, 0.25)).expect("a forest");
-    assert_eq!(fates, [[Fate::Computed(Reason::NoOrder(power))]]);
+    assert_eq!(fates, [[ColumnFate::Computed(ComputedReason::NoOrder(power))]]);
 }
 
 #[test]
@@ -255,10 +257,10 @@ fn columns_that_no_node_tests_are_removed() {
     let mut parts = Forest::clone(forest).into_parts();
     parts.num_features = 2;
     **forest = Forest::new(parts).expect("a forest");
-    let live = live(pipeline);
+    let live = remove_unread_columns(pipeline);
     assert_eq!(live.columns.len(), 2, "{:?}", live.columns);
     let Folding { fates, .. } = fold(live).expect("a forest");
-    assert_eq!(fates, [[Fate::Folded, Fate::Unread]]);
+    assert_eq!(fates, [[ColumnFate::Folded, ColumnFate::Unread]]);
 }
 
 #[test]

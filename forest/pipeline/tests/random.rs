@@ -3,12 +3,13 @@
 
 use crate::draw::{Draw, Random, cases};
 use sched_columns::{ColumnId, ColumnValue, Columns};
-use sched_forest::grow::{Growing, Slot};
+use sched_forest::grow::{Slot, TreeBuilder};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Leaf, Predicate, Target, Types, predict_leaves,
 };
 use sched_pipeline::{
-    Fate, Folding, Input, InputKind, PassFault, Pipeline, Stage, constants, fold, live, with_pass_fault,
+    ColumnFate, Folding, Input, InputKind, PassFault, Pipeline, Stage, fold, fold_constants,
+    remove_unread_columns, with_pass_fault,
 };
 
 /// A pipeline with one forest.
@@ -23,7 +24,7 @@ fn pipeline(mut draw: Draw) -> (Pipeline, Random) {
         .map(ColumnValue::to_f64)
         .collect();
     let trees = (0..1 + random.below(3) as u32).map(|source| {
-        let mut tree = Growing::new(Target::One(0), source);
+        let mut tree = TreeBuilder::new(Target::One(0), source);
         let mut todo = vec![(Slot::ROOT, 3)];
         let mut leaves = 0;
         while let Some((slot, depth)) = todo.pop() {
@@ -120,7 +121,7 @@ fn folded_pipelines_reach_the_same_leaves() {
     let (mut folded_columns, mut computed_columns) = (0, 0);
     for seed in 0..cases() {
         let (pipeline, random) = pipeline(Draw::new(seed));
-        let live = constants(live(pipeline.clone())).expect("types that fit");
+        let live = fold_constants(remove_unread_columns(pipeline.clone())).expect("types that fit");
         let Folding { pipeline: folded, fates } = fold(live).expect("a forest");
         let rows = rows(&pipeline, &folded, random);
         let (expected, found) = (leaves(&pipeline, &rows), leaves(&folded, &rows));
@@ -143,9 +144,11 @@ fn folded_pipelines_reach_the_same_leaves() {
                 pipeline.columns
             );
         }
-        folded_columns +=
-            fates[0].iter().filter(|fate| matches!(fate, Fate::Folded | Fate::Categories)).count();
-        computed_columns += fates[0].iter().filter(|fate| matches!(fate, Fate::Computed(_))).count();
+        folded_columns += fates[0]
+            .iter()
+            .filter(|fate| matches!(fate, ColumnFate::Folded | ColumnFate::Categories))
+            .count();
+        computed_columns += fates[0].iter().filter(|fate| matches!(fate, ColumnFate::Computed(_))).count();
     }
     assert!(folded_columns > 4 * computed_columns, "{folded_columns} folded, {computed_columns} computed");
 }
@@ -164,7 +167,7 @@ fn seeded_faults_of_passes_are_found() {
         for seed in 0..cases() / 2 {
             let (pipeline, random) = pipeline(Draw::new(seed));
             let folded = || {
-                let live = constants(live(pipeline.clone())).expect("types that fit");
+                let live = fold_constants(remove_unread_columns(pipeline.clone())).expect("types that fit");
                 fold(live).expect("a forest").pipeline
             };
             let (right, broken) = (folded(), with_pass_fault(fault, folded));

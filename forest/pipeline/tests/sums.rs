@@ -3,7 +3,7 @@
 use crate::draw::{Draw, cases};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::{Comparison, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
-use sched_pipeline::{Input, InputKind, PassFault, Pipeline, Stage, sums, with_pass_fault};
+use sched_pipeline::{Input, InputKind, PassFault, Pipeline, Stage, sum_chains, with_pass_fault};
 
 /// A stage that reads columns of any types.
 fn stage(tested: Vec<ColumnId>) -> Stage {
@@ -114,7 +114,7 @@ fn sums_have_the_bits_of_their_chains() {
     for seed in 0..cases() {
         let (pipeline, mut draw) = chains(Draw::new(seed));
         let rows = rows(&mut draw);
-        let summed = sums(pipeline.clone()).expect("types that fit");
+        let summed = sum_chains(pipeline.clone()).expect("types that fit");
         let (expected, found) = (values(&pipeline, &rows), values(&summed, &rows));
         if let Some(place) = (0..expected.len()).find(|place| expected[*place] != found[*place]) {
             let row = &rows[place / pipeline.stages[0].tested().len()];
@@ -132,8 +132,8 @@ fn seeded_faults_of_sums_are_found() {
     let (mut wrong, mut found) = (0, 0);
     for seed in 0..cases() / 4 {
         let (pipeline, mut draw) = chains(Draw::new(seed));
-        let right = sums(pipeline.clone()).expect("types that fit");
-        let broken = with_pass_fault(PassFault::SumLosesColumn, || sums(pipeline.clone()));
+        let right = sum_chains(pipeline.clone()).expect("types that fit");
+        let broken = with_pass_fault(PassFault::SumLosesColumn, || sum_chains(pipeline.clone()));
         let broken = broken.expect("types that fit");
         if broken == right {
             continue;
@@ -168,7 +168,7 @@ fn pairs_of_additions_are_not_merged() {
     let (mut columns, all) = doubles(32);
     let pairs: Vec<ColumnId> = all.chunks(2).map(|pair| add(&mut columns, pair[0], pair[1])).collect();
     let sum = pairs[1..].iter().fold(pairs[0], |sum, pair| add(&mut columns, sum, *pair));
-    let summed = sums(pipeline(columns, 32, twice(vec![sum]))).expect("types that fit");
+    let summed = sum_chains(pipeline(columns, 32, twice(vec![sum]))).expect("types that fit");
     // The chain begins with the two numbers of the first pair, so there are 17 terms.
     assert_eq!(counts(&summed), (15, 17));
 }
@@ -181,7 +181,8 @@ fn partial_sums_that_are_read_stay() {
     for next in &all[1..] {
         partial.push(add(&mut columns, partial[partial.len() - 1], *next));
     }
-    let counts_of = |tested| counts(&sums(pipeline(columns.clone(), 40, tested)).expect("types that fit"));
+    let counts_of =
+        |tested| counts(&sum_chains(pipeline(columns.clone(), 40, tested)).expect("types that fit"));
     assert_eq!(counts_of(twice(partial.clone())), (39, 0));
     assert_eq!(counts_of(twice(vec![partial[19], partial[39]])), (0, 20 + 21));
     // A chain that only one result reads is not replaced, since its code occurs only once.

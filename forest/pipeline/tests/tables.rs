@@ -9,8 +9,8 @@ use sched_forest::{
     Tree, Types, predict,
 };
 use sched_pipeline::{
-    Folding, Input, InputKind, PassFault, Pipeline, Stage, Tabulation, constants, fold, live, tables,
-    with_pass_fault,
+    Folding, Input, InputKind, PassFault, Pipeline, Stage, Tabulation, fold, fold_constants,
+    remove_unread_columns, tabulate, with_pass_fault,
 };
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ fn linear_model(mut draw: Draw) -> (Pipeline, Draw) {
     let forest = Box::new(Forest::new(parts).expect("a forest"));
     let stages = vec![Stage::Forest { name: "sums".into(), forest, tested }];
     let pipeline = Pipeline { inputs: draw.inputs.clone(), columns: draw.columns.clone(), stages };
-    (constants(live(pipeline)).expect("types that fit"), draw)
+    (fold_constants(remove_unread_columns(pipeline)).expect("types that fit"), draw)
 }
 
 /// Numbers that columns compare a feature with, and their neighbours: at most 150.
@@ -196,7 +196,7 @@ fn sums_with_tables_have_the_same_bits() {
     let (mut before, mut after) = (0, 0);
     for seed in 0..cases() {
         let (pipeline, mut draw) = linear_model(Draw::new(seed));
-        let Tabulation { pipeline: tabulated, .. } = tables(pipeline.clone()).expect("a forest");
+        let Tabulation { pipeline: tabulated, .. } = tabulate(pipeline.clone()).expect("a forest");
         let rows = rows(&mut draw, &tabulated);
         let expected = sums(&pipeline, &rows);
         let found = sums(&tabulated, &rows);
@@ -223,8 +223,8 @@ fn seeded_faults_of_tables_are_found() {
         let (mut wrong, mut found) = (0, 0);
         for seed in 0..cases() / 4 {
             let (pipeline, mut draw) = linear_model(Draw::new(seed));
-            let right = tables(pipeline.clone()).expect("a forest").pipeline;
-            let broken = with_pass_fault(fault, || tables(pipeline.clone())).expect("a forest").pipeline;
+            let right = tabulate(pipeline.clone()).expect("a forest").pipeline;
+            let broken = with_pass_fault(fault, || tabulate(pipeline.clone())).expect("a forest").pipeline;
             if broken == right {
                 continue;
             }
@@ -280,7 +280,7 @@ fn a_one_hot_encoded_feature_is_one_table() {
     let (columns, tested) = indicators(40);
     let weights: Vec<f64> = (0..40).map(|at| f64::from(at) / 7.0 - 3.0).collect();
     let Tabulation { pipeline, replaced } =
-        tables(one_sum(DOUBLE, columns, tested, &weights)).expect("a forest");
+        tabulate(one_sum(DOUBLE, columns, tested, &weights)).expect("a forest");
     assert_eq!((replaced[0].len(), terms(&pipeline)), (40, 1));
     let table = *pipeline.stages[0].tested().last().expect("a table");
     let Expr::Table { table, .. } = pipeline.columns.expr(table) else { panic!("{:?}", pipeline.columns) };
@@ -388,7 +388,7 @@ fn several_sums(
 /// have the bits of the sums. Also checks that these rows find seeded faults.
 fn check_trees(pipeline: &Pipeline, trees: usize, rows: &[f64]) {
     let expected = sums(pipeline, rows);
-    let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
+    let tabulated = tabulate(pipeline.clone()).expect("a forest").pipeline;
     let forest = tabulated.stages[0].forest().expect("trees");
     assert_eq!((forest.trees.len(), terms(&tabulated)), (trees, 0), "{} margins", forest.num_margins);
     assert!(forest.trees.iter().all(|tree| tree.target == Target::All));
@@ -399,9 +399,9 @@ fn check_trees(pipeline: &Pipeline, trees: usize, rows: &[f64]) {
     assert_eq!(bits(&of_forest), expected, "{} margins", folded.num_margins);
     let faults = [PassFault::TableEdgeBeside, PassFault::TableEntriesSwapped, PassFault::TableForgetsMissing];
     for fault in faults {
-        let broken = with_pass_fault(fault, || tables(pipeline.clone())).expect("a forest").pipeline;
+        let broken = with_pass_fault(fault, || tabulate(pipeline.clone())).expect("a forest").pipeline;
         let is_found = sums(&broken, rows) != expected;
-        assert_eq!(is_found, broken != tables(pipeline.clone()).expect("a forest").pipeline, "{fault:?}");
+        assert_eq!(is_found, broken != tabulate(pipeline.clone()).expect("a forest").pipeline, "{fault:?}");
     }
 }
 
@@ -426,7 +426,7 @@ fn several_sums_of_bins_are_trees_with_leaf_vectors() {
         leaf.terms.retain(|(feature, _)| feature % 10 == 3);
     }
     **forest = Forest::new(parts).expect("a forest");
-    assert_eq!(terms(&tables(few).expect("a forest").pipeline), 6);
+    assert_eq!(terms(&tabulate(few).expect("a forest").pipeline), 6);
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn sums_of_entries_are_trees_and_their_last_numbers_a_leaf() {
         }
     }
     // Here table look-ups for two sums take less work than walks.
-    let few = tables(sums_of_entries(&mut Draw::new(7), 2, true)).expect("a forest").pipeline;
+    let few = tabulate(sums_of_entries(&mut Draw::new(7), 2, true)).expect("a forest").pipeline;
     assert_eq!(terms(&few), 2);
 }
 
@@ -449,7 +449,7 @@ fn a_sum_of_negative_zeros_stays_negative() {
     for (weights, zero) in [([-1.0, -2.0, -3.0], -0.0_f64), ([-1.0, 2.0, -3.0], 0.0)] {
         let (columns, tested) = indicators(3);
         let pipeline = one_sum(DOUBLE, columns, tested, &weights);
-        let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
+        let tabulated = tabulate(pipeline.clone()).expect("a forest").pipeline;
         assert_eq!(terms(&tabulated), 1);
         let rows = [7.0, 1.0, f64::NAN];
         let [zero, second] = [zero, weights[1]].map(f64::to_bits);
@@ -470,7 +470,7 @@ fn columns_that_overlap_stay_products() {
     let tested = [1.0, 2.0, 3.0].map(above).to_vec();
     // The sum of 0.1, 0.2 and 0.3 depends on the order of additions, so each column becomes a separate table.
     let pipeline = one_sum(DOUBLE, columns, tested, &[0.1, 0.2, 0.3]);
-    let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
+    let tabulated = tabulate(pipeline.clone()).expect("a forest").pipeline;
     assert_eq!(terms(&tabulated), 3);
     let rows = [0.0, 1.0, 2.0, 3.0, f64::NAN];
     assert_eq!(sums(&pipeline, &rows), sums(&tabulated, &rows));
@@ -481,7 +481,7 @@ fn an_infinite_weight_makes_no_table() {
     // 0 times infinity is NaN, which makes the whole sum NaN.
     let (columns, tested) = indicators(3);
     let pipeline = one_sum(DOUBLE, columns, tested, &[1.0, f64::INFINITY, 2.0]);
-    let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
+    let tabulated = tabulate(pipeline.clone()).expect("a forest").pipeline;
     let rows = [0.0, 1.0, 2.0, 3.0, f64::NAN];
     let expected = sums(&pipeline, &rows);
     assert_eq!(expected[0], u64::MAX);

@@ -1,13 +1,13 @@
 //! The domain of a feature: the values that keep a row on the paths chosen so far.
 
-use super::keys::{Key, Keys, NAN};
+use super::keys::{Key, KeyRange, NAN_KEY};
 use smallvec::SmallVec;
 
 /// A subset of a list, one bit for each entry.
 pub(super) type Bits = SmallVec<[u64; 2]>;
 
 /// Whether a bit is set.
-pub(super) fn has(bits: &[u64], at: usize) -> bool {
+pub(super) fn has_bit(bits: &[u64], at: usize) -> bool {
     bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Domain {
     /// Values of a feature whose tests are all numeric.
     Ordered(Ordered),
     /// Values of a feature with tests that are not numeric, as a subset of
-    /// [`TestedFeature::listed`](super::lines::TestedFeature).
+    /// [`TestedFeature::listed`](super::tested_features::TestedFeature).
     Listed(Bits),
 }
 
@@ -45,17 +45,19 @@ pub(super) struct Ordered {
     pub nan: bool,
     /// Intervals: values below the nearly zero ones, nearly zero values, and values above. If no test takes
     /// zeros for missing, the first interval has all values.
-    pub parts: [Keys; 3],
+    pub parts: [KeyRange; 3],
 }
 
 impl Ordered {
     /// All values.
-    pub fn all(keys: Keys, zeros: Option<Keys>) -> Ordered {
+    pub fn all(keys: KeyRange, zeros: Option<KeyRange>) -> Ordered {
         let parts = match zeros {
-            None => [keys, Keys::NONE, Keys::NONE],
-            Some(zeros) => {
-                [Keys { last: zeros.first - 1, ..keys }, zeros, Keys { first: zeros.last + 1, ..keys }]
-            }
+            None => [keys, KeyRange::NONE, KeyRange::NONE],
+            Some(zeros) => [
+                KeyRange { last: zeros.first - 1, ..keys },
+                zeros,
+                KeyRange { first: zeros.last + 1, ..keys },
+            ],
         };
         Ordered { nan: true, parts }
     }
@@ -67,7 +69,7 @@ impl Ordered {
         rest.nan &= missing;
         for (at, part) in rest.parts.iter_mut().enumerate() {
             match (at, left) {
-                (1, _) if cut.zero_is_missing => *part = if missing { *part } else { Keys::NONE },
+                (1, _) if cut.zero_is_missing => *part = if missing { *part } else { KeyRange::NONE },
                 (_, true) => part.last = part.last.min(cut.last_left),
                 (_, false) => part.first = part.first.max(cut.last_left.saturating_add(1)),
             }
@@ -78,15 +80,15 @@ impl Ordered {
     /// The set that holds this key alone, if it is a member.
     pub fn only(&self, key: Key) -> Ordered {
         let parts = self.parts.map(|part| match part.contains(key) {
-            true => Keys { first: key, last: key },
-            false => Keys::NONE,
+            true => KeyRange { first: key, last: key },
+            false => KeyRange::NONE,
         });
-        Ordered { nan: key == NAN, parts: if key == NAN { [Keys::NONE; 3] } else { parts } }
+        Ordered { nan: key == NAN_KEY, parts: if key == NAN_KEY { [KeyRange::NONE; 3] } else { parts } }
     }
 
     /// Whether the set contains a value.
     pub fn contains(&self, key: Key) -> bool {
-        if key == NAN { self.nan } else { self.parts.iter().any(|part| part.contains(key)) }
+        if key == NAN_KEY { self.nan } else { self.parts.iter().any(|part| part.contains(key)) }
     }
 
     /// Whether the set is empty.

@@ -1,8 +1,8 @@
 //! Values on the edges of computed columns: the numbers that expressions compare a feature with, and the
 //! numbers next to these.
 
-use super::keys::{Key, Keys, key};
-use super::lines::RowKind;
+use super::keys::{Key, KeyRange, key};
+use super::tested_features::RowKind;
 use crate::forest::Forest;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
             }
         }
     }
-    let all = Keys::all(rows.float, rows.finite);
+    let all = KeyRange::all(rows.float, rows.finite);
     let in_rows = |keys: BTreeSet<Key>| {
         let keys: Vec<Key> = keys.into_iter().filter(|key| all.contains(*key)).collect();
         let step = keys.len().div_ceil(MOST_EDGES).max(1);

@@ -8,12 +8,12 @@ use crate::forest::Float;
 pub(super) type Key = i64;
 
 /// The key of NaN.
-pub(super) const NAN: Key = Key::MAX;
+pub(super) const NAN_KEY: Key = Key::MAX;
 
 /// The key of a value, after rounding to the type `float`.
 pub(super) fn key(float: Float, value: f64) -> Key {
     if value.is_nan() {
-        return NAN;
+        return NAN_KEY;
     }
     match float {
         Float::F32 => {
@@ -29,7 +29,7 @@ pub(super) fn key(float: Float, value: f64) -> Key {
 
 /// The value of a key.
 pub(super) fn value(float: Float, key: Key) -> f64 {
-    if key == NAN {
+    if key == NAN_KEY {
         return f64::NAN;
     }
     match float {
@@ -43,32 +43,32 @@ pub(super) fn value(float: Float, key: Key) -> f64 {
 
 /// An interval of keys, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Keys {
+pub(super) struct KeyRange {
     /// The smallest key.
     pub first: Key,
     /// The largest key; below `first` if the interval is empty.
     pub last: Key,
 }
 
-impl Keys {
+impl KeyRange {
     /// The empty interval.
-    pub const NONE: Keys = Keys { first: 0, last: -1 };
+    pub const NONE: KeyRange = KeyRange { first: 0, last: -1 };
 
     /// All values of a type, or all but the infinities.
-    pub fn all(float: Float, finite: bool) -> Keys {
+    pub fn all(float: Float, finite: bool) -> KeyRange {
         let most = match (float, finite) {
             (_, false) => f64::INFINITY,
             (Float::F32, true) => f64::from(f32::MAX),
             (Float::F64, true) => f64::MAX,
         };
-        Keys { first: key(float, -most), last: key(float, most) }
+        KeyRange { first: key(float, -most), last: key(float, most) }
     }
 
     /// The values that `rounded` maps to nearly zero.
-    pub fn nearly_zero(float: Float, rounded: impl Fn(f64) -> f64) -> Keys {
-        let positive = Keys { first: 0, last: key(float, 1.0) };
+    pub fn nearly_zero(float: Float, rounded: impl Fn(f64) -> f64) -> KeyRange {
+        let positive = KeyRange { first: 0, last: key(float, 1.0) };
         let last = positive.last_where(|key| is_nearly_zero(rounded(value(float, key)))).unwrap_or(0);
-        Keys { first: -last - 1, last }
+        KeyRange { first: -last - 1, last }
     }
 
     /// Whether the interval is empty.
@@ -82,7 +82,7 @@ impl Keys {
     }
 
     /// Whether two intervals overlap.
-    pub fn meets(self, other: Keys) -> bool {
+    pub fn overlaps(self, other: KeyRange) -> bool {
         self.first.max(other.first) <= self.last.min(other.last)
     }
 
@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn the_last_key_that_passes_is_found() {
-        let keys = Keys { first: -5, last: 7 };
+        let keys = KeyRange { first: -5, last: 7 };
         assert_eq!(keys.last_where(|key| key <= 3), Some(3));
         assert_eq!(keys.last_where(|_| true), Some(7));
         assert_eq!(keys.last_where(|_| false), None);
-        let zeros = Keys::nearly_zero(Float::F64, |x| f64::from(x as f32));
+        let zeros = KeyRange::nearly_zero(Float::F64, |x| f64::from(x as f32));
         let edge = value(Float::F64, zeros.last);
         assert!(edge > f64::from(1e-35f32) && is_nearly_zero(f64::from(edge as f32)));
         assert!(!is_nearly_zero(f64::from(edge.next_up() as f32)));

@@ -19,21 +19,21 @@
 mod domain;
 mod edges;
 mod keys;
-mod lines;
 mod targets;
+mod tested_features;
 
 use crate::forest::{Float, Forest, Inner, NodeRef};
-use domain::{Domain, has};
+use domain::{Domain, has_bit};
 use edges::edges;
-use keys::{Key, Keys, NAN, key, value};
-use lines::{RowKind, Specials, Test, TestedFeature};
+use keys::{Key, KeyRange, NAN_KEY, key, value};
 use targets::{Choice, RowValue, Targets};
+use tested_features::{RowKind, Specials, Test, TestedFeature};
 
-/// Number of values at nodes above which a row gives up after [`PATIENCE`] trees. Without this limit, a row
-/// would meet more targets but take longer to make.
-const LARGE: u64 = 1 << 17;
+/// Number of values at nodes above which a row gives up after [`MOST_TREES_WITHOUT_TARGET`] trees. Without
+/// this limit, a row would meet more targets but take longer to make.
+const LARGE_FOREST_VALUES: u64 = 1 << 17;
 /// Maximum number of consecutive trees in which a row of a large forest may miss all targets.
-const PATIENCE: u32 = 8;
+const MOST_TREES_WITHOUT_TARGET: u32 = 8;
 
 /// Number of rows of random values for forests that test computed columns, or that only add linear terms: no
 /// rows are solved for these. Rows with values on the edges of computed columns come first.
@@ -77,7 +77,7 @@ pub struct Coverage {
 pub struct Boundary {
     float: Float,
     finite: bool,
-    lines: Vec<TestedFeature>,
+    tested_features: Vec<TestedFeature>,
     specials: Specials,
     trees: Vec<Targets>,
     /// For each feature, whether some node tests it.
@@ -91,7 +91,7 @@ pub struct Boundary {
     touched: Vec<u32>,
     row: Vec<RowValue>,
     random: Random,
-    /// Whether there are more than [`LARGE`] targets.
+    /// Whether there are more than [`LARGE_FOREST_VALUES`] targets.
     is_large: bool,
     /// Inner nodes that test computed columns.
     computed_nodes: usize,
@@ -119,23 +119,23 @@ impl Boundary {
         }
         let mut tests: Vec<Vec<Option<(u32, Test)>>> =
             forest.trees.iter().map(|tree| tree.inner.iter().map(|_| None).collect()).collect();
-        let (mut lines, specials) = (Vec::new(), Specials::new(rows));
+        let (mut tested_features, specials) = (Vec::new(), Specials::new(rows));
         for (feature, places) in (0..).zip(&by_feature).filter(|(_, places)| !places.is_empty()) {
             let nodes: Vec<&Inner> =
                 places.iter().map(|(tree, node)| &forest.trees[*tree].inner[*node]).collect();
             let (line, made) = TestedFeature::new(forest, feature, &nodes, rows);
             for ((tree, node), test) in places.iter().zip(made) {
-                tests[*tree][*node] = Some((lines.len() as u32, test));
+                tests[*tree][*node] = Some((tested_features.len() as u32, test));
             }
-            lines.push(line);
+            tested_features.push(line);
         }
         let trees = forest.trees.iter().zip(tests);
         let trees = trees.map(|(tree, tests)| match tests.into_iter().collect::<Option<Vec<_>>>() {
-            Some(tests) => Targets::new(tree, tests, &lines, &specials),
+            Some(tests) => Targets::new(tree, tests, &tested_features, &specials),
             None => Targets::none(tree),
         });
         let trees: Vec<Targets> = trees.collect();
-        let is_large = trees.iter().map(|tree| tree.values).sum::<u64>() > LARGE;
+        let is_large = trees.iter().map(|tree| tree.values).sum::<u64>() > LARGE_FOREST_VALUES;
         let mut is_added = vec![false; forest.num_features];
         for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
             if let Some(is_added) = is_added.get_mut(*feature as usize) {
@@ -151,9 +151,9 @@ impl Boundary {
             is_tested: by_feature.iter().map(|places| !places.is_empty()).collect(),
             is_added,
             next: 0,
-            domains: lines.iter().map(|line| line.all.clone()).collect(),
+            domains: tested_features.iter().map(|line| line.all.clone()).collect(),
             touched: Vec::new(),
-            row: vec![RowValue { key: NAN, listed: None, special: None }; lines.len()],
+            row: vec![RowValue { key: NAN_KEY, listed: None, special: None }; tested_features.len()],
             random: Random(0x5eed),
             is_large,
             computed_nodes,
@@ -161,7 +161,7 @@ impl Boundary {
             edge_rows: 0,
             random_rows: if is_random { RANDOM_ROWS } else { 0 },
             specials,
-            lines,
+            tested_features,
         }
     }
 
@@ -171,26 +171,27 @@ impl Boundary {
         let count = self.trees.len();
         let Some(first) = (0..count)
             .map(|step| (self.next + step) % count)
-            .find(|tree| self.trees[*tree].below(self.trees[*tree].root) > 0)
+            .find(|tree| self.trees[*tree].open_targets_below(self.trees[*tree].root) > 0)
         else {
             return self.edge_row(row) || self.random_row(row);
         };
         self.next = first + 1;
-        let is_open = |this: &Boundary, tree: usize| this.trees[tree].below(this.trees[tree].root) > 0;
+        let is_open =
+            |this: &Boundary, tree: usize| this.trees[tree].open_targets_below(this.trees[tree].root) > 0;
         let (mut served, mut in_vain) = (Vec::with_capacity(count), 0);
         for tree in (0..count).map(|step| (first + step) % count) {
             if is_open(self, tree) {
                 in_vain = if self.descend(tree) { 0 } else { in_vain + 1 };
                 served.push(tree);
             }
-            if self.is_large && in_vain > PATIENCE {
+            if self.is_large && in_vain > MOST_TREES_WITHOUT_TARGET {
                 break;
             }
         }
-        self.settle();
+        self.choose_values();
         let met: u32 = served.into_iter().map(|tree| self.close_targets(tree)).sum();
         debug_assert!(met > 0, "a row brings something that is wanted");
-        let numbers = self.lines.iter().zip(&self.row);
+        let numbers = self.tested_features.iter().zip(&self.row);
         for (place, feature) in row.iter_mut().zip(0..) {
             if !self.is_tested[feature] {
                 *place = self.random.noise(self.float, self.finite || self.is_added[feature]);
@@ -238,14 +239,15 @@ impl Boundary {
         let mut gets_there = false;
         while let NodeRef::Inner(index) = at {
             let node = &tree.nodes[index as usize];
-            let line = &self.lines[node.line as usize];
-            let domain = &mut self.domains[node.line as usize];
-            if self.touched.last() != Some(&node.line) {
-                self.touched.push(node.line);
+            let line = &self.tested_features[node.tested_feature as usize];
+            let domain = &mut self.domains[node.tested_feature as usize];
+            if self.touched.last() != Some(&node.tested_feature) {
+                self.touched.push(node.tested_feature);
             }
-            let choice = tree.choose(node, domain, line, &self.specials);
+            let choice = tree.choose_target(node, domain, line, &self.specials);
             gets_there |= choice.is_some();
-            let (below_left, below_right) = (tree.below(node.left), tree.below(node.right));
+            let (below_left, below_right) =
+                (tree.open_targets_below(node.left), tree.open_targets_below(node.right));
             let random = &mut self.random;
             let mut side = |left_is_empty: bool, right_is_empty: bool| match (left_is_empty, right_is_empty) {
                 (false, true) => true,
@@ -277,20 +279,20 @@ impl Boundary {
             };
             at = if goes_left { node.left } else { node.right };
         }
-        gets_there || tree.below(at) > 0
+        gets_there || tree.open_targets_below(at) > 0
     }
 
     /// Chooses the row's values from the remaining domains, and resets the domains for the next row.
-    fn settle(&mut self) {
-        for (number, line) in self.lines.iter().enumerate() {
+    fn choose_values(&mut self) {
+        for (number, line) in self.tested_features.iter().enumerate() {
             let random = &mut self.random;
             let chosen = match &self.domains[number] {
                 Domain::Ordered(ordered) => {
-                    let parts: Vec<Keys> =
+                    let parts: Vec<KeyRange> =
                         ordered.parts.into_iter().filter(|part| !part.is_empty()).collect();
                     let key = match parts.as_slice() {
-                        [] => NAN,
-                        _ if ordered.nan && random.next().is_multiple_of(8) => NAN,
+                        [] => NAN_KEY,
+                        _ if ordered.nan && random.next().is_multiple_of(8) => NAN_KEY,
                         parts => {
                             let at = random.next() as usize % parts.len();
                             random.key(parts[at])
@@ -300,16 +302,17 @@ impl Boundary {
                     RowValue { key, listed: None, special }
                 }
                 Domain::Listed(bits) => {
-                    let members: Vec<usize> = (0..line.listed.len()).filter(|at| has(bits, *at)).collect();
+                    let members: Vec<usize> =
+                        (0..line.listed.len()).filter(|at| has_bit(bits, *at)).collect();
                     let at = members.get(random.next() as usize % members.len().max(1)).copied();
-                    let key = at.and_then(|at| line.listed.get(at)).copied().unwrap_or(NAN);
+                    let key = at.and_then(|at| line.listed.get(at)).copied().unwrap_or(NAN_KEY);
                     RowValue { key, listed: at, special: None }
                 }
             };
             self.row[number] = chosen;
         }
         for number in self.touched.drain(..) {
-            self.domains[number as usize].clone_from(&self.lines[number as usize].all);
+            self.domains[number as usize].clone_from(&self.tested_features[number as usize].all);
         }
     }
 
@@ -321,32 +324,32 @@ impl Boundary {
         while let NodeRef::Inner(index) = at {
             let index = index as usize;
             let node = &tree.nodes[index];
-            let line = &self.lines[node.line as usize];
-            let value = &self.row[node.line as usize];
+            let line = &self.tested_features[node.tested_feature as usize];
+            let value = &self.row[node.tested_feature as usize];
             let goes_left = match &node.test {
                 Test::Listed(side) => {
-                    let side = line.sides.get(*side as usize);
-                    value.listed.zip(side).is_some_and(|(at, side)| has(side, at))
+                    let side = line.goes_left.get(*side as usize);
+                    value.listed.zip(side).is_some_and(|(at, side)| has_bit(side, at))
                 }
                 Test::Ordered { cut, .. } => {
                     let is_zero = || line.zeros.is_some_and(|zeros| zeros.contains(value.key));
-                    match value.key == NAN || (cut.zero_is_missing && is_zero()) {
+                    match value.key == NAN_KEY || (cut.zero_is_missing && is_zero()) {
                         true => cut.missing_left,
                         false => value.key <= cut.last_left,
                     }
                 }
             };
             at = if goes_left { node.left } else { node.right };
-            let met = tree.meet(index, value);
+            let met = tree.close_met_values(index, value);
             way.push((index, met));
         }
         let mut met = match at {
-            NodeRef::Leaf(leaf) => tree.end(leaf),
+            NodeRef::Leaf(leaf) => tree.close_leaf(leaf),
             NodeRef::Inner(_) => 0,
         };
         for (index, here) in way.into_iter().rev() {
             met += here;
-            tree.lower(index, met);
+            tree.subtract_closed(index, met);
         }
         met
     }
@@ -354,7 +357,7 @@ impl Boundary {
     /// The coverage of the rows so far.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage {
-            thinned_features: self.lines.iter().filter(|line| line.is_thinned).count(),
+            thinned_features: self.tested_features.iter().filter(|line| line.is_thinned).count(),
             computed_nodes: self.computed_nodes,
             ..Coverage::default()
         };
@@ -362,10 +365,10 @@ impl Boundary {
             coverage.nodes += tree.nodes.len();
             coverage.reachable_nodes += tree.reachable_nodes;
             coverage.values += tree.values;
-            coverage.met_values += tree.values - tree.wanted_values();
+            coverage.met_values += tree.values - tree.num_open_values();
             coverage.leaves += tree.reachable_leaves() + tree.unreachable.len();
             coverage.reachable_leaves += tree.reachable_leaves();
-            coverage.reached_leaves += tree.reachable_leaves() - tree.wanted_leaves();
+            coverage.reached_leaves += tree.reachable_leaves() - tree.num_open_leaves();
         }
         coverage
     }
@@ -390,7 +393,7 @@ impl Random {
     }
 
     /// One end of an interval, or a random key in it.
-    fn key(&mut self, keys: Keys) -> Key {
+    fn key(&mut self, keys: KeyRange) -> Key {
         match self.next() % 4 {
             0 => keys.first,
             1 => keys.last,
@@ -414,7 +417,7 @@ impl Random {
             0..4 => f64::NAN,
             4 if !finite => f64::INFINITY,
             5 if !finite => f64::NEG_INFINITY,
-            6 if !finite => value(float, self.key(Keys::all(float, true))),
+            6 if !finite => value(float, self.key(KeyRange::all(float, true))),
             7 => 0.0,
             _ => value(float, key(float, number)),
         }

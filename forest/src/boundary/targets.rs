@@ -1,21 +1,21 @@
 //! Targets of the constructed rows: values that each node is to meet, and leaves to reach.
 
-use super::domain::{Cut, Domain, has, on_side};
-use super::keys::{Key, NAN};
-use super::lines::{Specials, Test, TestedFeature};
+use super::domain::{Cut, Domain, has_bit, on_side};
+use super::keys::{Key, NAN_KEY};
+use super::tested_features::{Specials, Test, TestedFeature};
 use crate::forest::NodeRef;
 
 /// An inner node with the position of its open targets.
 pub(super) struct Node {
     /// The index of its feature among the tested features.
-    pub line: u32,
+    pub tested_feature: u32,
     /// Its test.
     pub test: Test,
     /// The child for values that pass the test.
     pub left: NodeRef,
     /// The child for values that fail it.
     pub right: NodeRef,
-    /// Index of its first word in `Targets::wanted`.
+    /// Index of its first word in `Targets::open_values`.
     first: u32,
     /// Number of its words there.
     words: u32,
@@ -30,7 +30,7 @@ pub(super) struct Targets {
     /// For each leaf, whether it is a target that no row has reached yet.
     leaves: Vec<bool>,
     /// Open targets of all nodes: a bit for each value that a node has yet to meet.
-    wanted: Vec<u64>,
+    open_values: Vec<u64>,
     /// Number of open targets in the subtree of each node.
     counts: Vec<u32>,
     /// Leaves that no row can reach.
@@ -42,21 +42,21 @@ pub(super) struct Targets {
 }
 
 /// Number of targets around a node's threshold.
-pub(super) const NEAR: usize = 5;
+pub(super) const THRESHOLD_VALUES: usize = 5;
 
 /// The values around a threshold: the ends of both sides, and the threshold with its neighbours.
-fn beside(cut: Cut, near: Key) -> [Key; NEAR] {
-    [cut.last_left, cut.last_left + 1, near - 1, near, near + 1]
+fn values_around(cut: Cut, threshold: Key) -> [Key; THRESHOLD_VALUES] {
+    [cut.last_left, cut.last_left + 1, threshold - 1, threshold, threshold + 1]
 }
 
 impl Node {
-    /// The value that a bit of `wanted` stands for.
-    fn key(&self, at: usize, line: &TestedFeature, specials: &Specials) -> Option<Key> {
+    /// The value that a bit of `open_values` stands for.
+    fn key(&self, at: usize, feature: &TestedFeature, specials: &Specials) -> Option<Key> {
         match self.test {
-            Test::Listed(_) => line.listed.get(at).copied(),
-            Test::Ordered { cut, near } => match at {
-                0..NEAR => Some(beside(cut, near)[at]),
-                _ => specials.keys.get(at - NEAR).copied(),
+            Test::Listed(_) => feature.listed.get(at).copied(),
+            Test::Ordered { cut, threshold } => match at {
+                0..THRESHOLD_VALUES => Some(values_around(cut, threshold)[at]),
+                _ => specials.keys.get(at - THRESHOLD_VALUES).copied(),
             },
         }
     }
@@ -65,18 +65,20 @@ impl Node {
     fn is_repeated(&self, at: usize, key: Key) -> bool {
         match self.test {
             Test::Listed(_) => false,
-            Test::Ordered { cut, near } => beside(cut, near).iter().take(at).any(|other| *other == key),
+            Test::Ordered { cut, threshold } => {
+                values_around(cut, threshold).iter().take(at).any(|other| *other == key)
+            }
         }
     }
 
     /// The values of a domain that the node sends to the left, or to the right.
-    pub fn side(&self, domain: &Domain, line: &TestedFeature, left: bool) -> Domain {
+    pub fn side(&self, domain: &Domain, feature: &TestedFeature, left: bool) -> Domain {
         match (domain, &self.test) {
             (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
                 Domain::Ordered(ordered.on_side(*cut, left))
             }
             (Domain::Listed(bits), Test::Listed(side)) => {
-                let sides = line.sides.get(*side as usize).map_or(&[][..], |side| side);
+                let sides = feature.goes_left.get(*side as usize).map_or(&[][..], |side| side);
                 Domain::Listed(on_side(bits, sides, left))
             }
             // All nodes of a feature have the same kind of domain.
@@ -90,31 +92,40 @@ impl Targets {
     pub fn new(
         tree: &crate::forest::Tree,
         tests: Vec<(u32, Test)>,
-        lines: &[TestedFeature],
+        tested_features: &[TestedFeature],
         specials: &Specials,
     ) -> Targets {
         let mut nodes = Vec::with_capacity(tests.len());
         let mut first = 0;
-        for (inner, (line, test)) in tree.inner.iter().zip(tests) {
+        for (inner, (feature, test)) in tree.inner.iter().zip(tests) {
             let count = match test {
-                Test::Ordered { .. } => NEAR + specials.keys.len(),
-                Test::Listed(_) => lines.get(line as usize).map_or(0, |line| line.listed.len()),
+                Test::Ordered { .. } => THRESHOLD_VALUES + specials.keys.len(),
+                Test::Listed(_) => {
+                    tested_features.get(feature as usize).map_or(0, |feature| feature.listed.len())
+                }
             };
             let words = count.div_ceil(64) as u32;
-            nodes.push(Node { line, test, left: inner.left, right: inner.right, first, words });
+            nodes.push(Node {
+                tested_feature: feature,
+                test,
+                left: inner.left,
+                right: inner.right,
+                first,
+                words,
+            });
             first += words;
         }
         let mut targets = Targets {
             root: tree.root,
             leaves: vec![false; tree.leaves.len()],
-            wanted: vec![0; first as usize],
+            open_values: vec![0; first as usize],
             counts: vec![0; nodes.len()],
             nodes,
             unreachable: Vec::new(),
             reachable_nodes: 0,
             values: 0,
         };
-        targets.reach(lines, specials);
+        targets.find_targets(tested_features, specials);
         targets
     }
 
@@ -124,7 +135,7 @@ impl Targets {
             root: NodeRef::Leaf(0),
             nodes: Vec::new(),
             leaves: vec![false; tree.leaves.len()],
-            wanted: Vec::new(),
+            open_values: Vec::new(),
             counts: Vec::new(),
             unreachable: Vec::new(),
             reachable_nodes: 0,
@@ -134,17 +145,17 @@ impl Targets {
 
     /// Finds the values that can reach each node. Each path from the root narrows the domains of the features
     /// that it tests.
-    fn reach(&mut self, lines: &[TestedFeature], specials: &Specials) {
+    fn find_targets(&mut self, tested_features: &[TestedFeature], specials: &Specials) {
         enum Do {
             Enter(NodeRef),
             Set(u32, Domain),
         }
-        let mut domains: Vec<Option<Domain>> = vec![None; lines.len()];
+        let mut domains: Vec<Option<Domain>> = vec![None; tested_features.len()];
         let mut todo = vec![Do::Enter(self.root)];
         while let Some(next) = todo.pop() {
             let index = match next {
-                Do::Set(line, domain) => {
-                    domains[line as usize] = Some(domain);
+                Do::Set(feature, domain) => {
+                    domains[feature as usize] = Some(domain);
                     continue;
                 }
                 Do::Enter(NodeRef::Leaf(leaf)) => {
@@ -154,24 +165,25 @@ impl Targets {
                 Do::Enter(NodeRef::Inner(index)) => index as usize,
             };
             let node = &self.nodes[index];
-            let number = node.line;
-            let line = &lines[number as usize];
-            let domain = domains[number as usize].clone().unwrap_or_else(|| line.all.clone());
+            let number = node.tested_feature;
+            let feature = &tested_features[number as usize];
+            let domain = domains[number as usize].clone().unwrap_or_else(|| feature.all.clone());
             self.reachable_nodes += 1;
             let places = node.words as usize * 64;
             for at in 0..places {
                 let is_in = |key: Key| match &domain {
                     Domain::Ordered(ordered) => ordered.contains(key),
-                    Domain::Listed(bits) => has(bits, at),
+                    Domain::Listed(bits) => has_bit(bits, at),
                 };
-                if node.key(at, line, specials).is_some_and(|key| is_in(key) && !node.is_repeated(at, key)) {
-                    self.wanted[node.first as usize + at / 64] |= 1 << (at % 64);
+                if node.key(at, feature, specials).is_some_and(|key| is_in(key) && !node.is_repeated(at, key))
+                {
+                    self.open_values[node.first as usize + at / 64] |= 1 << (at % 64);
                     self.counts[index] += 1;
                 }
             }
             self.values += u64::from(self.counts[index]);
             let sides = [(node.left, true), (node.right, false)]
-                .map(|(child, left)| (child, node.side(&domain, line, left)));
+                .map(|(child, left)| (child, node.side(&domain, feature, left)));
             todo.push(Do::Set(number, domain));
             for (child, side) in sides {
                 if !side.is_empty() {
@@ -184,14 +196,16 @@ impl Targets {
         self.unreachable = unreached.map(|(_, leaf)| leaf).collect();
         // Children come after their parents.
         for index in (0..self.nodes.len()).rev() {
-            let below: u32 =
-                [self.nodes[index].left, self.nodes[index].right].map(|c| self.below(c)).iter().sum();
+            let below: u32 = [self.nodes[index].left, self.nodes[index].right]
+                .map(|c| self.open_targets_below(c))
+                .iter()
+                .sum();
             self.counts[index] += below;
         }
     }
 
     /// Number of open targets in a subtree.
-    pub fn below(&self, node: NodeRef) -> u32 {
+    pub fn open_targets_below(&self, node: NodeRef) -> u32 {
         match node {
             NodeRef::Inner(index) => self.counts[index as usize],
             NodeRef::Leaf(leaf) => u32::from(self.leaves[leaf as usize]),
@@ -204,25 +218,25 @@ impl Targets {
     }
 
     /// Number of leaves still to reach.
-    pub fn wanted_leaves(&self) -> usize {
-        self.leaves.iter().filter(|wanted| **wanted).count()
+    pub fn num_open_leaves(&self) -> usize {
+        self.leaves.iter().filter(|is_open| **is_open).count()
     }
 
     /// Number of pairs of a node and a value that it has yet to meet.
-    pub fn wanted_values(&self) -> u64 {
-        self.wanted.iter().map(|word| u64::from(word.count_ones())).sum()
+    pub fn num_open_values(&self) -> u64 {
+        self.open_values.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     fn words(&self, node: &Node) -> &[u64] {
-        &self.wanted[node.first as usize..(node.first + node.words) as usize]
+        &self.open_values[node.first as usize..(node.first + node.words) as usize]
     }
 
     /// Chooses a value of a domain that is an open target of the node, if there is one.
-    pub fn choose(
+    pub fn choose_target(
         &self,
         node: &Node,
         domain: &Domain,
-        line: &TestedFeature,
+        feature: &TestedFeature,
         specials: &Specials,
     ) -> Option<Choice> {
         let words = self.words(node);
@@ -231,14 +245,14 @@ impl Targets {
             Domain::Ordered(ordered) => {
                 let mut rest = words.first().copied().unwrap_or(0);
                 for (keys, places) in specials.groups {
-                    if !ordered.parts.iter().any(|part| part.meets(keys)) {
-                        rest &= !(places << NEAR);
+                    if !ordered.parts.iter().any(|part| part.overlaps(keys)) {
+                        rest &= !(places << THRESHOLD_VALUES);
                     }
                 }
                 while rest != 0 {
                     let at = rest.trailing_zeros() as usize;
                     rest &= rest - 1;
-                    let key = node.key(at, line, specials).filter(|key| ordered.contains(*key));
+                    let key = node.key(at, feature, specials).filter(|key| ordered.contains(*key));
                     if let Some(key) = key {
                         return Some(Choice::Key(key));
                     }
@@ -250,28 +264,28 @@ impl Targets {
 
     /// Closes the targets of a node that a value meets, and returns their number. The caller then lowers the
     /// counts of the nodes above.
-    pub fn meet(&mut self, index: usize, value: &RowValue) -> u32 {
+    pub fn close_met_values(&mut self, index: usize, value: &RowValue) -> u32 {
         let node = &self.nodes[index];
         let first = node.first as usize;
         let met = match (&node.test, value.listed) {
             (Test::Listed(_), Some(at)) => {
-                let word = &mut self.wanted[first + at / 64];
+                let word = &mut self.open_values[first + at / 64];
                 let met = *word & (1 << (at % 64));
                 *word &= !met;
                 met
             }
             (Test::Listed(_), None) => 0,
-            (Test::Ordered { cut, near }, _) => {
-                let keys = beside(*cut, *near);
-                let mut here = value.special.map_or(0, |at| 1 << (at + NEAR));
-                if value.key != NAN {
+            (Test::Ordered { cut, threshold }, _) => {
+                let keys = values_around(*cut, *threshold);
+                let mut here = value.special.map_or(0, |at| 1 << (at + THRESHOLD_VALUES));
+                if value.key != NAN_KEY {
                     keys.iter()
                         .enumerate()
                         .filter(|(_, key)| **key == value.key)
                         .for_each(|(at, _)| here |= 1 << at);
                 }
-                let met = self.wanted[first] & here;
-                self.wanted[first] &= !met;
+                let met = self.open_values[first] & here;
+                self.open_values[first] &= !met;
                 met
             }
         };
@@ -279,12 +293,12 @@ impl Targets {
     }
 
     /// Closes the target of a leaf that a row has reached. Returns 1 if the target was open, else 0.
-    pub fn end(&mut self, leaf: u32) -> u32 {
+    pub fn close_leaf(&mut self, leaf: u32) -> u32 {
         u32::from(std::mem::take(&mut self.leaves[leaf as usize]))
     }
 
     /// Subtracts closed targets from the count of a node's subtree.
-    pub fn lower(&mut self, index: usize, count: u32) {
+    pub fn subtract_closed(&mut self, index: usize, count: u32) {
         self.counts[index] -= count;
     }
 }

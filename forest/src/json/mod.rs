@@ -15,8 +15,9 @@ use crate::error::ModelError;
 use crate::ubjson;
 use bare::without_position;
 
-const DAMAGED: &str = "the file was probably damaged or cut short; copy it again or save the model again";
-const STRUCTURE: &str =
+const DAMAGED_HELP: &str =
+    "the file was probably damaged or cut short; copy it again or save the model again";
+const STRUCTURE_HELP: &str =
     "the file was changed by hand or by another program; save the model again with XGBoost";
 
 /// Reads a JSON document. `NaN`, `Infinity` and `-Infinity`, which are not JSON but are written by XGBoost,
@@ -79,7 +80,7 @@ fn json_syntax(bytes: &[u8], message: &str, offset: usize) -> ModelError {
     }
     ModelError::new(codes::SYNTAX, format!("the JSON cannot be read: {message}"))
         .at(Place::Byte(offset))
-        .help(DAMAGED)
+        .help(DAMAGED_HELP)
 }
 
 /// The error for a text in another encoding, usually a name.
@@ -112,7 +113,7 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
     if !error.is_data {
         return Err(ModelError::new(codes::SYNTAX, format!("the UBJSON cannot be read: {}", error.message))
             .at(Place::Byte(reader.position()))
-            .help(DAMAGED));
+            .help(DAMAGED_HELP));
     }
     let located = serde_path_to_error::deserialize::<_, T>(&mut ubjson::Reader::new(bytes));
     let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
@@ -123,7 +124,7 @@ fn structure(message: &str, place: String) -> ModelError {
     let place = if place == "." { String::new() } else { place };
     ModelError::new(codes::STRUCTURE, format!("the document is not as expected: {message}"))
         .at(place)
-        .help(STRUCTURE)
+        .help(STRUCTURE_HELP)
 }
 
 #[cfg(test)]

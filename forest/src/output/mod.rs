@@ -43,15 +43,15 @@ pub struct Classes {
     /// all classes of a row have the same labels.
     pub targets: Vec<usize>,
     /// Whether predictions are probabilities of the classes; `None` if the model's file does not say.
-    pub probable: Option<bool>,
+    pub are_probabilities: Option<bool>,
     /// The decision values of the classes; `None` if the model's file does not say.
-    pub decisions: Option<Decisions>,
+    pub decision_values: Option<DecisionValues>,
 }
 
 /// The output that has the decision values of a classifier, as `decision_function` of scikit-learn returns
 /// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decisions {
+pub enum DecisionValues {
     /// The first margins, of which there are this many.
     Margins(usize),
     /// The predictions.
@@ -61,7 +61,7 @@ pub enum Decisions {
 impl Classes {
     /// Classes of which all have the same labels.
     pub fn new(rule: ClassRule, labels: Vec<Label>) -> Classes {
-        Classes { rule, labels, targets: Vec::new(), probable: None, decisions: None }
+        Classes { rule, labels, targets: Vec::new(), are_probabilities: None, decision_values: None }
     }
 }
 

@@ -38,7 +38,7 @@ pub fn margins<X: Real, Y: Real + Default>(forest: &Forest, rows: &[X]) -> Vec<Y
 
 /// The predictions of rows.
 pub fn predictions<X: Real, Y: Real + Default>(forest: &Forest, rows: &[X]) -> Vec<Y> {
-    let mut predictions = vec![Y::default(); rows.len() / forest.num_features * forest.num_outputs()];
+    let mut predictions = vec![Y::default(); rows.len() / forest.num_features * forest.value_columns()];
     predict(forest, rows, &mut predictions).unwrap();
     predictions
 }
@@ -52,7 +52,7 @@ pub fn leaves<X: Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
 
 /// The classes of rows.
 pub fn classes<X: Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
-    let mut classes = vec![0; rows.len() / forest.num_features * forest.num_classes_out()];
+    let mut classes = vec![0; rows.len() / forest.num_features * forest.num_class_numbers()];
     predict_classes(forest, rows, &mut classes).unwrap();
     classes
 }

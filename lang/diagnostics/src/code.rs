@@ -8,7 +8,7 @@ use crate::severity::Severity;
 
 /// Subject of a code: its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum CodeFamily {
     /// `S`: schedules.
     Schedule,
     /// `M`: models.
@@ -25,69 +25,69 @@ pub enum Family {
     Internal,
 }
 
-impl Family {
+impl CodeFamily {
     /// The first letter of the family's codes.
     pub const fn letter(self) -> char {
         match self {
-            Family::Schedule => 'S',
-            Family::Model => 'M',
-            Family::Data => 'D',
-            Family::Compilation => 'C',
-            Family::Library => 'L',
-            Family::Usage => 'U',
-            Family::Internal => 'X',
+            CodeFamily::Schedule => 'S',
+            CodeFamily::Model => 'M',
+            CodeFamily::Data => 'D',
+            CodeFamily::Compilation => 'C',
+            CodeFamily::Library => 'L',
+            CodeFamily::Usage => 'U',
+            CodeFamily::Internal => 'X',
         }
     }
 }
 
 /// Properties of a code.
 #[derive(Debug)]
-pub struct Info {
-    family: Family,
+pub struct CodeInfo {
+    family: CodeFamily,
     number: u16,
     severity: Severity,
     title: &'static str,
     page: &'static str,
 }
 
-impl Info {
+impl CodeInfo {
     /// A row of a table. `name` is the written code, with which the page begins.
     ///
     /// ```
-    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// # use sched_diagnostics::{CodeFamily, CodeInfo, Severity};
     /// const PAGE: &str = "# M0007: a title\n\nA page.";
-    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", PAGE);
+    /// const ROW: CodeInfo = CodeInfo::new(CodeFamily::Model, 7, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     ///
     /// A mismatch does not compile. The page may not have another title,
     ///
     /// ```compile_fail,E0080
-    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// # use sched_diagnostics::{CodeFamily, CodeInfo, Severity};
     /// const PAGE: &str = "# M0007: none\n\nA page.";
-    /// const ROW: Info = Info::new(Family::Model, 7, "M0007", Severity::Error, "a title", PAGE);
+    /// const ROW: CodeInfo = CodeInfo::new(CodeFamily::Model, 7, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     ///
     /// another number, or the letter of another family.
     ///
     /// ```compile_fail,E0080
-    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// # use sched_diagnostics::{CodeFamily, CodeInfo, Severity};
     /// const PAGE: &str = "# M0007: a title\n\nA page.";
-    /// const ROW: Info = Info::new(Family::Model, 8, "M0007", Severity::Error, "a title", PAGE);
+    /// const ROW: CodeInfo = CodeInfo::new(CodeFamily::Model, 8, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     ///
     /// ```compile_fail,E0080
-    /// # use sched_diagnostics::{Family, Info, Severity};
+    /// # use sched_diagnostics::{CodeFamily, CodeInfo, Severity};
     /// const PAGE: &str = "# M0007: a title\n\nA page.";
-    /// const ROW: Info = Info::new(Family::Data, 7, "M0007", Severity::Error, "a title", PAGE);
+    /// const ROW: CodeInfo = CodeInfo::new(CodeFamily::Data, 7, "M0007", Severity::Error, "a title", PAGE);
     /// ```
     pub const fn new(
-        family: Family,
+        family: CodeFamily,
         number: u16,
         name: &str,
         severity: Severity,
         title: &'static str,
         page: &'static str,
-    ) -> Info {
+    ) -> CodeInfo {
         let name = name.as_bytes();
         assert!(name.len() == 5 && name[0] == family.letter() as u8, "a code is a letter and four digits");
         let (mut digits, mut read) = (1, 0);
@@ -104,7 +104,7 @@ impl Info {
             && starts_with(page_bytes, title_bytes, 9)
             && starts_with(page_bytes, b"\n\n", 9 + title_bytes.len());
         assert!(text, "a page begins with `# CODE: title` and an empty line");
-        Info { family, number, severity, title, page }
+        CodeInfo { family, number, severity, title, page }
     }
 }
 
@@ -123,16 +123,16 @@ const fn starts_with(text: &[u8], part: &[u8], at: usize) -> bool {
 /// A code, written `S0042`: a row of a table made with [`codes!`](crate::codes). Codes are append-only: none
 /// changes its meaning or is reused.
 #[derive(Clone, Copy)]
-pub struct Code(&'static Info);
+pub struct Code(&'static CodeInfo);
 
 impl Code {
     /// The code of a row.
-    pub const fn new(info: &'static Info) -> Code {
+    pub const fn new(info: &'static CodeInfo) -> Code {
         Code(info)
     }
 
     /// Subject of the code.
-    pub fn family(self) -> Family {
+    pub fn family(self) -> CodeFamily {
         self.0.family
     }
 
@@ -158,10 +158,10 @@ impl Code {
 
     /// Whether the code is for a bug of schedc, not for a fault in its input.
     pub fn is_internal(self) -> bool {
-        self.family() == Family::Internal
+        self.family() == CodeFamily::Internal
     }
 
-    fn key(self) -> (Family, u16) {
+    fn key(self) -> (CodeFamily, u16) {
         (self.0.family, self.0.number)
     }
 }
@@ -225,8 +225,8 @@ macro_rules! codes {
         $(
             #[doc = $title]
             pub const $name: $crate::Code = {
-                const INFO: &$crate::Info = &$crate::Info::new(
-                    $crate::Family::$family,
+                const INFO: &$crate::CodeInfo = &$crate::CodeInfo::new(
+                    $crate::CodeFamily::$family,
                     $number,
                     $file,
                     $crate::Severity::$severity,

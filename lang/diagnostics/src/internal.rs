@@ -1,9 +1,8 @@
 //! Codes for bugs of schedc itself. The user is not at fault.
 
 /// Advice about a bug of schedc.
-pub const REPORT: &str = "this is not your fault. Please report it with this text, the command line, and \
-                          the schedule and \
-                          the model if you can share them";
+pub const BUG_REPORT_HELP: &str = "this is not your fault. Please report it with this text, the command \
+                                   line, and the schedule and the model if you can share them";
 
 crate::codes! { Internal in "explain/";
     PANIC 1 "X0001" Error "bug in schedc"

@@ -14,7 +14,7 @@ mod place;
 mod severity;
 pub mod usage;
 
-pub use code::{Code, Family, Info, is_ascending};
+pub use code::{Code, CodeFamily, CodeInfo, is_ascending};
 pub use diagnostic::{Diagnostic, Label};
 pub use fix::{Applicability, Edit, Fix};
 pub use place::{Column, Place, Span};

@@ -21,7 +21,7 @@ fn main() {
     let options = Options { model: Some(model.into()), ..Options::default() };
     for (name, text) in [("blocks", blocks()), ("chain of splits", splits()), ("copies", copies())] {
         let analysis = Analysis::new(text.as_str(), options.clone());
-        let errors = analysis.checked().diagnostics.len();
+        let errors = analysis.verdict().diagnostics.len();
         let loops = analysis.nest().map_or(0, |nest| nest.loops.len());
         println!("{name}: {} lines, {loops} loops, {errors} diagnostics", text.lines().count());
         let all = Span::new(0, text.len());

@@ -26,7 +26,7 @@ fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
         let place = widened(a.source(), diagnostic.span());
         place.start <= span.end && span.start <= place.end
     };
-    let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
+    let near = a.verdict().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
     near.flat_map(|(at, diagnostic)| {
         let given = a.verified_fixes(at).iter().map(move |fix| quick_fix(a, at, fix));
         given.chain(inline::remove(a, at, diagnostic))
@@ -52,12 +52,12 @@ fn quick_fix(a: &Analysis, diagnostic: usize, fix: &Fix) -> Action {
 }
 
 fn fix_all(a: &Analysis) -> Option<Action> {
-    let mut fixes = a.checked().diagnostics.iter().flat_map(|diagnostic| &diagnostic.fixes);
+    let mut fixes = a.verdict().diagnostics.iter().flat_map(|diagnostic| &diagnostic.fixes);
     if !fixes.any(|fix| fix.applicability == Applicability::Safe) {
         return None;
     }
     let whole = Span::new(0, a.source().len());
-    let edit = edits::replace(a.source(), whole, a.fixed()?)?;
+    let edit = edits::replace(a.source(), whole, a.fixed_text()?)?;
     Some(Action {
         title: "Fix everything that is safe to fix".to_owned(),
         kind: ActionKind::SourceFixAll,

@@ -8,7 +8,7 @@ use sched_grammar::{Parsed, parse, parse_edited};
 
 use super::names::Names;
 use sched_lang::Lineage;
-use sched_lang::check::{Outcome, Prepared, Variant, Verdict};
+use sched_lang::check::{Outcome, ResolvedSchedule, Variant, Verdict};
 use sched_lang::diagnostics::apply::fix_checked;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Fix};
 use sched_lang::lineage::NestBuilder;
@@ -36,26 +36,26 @@ pub struct Analysis {
 #[derive(Debug, Default)]
 struct OnDemand {
     lineage: OnceLock<Lineage>,
-    prepared: OnceLock<Prepared>,
+    prepared: OnceLock<ResolvedSchedule>,
 }
 
 /// One schedule of a text: the one outside of all blocks, or a block's. Dereferences to the analysis of the
 /// whole text.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct ScheduleAnalysis<'a> {
     analysis: &'a Analysis,
     /// The schedule's position among those of the text.
     at: usize,
 }
 
-impl PartialEq for Here<'_> {
+impl PartialEq for ScheduleAnalysis<'_> {
     /// Whether both are the same schedule of the same text.
-    fn eq(&self, other: &Here) -> bool {
+    fn eq(&self, other: &ScheduleAnalysis) -> bool {
         std::ptr::eq(self.analysis, other.analysis) && self.at == other.at
     }
 }
 
-impl Deref for Here<'_> {
+impl Deref for ScheduleAnalysis<'_> {
     type Target = Analysis;
 
     fn deref(&self) -> &Analysis {
@@ -72,7 +72,7 @@ impl Analysis {
     }
 
     /// Checks an edited text. Gives the result of [`Analysis::new`], but parses only the edited part again.
-    pub fn edited(&self, source: impl Into<Arc<str>>, options: Options) -> Self {
+    pub fn after_edit(&self, source: impl Into<Arc<str>>, options: Options) -> Self {
         let source = source.into();
         let parsed = parse_edited(&source, &self.source, &self.parsed);
         Analysis::of(source, parsed, options)
@@ -106,13 +106,13 @@ impl Analysis {
     }
 
     /// The checker's verdict. [`Analysis::verified_fixes`] selects the fixes that correct something.
-    pub fn checked(&self) -> &Verdict {
+    pub fn verdict(&self) -> &Verdict {
         &self.outcome.verdict
     }
 
     /// The fixes of a diagnostic that help. The first call tries all of its fixes.
     pub fn verified_fixes(&self, diagnostic: usize) -> &[Fix] {
-        let finding = self.checked().diagnostics.get(diagnostic);
+        let finding = self.verdict().diagnostics.get(diagnostic);
         let Some((known, finding)) = self.verified_fixes.get(diagnostic).zip(finding) else { return &[] };
         known.get_or_init(|| self.outcome.verified_fixes(&self.source, &self.parsed, &self.options, finding))
     }
@@ -138,18 +138,21 @@ impl Analysis {
     }
 
     /// The schedule that a place belongs to.
-    pub fn here(&self, offset: usize) -> Here<'_> {
-        Here { analysis: self, at: self.outcome.variant_at(&self.source, &self.parsed.file, offset) }
+    pub fn schedule_at(&self, offset: usize) -> ScheduleAnalysis<'_> {
+        ScheduleAnalysis {
+            analysis: self,
+            at: self.outcome.variant_at(&self.source, &self.parsed.file, offset),
+        }
     }
 
     /// Most rows of the calls that the schedule at a place serves, if that is known.
     pub fn rows_at(&self, offset: usize) -> Option<u64> {
-        self.here(offset).batch_size()
+        self.schedule_at(offset).batch_size()
     }
 
     /// The schedule outside of all blocks.
-    pub fn outside(&self) -> Here<'_> {
-        Here { analysis: self, at: 0 }
+    pub fn outside_blocks(&self) -> ScheduleAnalysis<'_> {
+        ScheduleAnalysis { analysis: self, at: 0 }
     }
 
     /// The checked bound of a block: the most rows of its calls.
@@ -159,8 +162,8 @@ impl Analysis {
     }
 
     /// All schedules: the one outside of blocks, then those in blocks in the order of the text.
-    pub(crate) fn all(&self) -> impl Iterator<Item = Here<'_>> {
-        (0..=self.blocks.len()).map(|at| Here { analysis: self, at })
+    pub(crate) fn schedules(&self) -> impl Iterator<Item = ScheduleAnalysis<'_>> {
+        (0..=self.blocks.len()).map(|at| ScheduleAnalysis { analysis: self, at })
     }
 
     fn on_demand(&self, at: usize) -> &OnDemand {
@@ -178,7 +181,7 @@ impl Analysis {
     }
 
     /// The text after all safe fixes; `None` if they change nothing.
-    pub(crate) fn fixed(&self) -> Option<&str> {
+    pub(crate) fn fixed_text(&self) -> Option<&str> {
         let is_safe = |fix: &Fix| fix.applicability == Applicability::Safe;
         let with_helpful = |(at, finding): (usize, &Diagnostic)| {
             let fixes = if finding.fixes.iter().any(is_safe) { self.verified_fixes(at) } else { &[] };
@@ -186,7 +189,7 @@ impl Analysis {
         };
         let fixed = || {
             let found: Vec<Diagnostic> =
-                self.checked().diagnostics.iter().enumerate().map(with_helpful).collect();
+                self.verdict().diagnostics.iter().enumerate().map(with_helpful).collect();
             fix_checked(&self.source, &found, &self.options, false).map(|fixed| fixed.text)
         };
         self.fixed.get_or_init(fixed).as_deref()
@@ -218,7 +221,7 @@ impl Analysis {
     }
 }
 
-impl<'a> Here<'a> {
+impl<'a> ScheduleAnalysis<'a> {
     /// The checker's result for this schedule.
     pub(crate) fn variant(&self) -> &'a Variant {
         self.analysis.outcome.variant(self.at)
@@ -236,14 +239,14 @@ impl<'a> Here<'a> {
     }
 
     /// The directives with their arguments resolved.
-    pub(crate) fn prepared(&self) -> &'a Prepared {
+    pub(crate) fn prepared(&self) -> &'a ResolvedSchedule {
         let a = self.analysis;
         let prepare = || a.outcome.prepared(&a.source, &a.parsed.file, &a.options, self.at);
         a.on_demand(self.at).prepared.get_or_init(prepare)
     }
 
     /// The nest with its annotations after all directives that are legal.
-    pub(crate) fn whole(&self) -> &'a NestBuilder {
+    pub(crate) fn final_nest(&self) -> &'a NestBuilder {
         &self.variant().builder
     }
 

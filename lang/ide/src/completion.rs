@@ -22,7 +22,7 @@ pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
     if let Some(comment) = analysis.comment_at(offset) {
         return allowed(analysis, comment, offset);
     }
-    let here = analysis.here(offset);
+    let here = analysis.schedule_at(offset);
     let mut all = match cursor(analysis, offset) {
         Cursor::Statement(typed) => statement::complete(here, offset, typed),
         Cursor::Call(call) if call.in_header => header::devices(here, offset, &call),
@@ -45,7 +45,7 @@ fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Complet
     let typed = inside.rsplit(',').next().unwrap_or_default().trim_start();
     let replace = Span::new(offset - typed.len(), offset);
     let is_given =
-        |code: Code| analysis.checked().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
+        |code: Code| analysis.verdict().diagnostics.iter().any(|diagnostic| diagnostic.code == code);
     let can_be = |code: &&Code| code.severity() != Severity::Error && **code != codes::ALLOWS_NOTHING;
     let lints = CODES.iter().filter(can_be);
     let (given, others): (Vec<_>, Vec<_>) = lints.partition(|code| is_given(**code));

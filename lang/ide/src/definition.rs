@@ -23,7 +23,7 @@ pub fn definition(a: &Analysis, offset: usize) -> Option<Definition> {
     let copied = named.copied.filter(|copied| here.numbered && *copied != here.span);
     let targets = match (named.kind, copied) {
         (_, Some(copied)) => vec![copied],
-        (NameKind::Property, None) => a.checked().header.model.iter().map(|(_, span)| *span).collect(),
+        (NameKind::Property, None) => a.verdict().header.model.iter().map(|(_, span)| *span).collect(),
         _ => named.declarations.clone(),
     };
     (!targets.is_empty()).then_some(Definition { origin: here.span, targets })

@@ -25,21 +25,21 @@ pub struct Move {
     /// The loop on which it is dropped.
     pub onto: String,
     /// The directive that moves the loop.
-    pub written: Written,
+    pub written: WrittenDirective,
 }
 
 /// A loop that can be tiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tiled {
+pub struct TileableLoop {
     /// The loop.
-    pub of: String,
+    pub name: String,
     /// The possible sizes in ascending order, each with its directive.
-    pub sizes: Vec<(i64, Written)>,
+    pub sizes: Vec<(i64, WrittenDirective)>,
 }
 
 /// A directive and the edit that writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenDirective {
     /// The directive.
     pub directive: String,
     /// The edit that inserts the directive as a line.
@@ -52,16 +52,16 @@ pub struct Drops {
     /// The possible moves of loops.
     pub moves: Vec<Move>,
     /// The loops that can be tiled.
-    pub tiles: Vec<Tiled>,
+    pub tiles: Vec<TileableLoop>,
 }
 
 /// The possible changes to the nest after the directives up to `offset`, or after all directives outside of
 /// blocks. Only changes that are legal with the whole schedule.
 pub fn drops(analysis: &Analysis, offset: Option<usize>) -> Drops {
     let line = InsertedLine::find(analysis, offset);
-    let here = analysis.here(line.inside);
+    let here = analysis.schedule_at(line.inside);
     let prepared = here.prepared();
-    let mut point = prepared.point(line.at, None);
+    let mut point = prepared.insertion_point(line.at, None);
     let mut work = WORK;
     let is_taken = |name: &str| prepared.is_taken(name);
     let moves = moves(&mut point, &line, &mut work);
@@ -98,12 +98,12 @@ fn tiles(
     line: &InsertedLine,
     work: &mut Work,
     is_taken: &dyn Fn(&str) -> bool,
-) -> Vec<Tiled> {
+) -> Vec<TileableLoop> {
     let mut all = Vec::new();
     for id in point.nest().tree().loops() {
         let v = point.nest().names().select_of(id);
         let forms = candidates::about(Op::Tile, point.nest(), &v, id, is_taken);
-        let mut sizes: Vec<(i64, Written)> = Vec::new();
+        let mut sizes: Vec<(i64, WrittenDirective)> = Vec::new();
         for form in forms.into_iter().flatten() {
             let Operation::Tile(.., size) = &form else { continue };
             let Some(size) = size.as_int() else { continue };
@@ -116,7 +116,7 @@ fn tiles(
         }
         sizes.sort_by_key(|(size, _)| *size);
         if !sizes.is_empty() {
-            all.push(Tiled { of: v.to_string(), sizes });
+            all.push(TileableLoop { name: v.to_string(), sizes });
         }
     }
     all
@@ -151,7 +151,7 @@ impl InsertedLine {
         let stmts = block.as_ref().map_or(&file.stmts[..], |block| &block.block.when.body);
         let until = offset.map_or(usize::MAX, |offset| line_end(source, offset));
         let before = |stmt: &&Stmt| (stmt.span.start as usize) < until;
-        let shaping = stmts.iter().filter(before).rfind(|stmt| shapes(stmt));
+        let shaping = stmts.iter().filter(before).rfind(|stmt| is_modifier(stmt));
         if let Some(stmt) = shaping {
             let at = line_end(source, stmt.span.end as usize);
             return InsertedLine {
@@ -196,17 +196,17 @@ impl InsertedLine {
         self
     }
 
-    fn written(&self, operation: &Operation) -> Written {
+    fn written(&self, operation: &Operation) -> WrittenDirective {
         let directive = operation.to_string();
         let text = format!("{}{directive}{}", self.before, self.after);
-        Written { directive, edit: Edit { span: Span::new(self.at, self.at), text } }
+        WrittenDirective { directive, edit: Edit { span: Span::new(self.at, self.at), text } }
     }
 }
 
 /// Whether a statement is a modifier.
-fn shapes(stmt: &Stmt) -> bool {
+fn is_modifier(stmt: &Stmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
-    find(&directive.name.text).is_some_and(|signature| signature.shapes)
+    find(&directive.name.text).is_some_and(|signature| signature.is_modifier)
 }
 
 fn line_end(source: &str, from: usize) -> usize {

@@ -4,7 +4,7 @@ use sched_grammar::SyntaxError;
 use sched_grammar::ast::Span;
 
 use super::{Analysis, Edit, edits};
-use sched_lang::format::{FormattedLines, blocks};
+use sched_lang::format::{FormattedLines, format_parts};
 
 /// The edits that give the text its canonical layout, line by line: a line that is right already has none.
 ///
@@ -21,7 +21,7 @@ pub fn format_edits(a: &Analysis) -> Result<Vec<Edit>, Vec<SyntaxError>> {
 ///
 /// The syntax errors of the text, which is not formatted then.
 pub fn format_range_edits(a: &Analysis, span: Span) -> Result<Vec<Edit>, Vec<SyntaxError>> {
-    let blocks = blocks(a.source())?;
+    let blocks = format_parts(a.source())?;
     let lines = whole_lines(a.source(), span);
     let touched = blocks
         .iter()

@@ -6,45 +6,45 @@ use sched_lang::options::Options;
 use super::{Analysis, Completion, completion};
 
 /// Most directives that are added after a proposal for the prediction.
-const STEPS: usize = 7;
+const MAX_FOLLOWING_DIRECTIVES: usize = 7;
 /// Largest difference of the logarithms of two gains that count as equal.
-const ALIKE: f64 = 0.03;
+const EQUAL_GAIN_DIFFERENCE: f64 = 0.03;
 
 /// The gain of a proposal: its speed-up over the schedule without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
     /// Speed-up by the proposal without further directives.
-    pub now: f64,
+    pub alone: f64,
     /// Speed-up together with the directives that fast schedules have next.
-    pub then: f64,
+    pub with_following: f64,
 }
 
 impl Gain {
     /// The larger speed-up, by which proposals are sorted: a directive without a gain may allow a later one
     /// with a gain.
-    fn most(self) -> f64 {
-        self.now.max(self.then)
+    fn larger(self) -> f64 {
+        self.alone.max(self.with_following)
     }
 
     /// The gain as a text that fits beside a proposal: `1.30×` or `1.30×, later 2.40×`.
     fn short(self) -> String {
         match self.has_later_gain() {
-            true => format!("{}, later {}", times(self.now), times(self.then)),
-            false => times(self.now),
+            true => format!("{}, later {}", times(self.alone), times(self.with_following)),
+            false => times(self.alone),
         }
     }
 
     /// The gain in a sentence.
     fn sentence(self) -> String {
         let later = match self.has_later_gain() {
-            true => format!(", and {} with the directives that usually follow", times(self.then)),
+            true => format!(", and {} with the directives that usually follow", times(self.with_following)),
             false => String::new(),
         };
-        format!("Predicted speed: {} that without it{later}.", times(self.now))
+        format!("Predicted speed: {} that without it{later}.", times(self.alone))
     }
 
     fn has_later_gain(self) -> bool {
-        self.then > self.now * (1.0 + ALIKE)
+        self.with_following > self.alone * (1.0 + EQUAL_GAIN_DIFFERENCE)
     }
 }
 
@@ -54,14 +54,14 @@ fn times(gain: f64) -> String {
 }
 
 /// The text with the directives that fast schedules have next, inserted at the end of a directive.
-pub fn followed(source: &str, at: usize, options: &Options) -> String {
+pub fn with_following_directives(source: &str, at: usize, options: &Options) -> String {
     let (mut text, mut at) = (source.to_owned(), at);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_FOLLOWING_DIRECTIVES {
         let (Some(before), Some(rest)) = (text.get(..at), text.get(at..)) else { return text };
         let open = format!("{before}\n{rest}");
         let analysis = Analysis::new(open.as_str(), options.clone());
         let proposed = completion(&analysis, at + 1);
-        let Some(next) = proposed.iter().find(|item| item.is_next && item.snippet) else { return text };
+        let Some(next) = proposed.iter().find(|item| item.is_next && item.is_snippet) else { return text };
         text = format!("{before}\n{}{rest}", next.label);
         at += 1 + next.label.len();
     }
@@ -72,7 +72,8 @@ pub fn followed(source: &str, at: usize, options: &Options) -> String {
 /// gains come after gainful ones, and equal gains keep their order.
 pub fn order_by_gain(items: &mut [Completion], gain: impl Fn(&Completion) -> Option<Gain>) {
     let place = |item: &Completion| {
-        let steps = gain(item).map_or(0.0, |gain| (gain.most().max(f64::MIN_POSITIVE).ln() / ALIKE).round());
+        let steps = gain(item)
+            .map_or(0.0, |gain| (gain.larger().max(f64::MIN_POSITIVE).ln() / EQUAL_GAIN_DIFFERENCE).round());
         -(steps.clamp(-1e6, 1e6) as i64)
     };
     for item in items.iter_mut() {

@@ -27,5 +27,8 @@ pub fn highlights(a: &Analysis, offset: usize) -> Vec<Highlight> {
     let names = a.names();
     let Some(here) = names.at(offset) else { return Vec::new() };
     let kind = |declares| if declares { HighlightKind::Write } else { HighlightKind::Read };
-    names.alike(here).map(|other| Highlight { span: other.span, kind: kind(other.declares) }).collect()
+    names
+        .with_same_meaning(here)
+        .map(|other| Highlight { span: other.span, kind: kind(other.declares) })
+        .collect()
 }

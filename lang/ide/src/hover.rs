@@ -18,7 +18,7 @@ pub(super) use number::{function, named, property as property_text, property_mea
 use sched_grammar::ast::{Directive, ExprKind, Path, Stmt, StmtKind};
 use sched_nest::Layout;
 
-use super::{Analysis, Here};
+use super::{Analysis, ScheduleAnalysis};
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 
 /// Text about the word at `offset`; between two words, about the second.
@@ -27,14 +27,14 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
         return comment::hover(comment, offset);
     }
     let stmt = analysis.statement_at(offset)?;
-    let analysis = analysis.here(offset);
+    let analysis = analysis.schedule_at(offset);
     match &stmt.kind {
         StmtKind::Directive(directive) if touches(directive.name.span, offset) => {
             directive::hover(analysis, stmt, directive)
         }
         StmtKind::Directive(directive) => in_arguments(analysis, stmt, directive, offset),
         StmtKind::Param { name, .. } | StmtKind::Const { name, .. } if touches(name.span, offset) => {
-            number::declared(analysis, name)
+            number::declaration_hover(analysis, name)
         }
         StmtKind::Param { default, choices, .. } => {
             let mut values = std::iter::once(default).chain(choices);
@@ -58,14 +58,19 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
     }
 }
 
-fn in_arguments(analysis: Here, stmt: &Stmt, directive: &Directive, offset: usize) -> Option<Hover> {
+fn in_arguments(
+    analysis: ScheduleAnalysis,
+    stmt: &Stmt,
+    directive: &Directive,
+    offset: usize,
+) -> Option<Hover> {
     let signature = find(&directive.name.text);
     let (at, expr) = directive.args.iter().enumerate().rfind(|(_, arg)| touches(arg.span, offset))?;
     let parameter = signature.and_then(|signature| parameter(signature, directive, at));
     match (parameter.map(|parameter| parameter.role), &expr.kind) {
         (Some(Role::Index) | None, ExprKind::Path(path)) => number::in_brackets(analysis, path, offset)
-            .or_else(|| index::used(analysis, stmt, at, path, offset)),
-        (Some(Role::NewIndex), ExprKind::Path(path)) => index::made(analysis, stmt, path),
+            .or_else(|| index::use_hover(analysis, stmt, at, path, offset)),
+        (Some(Role::NewIndex), ExprKind::Path(path)) => index::declaration_hover(analysis, stmt, path),
         (Some(Role::Keyword(words)), ExprKind::Path(path)) => {
             keyword_hover(signature?, words, path, analysis)
         }
@@ -87,7 +92,12 @@ pub(super) fn parameter(
 }
 
 /// Hover of a keyword argument, such as `sparse` or `grid.x`.
-fn keyword_hover(signature: &Signature, words: &[&str], path: &Path, analysis: Here) -> Option<Hover> {
+fn keyword_hover(
+    signature: &Signature,
+    words: &[&str],
+    path: &Path,
+    analysis: ScheduleAnalysis,
+) -> Option<Hover> {
     let text = analysis.text(path.span);
     if !words.contains(&text) {
         return None;

@@ -4,7 +4,7 @@
 use sched_grammar::ast::{Directive, ExprKind, Span, Stmt, StmtKind};
 
 use super::hover::parameter;
-use super::{Analysis, Here};
+use super::{Analysis, ScheduleAnalysis};
 use sched_lang::directives::{Role, find};
 use sched_lang::lineage::DirectiveIndex;
 use sched_nest::show::range;
@@ -53,12 +53,13 @@ pub struct InlayHint {
 pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<InlayHint> {
     let mut hints = Vec::new();
     let ranges = |here| if wanted.ranges || wanted.iterations { ranges(here) } else { Vec::new() };
-    let schedules: Vec<(Here, Vec<Made>)> = analysis.all().map(|here| (here, ranges(here))).collect();
-    let stmts = analysis.parsed().file.flat();
+    let schedules: Vec<(ScheduleAnalysis, Vec<MadeLoops>)> =
+        analysis.schedules().map(|here| (here, ranges(here))).collect();
+    let stmts = analysis.parsed().file.all_stmts();
     for stmt in stmts.filter(|stmt| stmt.span.start <= span.end && span.start <= stmt.span.end) {
         match &stmt.kind {
             StmtKind::Directive(directive) => {
-                let here = analysis.here(stmt.span.start as usize);
+                let here = analysis.schedule_at(stmt.span.start as usize);
                 let made = schedules.iter().find(|(other, _)| *other == here);
                 let made = made.map_or(&[][..], |(_, made)| made.as_slice());
                 in_directive(here, stmt, directive, wanted, made, &mut hints);
@@ -68,13 +69,17 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
                 hints.extend(known.and_then(|known| value_hint(analysis, when.right.span, &known)));
             }
             StmtKind::Const { name, value } if wanted.values && !matches!(value.kind, ExprKind::Int(_)) => {
-                let number =
-                    analysis.outside().prepared().numbers().iter().find(|number| number.span == name.span);
+                let number = analysis
+                    .outside_blocks()
+                    .prepared()
+                    .numbers()
+                    .iter()
+                    .find(|number| number.span == name.span);
                 let known = number.and_then(|number| number.value.as_ref());
                 hints.extend(known.and_then(|known| value_hint(analysis, value.span, known)));
             }
             StmtKind::Param { name, default, .. } if wanted.values => {
-                let mut params = analysis.checked().params.iter();
+                let mut params = analysis.verdict().params.iter();
                 let Some(param) = params.find(|param| param.span == name.span) else { continue };
                 // A value that an option sets is shown even if the default is a plain number.
                 if param.overridden || !matches!(default.kind, ExprKind::Int(_)) {
@@ -95,7 +100,7 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
 }
 
 /// A name of loops that a directive made, with the ranges of these loops, each once.
-struct Made<'a> {
+struct MadeLoops<'a> {
     step: DirectiveIndex,
     name: &'a str,
     ranges: Vec<MadeRange>,
@@ -132,7 +137,7 @@ impl MadeRange {
     }
 
     /// The text of a hint.
-    fn shown(&self, wanted: InlayKinds) -> Option<String> {
+    fn hint_text(&self, wanted: InlayKinds) -> Option<String> {
         let count = self.count().filter(|_| wanted.iterations && !(wanted.ranges && self.is_plain));
         match (wanted.ranges, count) {
             (true, Some(count)) => Some(format!("{} ({count})", self.text)),
@@ -143,11 +148,11 @@ impl MadeRange {
 }
 
 /// The ranges of all loops that directives made, by directive.
-fn ranges(here: Here) -> Vec<Made> {
-    let mut all: Vec<Made> = Vec::new();
+fn ranges(here: ScheduleAnalysis) -> Vec<MadeLoops> {
+    let mut all: Vec<MadeLoops> = Vec::new();
     for index in &here.lineage().indices {
         let Some(step) = index.made_by else { continue };
-        all.push(Made {
+        all.push(MadeLoops {
             step,
             name: index.name.as_str(),
             ranges: vec![MadeRange::new(&index.start, &index.stop, &index.step)],
@@ -166,11 +171,11 @@ fn ranges(here: Here) -> Vec<Made> {
 }
 
 fn in_directive(
-    here: Here,
+    here: ScheduleAnalysis,
     stmt: &Stmt,
     directive: &Directive,
     wanted: InlayKinds,
-    made: &[Made],
+    made: &[MadeLoops],
     hints: &mut Vec<InlayHint>,
 ) {
     let Some(signature) = find(&directive.name.text) else { return };
@@ -198,7 +203,7 @@ fn in_directive(
                         padding_left: false,
                     });
                 }
-                let value = call.filter(|call| !call.broken).and_then(|call| call.number(at));
+                let value = call.filter(|call| !call.has_wrong_count).and_then(|call| call.number(at));
                 if let (true, Some(value), false) = (wanted.values, value, matches!(kind, ExprKind::Int(_))) {
                     hints.extend(value_hint(&here, expr.span, value));
                 }
@@ -208,9 +213,10 @@ fn in_directive(
     }
 }
 
-fn range_hint(span: Span, made: &Made, wanted: InlayKinds) -> Option<InlayHint> {
+fn range_hint(span: Span, made: &MadeLoops, wanted: InlayKinds) -> Option<InlayHint> {
     const SHOWN: usize = 2;
-    let shown: Vec<String> = made.ranges.iter().take(SHOWN).filter_map(|range| range.shown(wanted)).collect();
+    let shown: Vec<String> =
+        made.ranges.iter().take(SHOWN).filter_map(|range| range.hint_text(wanted)).collect();
     if shown.is_empty() {
         return None;
     }

@@ -28,7 +28,7 @@ pub enum LensKind {
 /// without statements has no commands.
 pub fn code_lenses(analysis: &Analysis) -> Vec<Lens> {
     let Some(first) = analysis.parsed().file.stmts.first() else { return Vec::new() };
-    let can_build = !analysis.checked().has_errors();
+    let can_build = !analysis.verdict().has_errors();
     let kinds: &[LensKind] = if can_build {
         &[LensKind::ShowNest, LensKind::Build, LensKind::Bench]
     } else {

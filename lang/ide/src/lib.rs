@@ -31,21 +31,21 @@ mod symbols;
 mod tokens;
 
 pub use actions::{Action, ActionKind, code_actions};
-pub use analysis::{Analysis, Here};
+pub use analysis::{Analysis, ScheduleAnalysis};
 pub use completion::{Completion, CompletionKind, completion};
 pub use definition::{Definition, definition};
-pub use drops::{Drops, Move, Tiled, Written, drops};
+pub use drops::{Drops, Move, TileableLoop, WrittenDirective, drops};
 pub use folding::{FoldingKind, FoldingRange, folding_ranges};
 pub use formatting::{format_edits, format_range_edits};
-pub use gains::{Gain, followed, order_by_gain};
+pub use gains::{Gain, order_by_gain, with_following_directives};
 pub use highlight::{Highlight, HighlightKind, highlights};
 pub use hover::{Hover, hover};
 pub use inlay::{InlayHint, InlayKind, InlayKinds, inlay_hints};
 pub use lens::{Lens, LensKind, code_lenses};
 pub use links::{Link, LinkTarget, document_links};
 pub use nest_view::{
-    AccumulationView, Badge, Idle, Inside, LoopView, NestView, left_out, nest_after, nest_so_far, nest_until,
-    nest_view, nest_view_json, nest_view_json_with,
+    AccumulationView, Badge, IdleLanes, LoopContents, LoopView, NestView, nest_after,
+    nest_of_legal_directives, nest_until, nest_view, nest_view_json, nest_view_json_with, skipped_statements,
 };
 pub use references::references;
 pub use rename::{Rename, prepare_rename, rename};

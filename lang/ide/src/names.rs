@@ -39,7 +39,7 @@ pub(crate) enum NameKind {
 
 /// A name and its meaning.
 #[derive(Clone, Debug)]
-pub(crate) struct Named {
+pub(crate) struct NameMeaning {
     pub name: String,
     pub kind: NameKind,
     /// The axis of a loop, if it is known.
@@ -65,7 +65,7 @@ pub(crate) struct Occurrence {
 /// All names of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    named: Vec<Named>,
+    named: Vec<NameMeaning>,
     /// All occurrences, in the order of the text.
     occurrences: Vec<Occurrence>,
     known: HashMap<(Space, String), usize>,
@@ -92,7 +92,7 @@ impl Names {
             names.id(Space::Value, root);
         }
         // Numbers first: they are visible in the whole file, and a loop cannot have their names.
-        parsed.file.flat().for_each(|stmt| names.declare_number(stmt));
+        parsed.file.all_stmts().for_each(|stmt| names.declare_number(stmt));
         names.read_schedule(&parsed.file.stmts);
         for block in parsed.file.stmts.iter().filter_map(Block::of) {
             names.part += 1;
@@ -119,7 +119,7 @@ impl Names {
     }
 
     /// The meaning of an occurrence of this text.
-    pub fn meaning(&self, occurrence: &Occurrence) -> &Named {
+    pub fn meaning(&self, occurrence: &Occurrence) -> &NameMeaning {
         &self.named[occurrence.id]
     }
 
@@ -129,19 +129,19 @@ impl Names {
     }
 
     /// All occurrences of the same meaning, in the order of the text.
-    pub fn alike(&self, occurrence: &Occurrence) -> impl Iterator<Item = &Occurrence> {
+    pub fn with_same_meaning(&self, occurrence: &Occurrence) -> impl Iterator<Item = &Occurrence> {
         self.occurrences.iter().filter(|other| other.id == occurrence.id)
     }
 
     /// The meaning of a name in any schedule of the text: a loop, a param, a const, a property, or an
     /// undeclared name.
-    pub fn find(&self, name: &str) -> Option<&Named> {
+    pub fn find(&self, name: &str) -> Option<&NameMeaning> {
         self.places(name).next().map(|id| &self.named[id])
     }
 
     /// The meaning that `name` has in the scope of `like`: the whole file for a number, its own schedule for
     /// a loop.
-    pub fn find_beside(&self, like: &Occurrence, name: &str) -> Option<&Named> {
+    pub fn find_beside(&self, like: &Occurrence, name: &str) -> Option<&NameMeaning> {
         let spaces = self.known.iter().filter(|(_, id)| **id == like.id).map(|((space, _), _)| *space);
         match spaces.last() {
             Some(Space::Loop(part)) => self.value(part, name).map(|id| &self.named[id]),
@@ -150,7 +150,7 @@ impl Names {
     }
 
     /// The first occurrence of a loop or number.
-    pub fn first(&self, named: &Named) -> Option<&Occurrence> {
+    pub fn first(&self, named: &NameMeaning) -> Option<&Occurrence> {
         self.occurrences.iter().find(|occurrence| std::ptr::eq(&raw const self.named[occurrence.id], named))
     }
 
@@ -185,7 +185,7 @@ impl Names {
                 Space::Value | Space::Loop(_) => built_in(name).unwrap_or((NameKind::Undeclared, None)),
             };
             let name = name.to_owned();
-            self.named.push(Named { name, kind, axis, declarations: Vec::new(), copied: None });
+            self.named.push(NameMeaning { name, kind, axis, declarations: Vec::new(), copied: None });
         }
         id
     }

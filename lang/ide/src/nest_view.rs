@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use sched_grammar::ast::{Span, StmtKind};
 use serde_json::{Value, json};
 
-use super::{Analysis, Here};
+use super::{Analysis, ScheduleAnalysis};
 use sched_lang::TargetKind;
 use sched_lang::check::StageVariant;
 use sched_lang::device::Limits;
@@ -34,7 +34,7 @@ pub struct NestView {
     /// Most rows that the loops process at once, if that is given.
     pub batch_size: Option<u64>,
     /// Bytes of the second-level cache of a core, for CPUs.
-    pub near: Option<u64>,
+    pub l2_bytes: Option<u64>,
 }
 
 /// The order of accumulation.
@@ -64,20 +64,20 @@ pub struct LoopView {
     /// The directive that made the loop; `None` for the initial loops.
     pub origin: Option<Span>,
     /// The loop's body.
-    pub inside: Inside,
+    pub inside: LoopContents,
     /// The work of an iteration of a leaf loop, in words.
     pub work: &'static str,
     /// Annotations of the loop, and of the walks inside it.
     pub badges: Vec<Badge>,
     /// Least bytes of rows, or of trees, that one iteration uses, if they are known.
-    pub bytes: Option<u64>,
+    pub working_set_bytes: Option<u64>,
     /// The idle lanes of the loop's last vector, if that vector is not full.
-    pub idle: Option<Idle>,
+    pub idle: Option<IdleLanes>,
 }
 
 /// Lanes of a loop's last vector that is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Idle {
+pub struct IdleLanes {
     /// Lanes without an iteration.
     pub idle: i64,
     /// All lanes.
@@ -86,7 +86,7 @@ pub struct Idle {
 
 /// The contents of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inside {
+pub enum LoopContents {
     /// The walk.
     Walk,
     /// Loops run one after the other.
@@ -108,11 +108,11 @@ pub struct Badge {
 
 /// The final nest for calls that no block covers; `None` if the schedule has errors.
 pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
-    if analysis.checked().has_errors() {
+    if analysis.verdict().has_errors() {
         return None;
     }
-    let here = analysis.outside();
-    Some(view(here, here.whole(), &here.variant().stages))
+    let here = analysis.outside_blocks();
+    Some(view(here, here.final_nest(), &here.variant().stages))
 }
 
 /// The nest of the schedule at `offset`, after the directive at `offset` or the last one before it, with the
@@ -128,17 +128,17 @@ pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
         Some((_, span)) => (offset, span.end as usize),
         None => (offset, offset),
     };
-    let here = analysis.here(at);
+    let here = analysis.schedule_at(at);
     let prepared = here.prepared();
-    Some(view(here, &prepared.until(end), &prepared.stages_until(end)))
+    Some(view(here, &prepared.nest_until(end), &prepared.stages_until(end)))
 }
 
 /// The nest of the schedule outside of all blocks, without directives that have errors: for a picture, and
 /// as text.
-pub fn nest_so_far(analysis: &Analysis) -> (NestView, String) {
-    let here = analysis.outside();
+pub fn nest_of_legal_directives(analysis: &Analysis) -> (NestView, String) {
+    let here = analysis.outside_blocks();
     let (prepared, end) = (here.prepared(), analysis.source().len());
-    let (builder, stages) = (prepared.until(end), prepared.stages_until(end));
+    let (builder, stages) = (prepared.nest_until(end), prepared.stages_until(end));
     (view(here, &builder, &stages), show::show_nest(&nest_of(&builder, &stages)))
 }
 
@@ -148,15 +148,15 @@ pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<
     let source = analysis.source();
     let (before, after) = (source.get(..replaced.start as usize)?, source.get(replaced.end as usize..)?);
     let text = format!("{before}{written}{after}");
-    let changed = analysis.edited(text, analysis.options().clone());
+    let changed = analysis.after_edit(text, analysis.options().clone());
     let end = before.len() + written.len();
     let stmt = changed.statement_at(end)?;
-    let is_wrong = left_out(&changed, Some(end)).contains(&stmt.span);
+    let is_wrong = skipped_statements(&changed, Some(end)).contains(&stmt.span);
     if is_wrong || !matches!(stmt.kind, StmtKind::Directive(_)) {
         return None;
     }
-    let (prepared, end) = (changed.here(end).prepared(), stmt.span.end as usize);
-    Some(show::show_nest(&nest_of(&prepared.until(end), &prepared.stages_until(end))))
+    let (prepared, end) = (changed.schedule_at(end).prepared(), stmt.span.end as usize);
+    Some(show::show_nest(&nest_of(&prepared.nest_until(end), &prepared.stages_until(end))))
 }
 
 /// The nest of trees with those of stages.
@@ -167,20 +167,22 @@ fn nest_of(builder: &NestBuilder, stages: &[StageVariant]) -> Nest {
 
 /// The statements with errors up to `offset`, or all, of the schedule there. Its nest has at most their legal
 /// parts.
-pub fn left_out(analysis: &Analysis, offset: Option<usize>) -> Vec<Span> {
-    let diagnostics = &analysis.checked().diagnostics;
+pub fn skipped_statements(analysis: &Analysis, offset: Option<usize>) -> Vec<Span> {
+    let diagnostics = &analysis.verdict().diagnostics;
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
     let mut left: Vec<Span> = errors
         .map(|error| error.span().start)
         .filter(|start| offset.is_none_or(|offset| *start as usize <= offset))
-        .filter(|start| offset.is_none_or(|offset| analysis.here(*start as usize) == analysis.here(offset)))
+        .filter(|start| {
+            offset.is_none_or(|offset| analysis.schedule_at(*start as usize) == analysis.schedule_at(offset))
+        })
         .filter_map(|start| analysis.statement_at(start as usize).map(|stmt| stmt.span))
         .collect();
     left.dedup();
     left
 }
 
-fn view(here: Here, builder: &NestBuilder, stages: &[StageVariant]) -> NestView {
+fn view(here: ScheduleAnalysis, builder: &NestBuilder, stages: &[StageVariant]) -> NestView {
     let mut spans = Spans { here, known: HashMap::new() };
     let (mut loops, mut roots) = (Vec::new(), Vec::new());
     // The loops of a stage have the stage's name before theirs, and come after those of trees in the list.
@@ -207,7 +209,7 @@ fn view(here: Here, builder: &NestBuilder, stages: &[StageVariant]) -> NestView 
         .to_owned(),
         max_rows: here.variant().max_rows,
         batch_size: here.batch_size(),
-        near: near(here),
+        l2_bytes: l2_bytes(here),
     }
 }
 
@@ -227,9 +229,9 @@ fn loops_view(
         if let Some(stage) = stage {
             (this.id, this.name) = (first + id, format!("{}.{}", stage.name, this.name));
             match &mut this.inside {
-                Inside::Walk => this.work = stage.kind.leaf(),
-                Inside::Children(list) => list.iter_mut().for_each(|child| *child += first),
-                Inside::Cases(cases) => cases.iter_mut().flatten().for_each(|child| *child += first),
+                LoopContents::Walk => this.work = stage.kind.leaf_work(),
+                LoopContents::Children(list) => list.iter_mut().for_each(|child| *child += first),
+                LoopContents::Cases(cases) => cases.iter_mut().flatten().for_each(|child| *child += first),
             }
         }
         loops.push(this);
@@ -238,21 +240,21 @@ fn loops_view(
 }
 
 /// Bytes of the second-level cache, if the schedule is for a CPU.
-fn near(here: Here) -> Option<u64> {
-    let limits = Limits::of_check(&here.checked().target, here.options());
+fn l2_bytes(here: ScheduleAnalysis) -> Option<u64> {
+    let limits = Limits::of_check(&here.verdict().target, here.options());
     (limits.kind == TargetKind::Cpu).then_some(limits.l2)
 }
 
 /// The lanes of the last vector that have no iteration.
-fn idle(trips: Option<i64>, lanes: Option<u32>) -> Option<Idle> {
+fn idle(trips: Option<i64>, lanes: Option<u32>) -> Option<IdleLanes> {
     let lanes = i64::from(lanes.filter(|lanes| *lanes > 1)?);
     let last = trips? % lanes;
-    (last > 0).then_some(Idle { idle: lanes - last, lanes })
+    (last > 0).then_some(IdleLanes { idle: lanes - last, lanes })
 }
 
 /// Spans of directives, each looked up once, since copies of a loop share their directives.
 struct Spans<'a> {
-    here: Here<'a>,
+    here: ScheduleAnalysis<'a>,
     known: HashMap<DirectiveIndex, Option<Span>>,
 }
 
@@ -290,13 +292,13 @@ fn loop_view(
         iterations: builder.node(from).trips(),
         origin: builder.node(from).made_by.and_then(|step| spans.of(step)),
         inside: match &this.body {
-            Body::Walk => Inside::Walk,
-            Body::Seq(list) => Inside::Children(positions(list)),
-            Body::Cases(cases) => Inside::Cases(cases.iter().map(|case| positions(case)).collect()),
+            Body::Walk => LoopContents::Walk,
+            Body::Seq(list) => LoopContents::Children(positions(list)),
+            Body::Cases(cases) => LoopContents::Cases(cases.iter().map(|case| positions(case)).collect()),
         },
-        work: StageKind::Trees.leaf(),
+        work: StageKind::Trees.leaf_work(),
         badges,
-        bytes: working_set(builder, from),
+        working_set_bytes: working_set(builder, from),
         idle: idle(builder.node(from).trips(), chosen.vectorize),
     }
 }
@@ -336,7 +338,7 @@ pub fn nest_view_json_with<T: Into<Value>>(
         "tree_order": view.tree_order,
         "max_rows": view.max_rows,
         "batch_size": view.batch_size,
-        "near": view.near,
+        "near": view.l2_bytes,
     })
 }
 
@@ -354,18 +356,18 @@ fn loop_json(this: &LoopView, place: &dyn Fn(Option<Span>) -> Value) -> Value {
         "while": this.condition,
         "iterations": this.iterations,
         "origin": place(this.origin),
-        "walk": this.inside == Inside::Walk,
+        "walk": this.inside == LoopContents::Walk,
         "badges": badges,
-        "bytes": this.bytes,
+        "bytes": this.working_set_bytes,
         "idle": this.idle.map(|idle| json!({ "idle": idle.idle, "lanes": idle.lanes })),
     });
-    if this.inside == Inside::Walk && this.work != StageKind::Trees.leaf() {
+    if this.inside == LoopContents::Walk && this.work != StageKind::Trees.leaf_work() {
         value["work"] = this.work.into();
     }
     match &this.inside {
-        Inside::Walk => value["children"] = json!([]),
-        Inside::Children(list) => value["children"] = json!(list),
-        Inside::Cases(cases) => value["cases"] = json!(cases),
+        LoopContents::Walk => value["children"] = json!([]),
+        LoopContents::Children(list) => value["children"] = json!(list),
+        LoopContents::Cases(cases) => value["cases"] = json!(cases),
     }
     value
 }

@@ -9,6 +9,6 @@ use super::Analysis;
 pub fn references(a: &Analysis, offset: usize, include_declaration: bool) -> Vec<Span> {
     let names = a.names();
     let Some(here) = names.at(offset) else { return Vec::new() };
-    let wanted = names.alike(here).filter(|other| include_declaration || !other.declares);
+    let wanted = names.with_same_meaning(here).filter(|other| include_declaration || !other.declares);
     wanted.map(|occurrence| occurrence.span).collect()
 }

@@ -3,7 +3,7 @@
 use sched_grammar::ast::Span;
 use sched_grammar::is_reserved;
 
-use super::names::{NameKind, Named, Occurrence};
+use super::names::{NameKind, NameMeaning, Occurrence};
 use super::{Analysis, Edit};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 
@@ -39,10 +39,10 @@ pub fn rename(a: &Analysis, offset: usize, new_name: &str) -> Result<Vec<Edit>, 
     }
     check_new(a, here, new_name)?;
     let edit = |occurrence: &Occurrence| Edit { span: occurrence.span, text: new_name.to_owned() };
-    Ok(a.names().alike(here).map(edit).collect())
+    Ok(a.names().with_same_meaning(here).map(edit).collect())
 }
 
-fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), String> {
+fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &NameMeaning), String> {
     let names = a.names();
     let nothing = || "There is no name here. Loops, params and consts can be renamed.".to_owned();
     let here = names.at(offset).ok_or_else(nothing)?;

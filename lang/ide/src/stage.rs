@@ -7,7 +7,7 @@ use sched_lang::directives::Op;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show::show_rows;
 
-use super::{Analysis, Here};
+use super::{Analysis, ScheduleAnalysis};
 
 /// Adjacent lines of a stage that stem from the same directives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct StageLines {
 /// copies, sums and storages by the loop around them. In assembly, comments such as `# b1` or `# b0: copies`
 /// name the loop of the lines below. Without comments, only functions that threads share are attributed.
 pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
-    let variants: Vec<Facts> = analysis.all().map(Facts::of).collect();
+    let variants: Vec<ScheduleDirectives> = analysis.schedules().map(ScheduleDirectives::of).collect();
     let mut reader = Reader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
     let mut all: Vec<StageLines> = Vec::new();
     for (line, text) in text.lines().enumerate() {
@@ -39,11 +39,11 @@ pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
 }
 
 /// The directives of one schedule, by loop and by task.
-struct Facts {
+struct ScheduleDirectives {
     /// The heading of the schedule's part of a stage, such as `when n_rows <= 8:`, if there are several
     /// schedules.
     head: String,
-    loops: HashMap<String, Loop>,
+    loops: HashMap<String, LoopDirectives>,
     layouts: Vec<Span>,
     copies: Vec<Span>,
     shared: Vec<Span>,
@@ -51,7 +51,7 @@ struct Facts {
 
 /// The directives that concern a loop.
 #[derive(Default)]
-struct Loop {
+struct LoopDirectives {
     /// Directives that made the loop or annotate it.
     own: Vec<Span>,
     /// Directives that annotate the loop's walks.
@@ -61,23 +61,29 @@ struct Loop {
     is_leaf: bool,
 }
 
-impl Facts {
-    fn of(here: Here) -> Facts {
-        let builder = here.whole();
+impl ScheduleDirectives {
+    fn of(here: ScheduleAnalysis) -> ScheduleDirectives {
+        let builder = here.final_nest();
         let prepared = here.prepared();
         let head = format!("{}:", show_rows(here.variant().max_rows));
         let steps = (0..).map(DirectiveIndex).map_while(|step| Some((step, prepared.span(step)?)));
         let is_layout = |step| prepared.call(step).is_some_and(|call| call.op == Op::Representation);
         let layouts = steps.filter(|(step, _)| is_layout(*step)).map(|(_, span)| span).collect();
-        let mut facts =
-            Facts { head, loops: HashMap::new(), layouts, copies: Vec::new(), shared: Vec::new() };
+        let mut facts = ScheduleDirectives {
+            head,
+            loops: HashMap::new(),
+            layouts,
+            copies: Vec::new(),
+            shared: Vec::new(),
+        };
         for id in builder.tree().loops() {
             let span = |step: &DirectiveIndex| prepared.span(*step);
-            let mut spans = Loop { is_leaf: builder.tree().inside(id).is_leaf(), ..Loop::default() };
+            let mut spans =
+                LoopDirectives { is_leaf: builder.tree().inside(id).is_leaf(), ..LoopDirectives::default() };
             spans.own.extend(builder.node(id).made_by.as_ref().and_then(span));
             for (annotation, step) in &builder.node(id).annotations {
                 let Some(span) = span(step) else { continue };
-                facts.state(annotation, span, &mut spans);
+                facts.add_annotation(annotation, span, &mut spans);
             }
             facts.loops.insert(builder.name(id), spans);
         }
@@ -85,7 +91,7 @@ impl Facts {
         facts
     }
 
-    fn state(&mut self, annotation: &Annotation, span: Span, spans: &mut Loop) {
+    fn add_annotation(&mut self, annotation: &Annotation, span: Span, spans: &mut LoopDirectives) {
         match annotation.kind() {
             "cache" => self.copies.push(span),
             "reduce" => spans.sums.push(span),
@@ -117,11 +123,11 @@ impl Facts {
 
 /// Reads the lines of a stage from the first to the last.
 struct Reader<'f> {
-    variants: &'f [Facts],
+    variants: &'f [ScheduleDirectives],
     /// The schedule that the lines are for.
     at: usize,
     /// The open loops: their indents, and the directives that concern them.
-    open: Vec<(usize, &'f Loop)>,
+    open: Vec<(usize, &'f LoopDirectives)>,
     /// In assembly, the directives of the instructions until the next mark.
     mark: Vec<Span>,
 }
@@ -171,7 +177,7 @@ impl<'f> Reader<'f> {
         let (mark, bound) = mark.split_once(", ").map_or((mark, None), |(mark, bound)| (mark, Some(bound)));
         let (name, task) = mark.split_once(": ").unwrap_or((mark, ""));
         let head = bound.map_or("otherwise:".to_owned(), |bound| format!("when {bound}:"));
-        let is_it = |facts: &&Facts| facts.head == head;
+        let is_it = |facts: &&ScheduleDirectives| facts.head == head;
         let Some(facts) = self.variants.iter().find(is_it).or(self.variants.first()) else {
             return Vec::new();
         };
@@ -189,7 +195,7 @@ impl<'f> Reader<'f> {
     }
 
     /// The directives of a line that begins no loop.
-    fn inside(&self, facts: &Facts, text: &str) -> Vec<Span> {
+    fn inside(&self, facts: &ScheduleDirectives, text: &str) -> Vec<Span> {
         let around = self.open.last().map(|(_, spans)| *spans);
         let all_sums = || self.open.iter().flat_map(|(_, spans)| spans.sums.clone()).collect();
         if text.starts_with("kernel.") && text.ends_with(':') && text.contains("parallel") {

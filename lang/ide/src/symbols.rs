@@ -6,7 +6,7 @@ use sched_grammar::ast::{Directive, Span, Stmt, StmtKind};
 
 use super::Analysis;
 use super::names::{NameKind, Names, Occurrence};
-use sched_lang::lineage::Index;
+use sched_lang::lineage::IndexRecord;
 use sched_nest::Axis;
 use sched_nest::show::range;
 
@@ -50,7 +50,7 @@ pub enum SymbolKind {
 
 /// The statements of a schedule in order, each directive with the loops that it makes and their ranges.
 pub fn document_symbols(a: &Analysis) -> Vec<Symbol> {
-    let ranges = ranges(&a.outside().lineage().indices);
+    let ranges = ranges(&a.outside_blocks().lineage().indices);
     a.parsed().file.stmts.iter().filter_map(|stmt| symbol(a, stmt, &ranges)).collect()
 }
 
@@ -83,7 +83,7 @@ fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<S
             Symbol { children: loops(a.names(), directive, ranges), ..symbol }
         }
         StmtKind::When(when) => {
-            let here = a.here(when.block.start as usize + 1);
+            let here = a.schedule_at(when.block.start as usize + 1);
             let ranges = self::ranges(&here.lineage().indices);
             let keyword = Span { start: stmt.span.start, end: stmt.span.start + "when".len() as u32 };
             let head = Span { start: stmt.span.start, end: when.block.start.max(stmt.span.start) };
@@ -114,7 +114,7 @@ fn loops(names: &Names, directive: &Directive, ranges: &HashMap<&str, String>) -
 }
 
 /// The range of each name, or how many copies with different ranges there are.
-fn ranges(indices: &[Index]) -> HashMap<&str, String> {
+fn ranges(indices: &[IndexRecord]) -> HashMap<&str, String> {
     let mut of: HashMap<&str, (String, usize)> = HashMap::new();
     for index in indices {
         let range = range(&index.start, &index.stop, &index.step);

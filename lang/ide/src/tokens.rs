@@ -4,7 +4,7 @@ use sched_grammar::ast::Span;
 use sched_grammar::{LexemeKind, is_reserved, lexemes};
 
 use super::Analysis;
-use super::names::{NameKind, Named, Occurrence};
+use super::names::{NameKind, NameMeaning, Occurrence};
 use sched_nest::Axis;
 
 /// A word of the text, on one line.
@@ -87,7 +87,7 @@ fn plain(kind: TokenKind) -> (TokenKind, TokenModifiers) {
 }
 
 /// The kind of a name; `None` for a name without a meaning.
-fn named(named: &Named, occurrence: &Occurrence) -> Option<(TokenKind, TokenModifiers)> {
+fn named(named: &NameMeaning, occurrence: &Occurrence) -> Option<(TokenKind, TokenModifiers)> {
     let kind = match named.kind {
         NameKind::Root | NameKind::Index if named.axis == Some(Axis::Tree) => TokenKind::TreeIndex,
         NameKind::Root | NameKind::Index => TokenKind::RowIndex,

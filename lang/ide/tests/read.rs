@@ -154,7 +154,7 @@ fn every_completed_directive_is_legal() {
             for offset in starts.step_by(3) {
                 let analysis = Analysis::new(text.as_str(), options.clone());
                 for item in completion(&analysis, offset) {
-                    if item.kind == CompletionKind::Directive && item.snippet {
+                    if item.kind == CompletionKind::Directive && item.is_snippet {
                         let line = format!("{}\n", item.label);
                         let written = format!("{}{line}{}", &text[..offset], &text[offset..]);
                         nothing_new(&analysis, &written, &item.label);
@@ -196,11 +196,11 @@ fn every_completed_argument_is_legal() {
 /// Checks that a text has no error and no warning more often than another text.
 fn nothing_new(before: &Analysis, text: &str, what: &str) {
     let count = |analysis: &Analysis, code| {
-        let all = analysis.checked().diagnostics.iter();
+        let all = analysis.verdict().diagnostics.iter();
         all.filter(|d| d.code == code && d.severity >= Severity::Warning).count()
     };
     let after = Analysis::new(text, before.options().clone());
-    for diagnostic in after.checked().diagnostics.iter().filter(|d| d.severity >= Severity::Warning) {
+    for diagnostic in after.verdict().diagnostics.iter().filter(|d| d.severity >= Severity::Warning) {
         let code = diagnostic.code;
         assert!(
             count(&after, code) <= count(before, code),
@@ -330,9 +330,9 @@ fn picture(analysis: &Analysis, view: &NestView) -> String {
             badges.join("; "),
         );
         match &this.inside {
-            Inside::Walk => {}
-            Inside::Children(list) => stack.extend(list.iter().rev().map(|id| (*id, depth + 1))),
-            Inside::Cases(cases) => {
+            LoopContents::Walk => {}
+            LoopContents::Children(list) => stack.extend(list.iter().rev().map(|id| (*id, depth + 1))),
+            LoopContents::Cases(cases) => {
                 stack
                     .extend(cases.iter().rev().flat_map(|case| case.iter().rev().map(|id| (*id, depth + 2))));
             }
@@ -362,7 +362,7 @@ fn nest_views() {
 #[test]
 fn nests_by_hand() {
     expect("drops", &|analysis, offsets| {
-        let after = |written: &Written| {
+        let after = |written: &WrittenDirective| {
             let after =
                 sched_lang::diagnostics::apply::apply(analysis.source(), std::slice::from_ref(&written.edit));
             let after = after.expect("an edit that fits");
@@ -382,7 +382,7 @@ fn nests_by_hand() {
             let tiles = drops.tiles.iter().map(|tiled| {
                 let sizes: Vec<String> = tiled.sizes.iter().map(|(size, _)| size.to_string()).collect();
                 let first = tiled.sizes.first().map(|(_, written)| after(written)).unwrap_or_default();
-                format!("{} by {}: {first}", tiled.of, sizes.join(", "))
+                format!("{} by {}: {first}", tiled.name, sizes.join(", "))
             });
             moves.chain(tiles).collect::<Vec<_>>().join("\n")
         };
@@ -516,10 +516,10 @@ fn proposals_have_the_order_of_their_gains() {
     assert_eq!(items, plain, "nothing is known");
     // Layouts have gains, alone or with later directives. The others have equal gains and keep their order.
     order_by_gain(&mut items, |item| match &*item.label {
-        "representation(preorder)" => Some(Gain { now: 2.0, then: 6.0 }),
-        "representation(quantized)" => Some(Gain { now: 3.0, then: 3.0 }),
-        "representation(sparse)" => Some(Gain { now: 0.5, then: 0.6 }),
-        _ => item.taken(source).map(|_| Gain { now: 1.0, then: 1.001 }),
+        "representation(preorder)" => Some(Gain { alone: 2.0, with_following: 6.0 }),
+        "representation(quantized)" => Some(Gain { alone: 3.0, with_following: 3.0 }),
+        "representation(sparse)" => Some(Gain { alone: 0.5, with_following: 0.6 }),
+        _ => item.accepted_directive(source).map(|_| Gain { alone: 1.0, with_following: 1.001 }),
     });
     let labels: Vec<&str> = items.iter().map(|item| &*item.label).collect();
     assert_eq!(labels[..2], ["representation(preorder)", "representation(quantized)"]);
@@ -537,14 +537,16 @@ fn proposals_have_the_order_of_their_gains() {
     // A half-typed word is replaced.
     let typed = format!("{source}inter");
     let half = completion(&Analysis::new(typed.as_str(), options.clone()), typed.len());
-    let taken = half.iter().find_map(|item| item.taken(&typed).filter(|text| text.contains("interleave(")));
+    let taken = half
+        .iter()
+        .find_map(|item| item.accepted_directive(&typed).filter(|text| text.contains("interleave(")));
     assert!(taken.is_some_and(|text| text.starts_with(source) && !text.contains("inter\n")), "{half:?}");
     // After the first step, the next steps of a fast schedule follow.
     let tiled = "tile(batch, b0, b1, 256)";
     let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, \
                   b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
                   vectorize(b1, 64)\ninterleave(b1, 4)\nunrollAndJam(tree)\n// end";
-    assert_eq!(followed(&format!("{tiled}\n// end"), tiled.len(), &options), wanted);
+    assert_eq!(with_following_directives(&format!("{tiled}\n// end"), tiled.len(), &options), wanted);
 }
 
 #[test]
@@ -552,13 +554,14 @@ fn mistakes_are_left_out_of_the_nest() {
     let source = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0\nvectorize(b1, 16)\n";
     let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
     assert!(nest_view(&analysis).is_none(), "there is a mistake");
-    let (view, text) = nest_so_far(&analysis);
+    let (view, text) = nest_of_legal_directives(&analysis);
     assert_eq!(view.loops.len(), 3, "{text}");
     assert!(text.contains("vectorize"), "{text}");
-    let left: Vec<&str> = left_out(&analysis, None).into_iter().map(|span| analysis.text(span)).collect();
+    let left: Vec<&str> =
+        skipped_statements(&analysis, None).into_iter().map(|span| analysis.text(span)).collect();
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(left[0].starts_with("parallel(b0"), "{left:?}");
-    assert!(left_out(&analysis, Some(5)).is_empty());
+    assert!(skipped_statements(&analysis, Some(5)).is_empty());
 }
 
 #[test]
@@ -566,9 +569,9 @@ fn a_nest_view_tells_bytes_and_idle_lanes() {
     let source = "tile(batch, b0, b1, 50)\nreorder(b0, tree, b1)\nvectorize(b1, 16)\n";
     let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
     let view = nest_view(&analysis).expect("a nest");
-    assert_eq!(view.loops[0].bytes, Some(50 * 30 * 4));
-    assert_eq!(view.loops[2].idle, Some(Idle { idle: 14, lanes: 16 }));
-    assert!(view.near.is_some_and(|bytes| bytes >= 256 << 10));
+    assert_eq!(view.loops[0].working_set_bytes, Some(50 * 30 * 4));
+    assert_eq!(view.loops[2].idle, Some(IdleLanes { idle: 14, lanes: 16 }));
+    assert!(view.l2_bytes.is_some_and(|bytes| bytes >= 256 << 10));
 }
 
 #[test]
@@ -610,7 +613,8 @@ fn corpus() -> Vec<String> {
 /// Whether a schedule is short and its nest small, so that a test can ask for answers at many places.
 fn is_small(text: &str) -> bool {
     text.len() < 1500
-        && Analysis::new(text, sched_testing::options("trees=9")).outside().lineage().indices.len() < 100
+        && Analysis::new(text, sched_testing::options("trees=9")).outside_blocks().lineage().indices.len()
+            < 100
 }
 
 fn inside(text: &str, span: Span) {

@@ -267,7 +267,7 @@ fn actions() {
         for mark in &case.marks {
             let _ = writeln!(out, "at {}", place(a.source(), mark.start as usize));
             for action in code_actions(a, *mark) {
-                let fixes = action.fixes.map(|at| format!(" {}", a.checked().diagnostics[at].code));
+                let fixes = action.fixes.map(|at| format!(" {}", a.verdict().diagnostics[at].code));
                 let star = if action.preferred { "*" } else { "" };
                 let _ =
                     writeln!(out, "{star}{:?}{}: {}", action.kind, fixes.unwrap_or_default(), action.title);
@@ -379,20 +379,20 @@ fn renaming_changes_nothing_but_the_name() {
     const NEW: &str = "another_name";
     let mut count = 0;
     for (path, text) in corpus(LEGAL) {
-        let options = sched_testing::options_of(&text);
+        let options = sched_testing::options_of_schedule(&text);
         let a = Analysis::new(text.as_str(), options);
         for token in semantic_tokens(&a).into_iter().filter(|token| token.modifiers.declaration) {
             let name = a.text(token.span).to_owned();
             let offset = token.span.start as usize;
-            let nest = show_nest(a.here(offset).nest().expect("a legal schedule"));
+            let nest = show_nest(a.schedule_at(offset).nest().expect("a legal schedule"));
             let edits = rename(&a, offset, NEW).unwrap_or_else(|why| panic!("{path}: {name}: {why}"));
             let renamed = edited(&a, &edits);
             let b = Analysis::new(renamed.as_str(), a.options().clone());
             let at = renamed.find(NEW).expect("the new name");
-            let after = b.here(at).nest();
+            let after = b.schedule_at(at).nest();
             let after = show_nest(after.unwrap_or_else(|| panic!("{path}: {name}: not legal:\n{renamed}")));
             assert_eq!(after, replaced(&nest, &name, NEW), "{path}: {name}");
-            let codes = |a: &Analysis| -> Vec<_> { a.checked().diagnostics.iter().map(|d| d.code).collect() };
+            let codes = |a: &Analysis| -> Vec<_> { a.verdict().diagnostics.iter().map(|d| d.code).collect() };
             assert_eq!(codes(&a), codes(&b), "{path}: {name}");
             assert_eq!(edited(&b, &rename(&b, at, &name).expect("the old name is free")), text);
             count += 1;
@@ -434,7 +434,7 @@ fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
     match action.kind {
         ActionKind::QuickFix => {
             let at = action.fixes.expect("a diagnostic");
-            let fixed = &a.checked().diagnostics[at];
+            let fixed = &a.verdict().diagnostics[at];
             let place = moved(fixed.span(), &action.edits);
             // The fix may uncover another mistake of the same kind, elsewhere.
             let is_there = |other: &Diagnostic| {
@@ -461,7 +461,7 @@ fn actions_do_what_they_say() {
     let mut kinds = std::collections::HashMap::new();
     let mut failures = Vec::new();
     for (_, text) in corpus(ALL) {
-        let a = Analysis::new(text.as_str(), sched_testing::options_of(&text));
+        let a = Analysis::new(text.as_str(), sched_testing::options_of_schedule(&text));
         let mut seen: Vec<Action> = Vec::new();
         for offset in 0..=text.len() {
             for action in code_actions(&a, Span::new(offset, offset)) {

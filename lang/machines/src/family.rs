@@ -18,20 +18,20 @@ pub struct Family {
     /// Cycles that a mispredicted branch costs.
     pub mispredict: f64,
     /// Registers of 512 bits loaded per cycle.
-    pub loads: f64,
+    pub loads_per_cycle: f64,
     /// Cycles of a gather for each lane.
-    pub gather: f64,
+    pub lane_gather_cycles: f64,
     /// Cost of an instruction on 256 bits as a share of the same on 512 bits.
-    pub half: f64,
+    pub half_width_cost: f64,
     /// Cost of a look-up of bytes or words in two registers as a multiple of one in one register.
-    pub pair: f64,
+    pub pair_lookup_cost: f64,
     /// Whether gathers wait for each other, so that loads lane by lane are no slower. These processors leak
     /// what gathers have loaded (Gather Data Sampling), and newer microcode prevents that at this price.
     pub gathers_slowly: bool,
     /// Whether separate units add and multiply floats, so that both run at once.
     pub multiplies_apart: bool,
     /// A level whose instructions were measured on the family, and their costs as in [`Level::costs`].
-    pub measured: Option<(Level, &'static str)>,
+    pub measured_costs: Option<(Level, &'static str)>,
 }
 
 impl Family {
@@ -45,7 +45,7 @@ impl Family {
 
     /// Costs of a level's instructions on the family.
     pub fn costs(&self, level: Level) -> &'static str {
-        let measured = self.measured.filter(|(of, _)| *of == level);
+        let measured = self.measured_costs.filter(|(of, _)| *of == level);
         measured.map_or(level.costs(), |(_, costs)| costs)
     }
 
@@ -57,8 +57,8 @@ impl Family {
         Family { multiplies_apart: true, ..self }
     }
 
-    const fn measured(self, level: Level, costs: &'static str) -> Family {
-        Family { measured: Some((level, costs)), ..self }
+    const fn with_measured_costs(self, level: Level, costs: &'static str) -> Family {
+        Family { measured_costs: Some((level, costs)), ..self }
     }
 }
 
@@ -66,7 +66,7 @@ impl Family {
 const FAMILIES: &[Family] = &[
     family("znver5", [8.0, 103.0, 448.0, 15.0, 2.0, 0.8, 1.0, 1.0])
         .with_multipliers_apart()
-        .measured(Level::Vbmi, include_str!("../costs/znver5.json")),
+        .with_measured_costs(Level::Vbmi, include_str!("../costs/znver5.json")),
     family("znver4", [6.0, 80.0, 320.0, 13.0, 1.0, 1.1, 0.5, 1.0]).with_multipliers_apart(),
     family("znver3", [6.0, 64.0, 256.0, 13.0, 1.0, 1.2, 0.7, 1.0]).with_multipliers_apart(),
     family("znver", [5.0, 56.0, 224.0, 16.0, 1.0, 1.6, 0.7, 1.0]).with_multipliers_apart(),
@@ -88,20 +88,29 @@ const FAMILIES: &[Family] = &[
 ];
 
 const fn family(name: &'static str, figures: [f64; 8]) -> Family {
-    let [issue, window, in_flight, mispredict, loads, gather, half, pair] = figures;
+    let [
+        issue,
+        window,
+        in_flight,
+        mispredict,
+        loads_per_cycle,
+        lane_gather_cycles,
+        half_width_cost,
+        pair_lookup_cost,
+    ] = figures;
     Family {
         name,
         issue,
         window,
         in_flight,
         mispredict,
-        loads,
-        gather,
-        half,
-        pair,
+        loads_per_cycle,
+        lane_gather_cycles,
+        half_width_cost,
+        pair_lookup_cost,
         gathers_slowly: false,
         multiplies_apart: false,
-        measured: None,
+        measured_costs: None,
     }
 }
 

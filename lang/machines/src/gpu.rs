@@ -28,7 +28,7 @@ impl Maker {
 
     /// The GPU for which code is made if the user names none and the machine has none. Most GPUs of the last
     /// years run its code.
-    pub const fn usual(self) -> &'static str {
+    pub const fn default_gpu(self) -> &'static str {
         match self {
             Maker::Nvidia => "sm_80",
             Maker::Amd => "gfx90a",
@@ -60,7 +60,7 @@ pub struct GpuLimits {
     /// Most blocks of a grid along x, y and z.
     pub grid: [i64; 3],
     /// Most bytes of shared memory that a block may ask for.
-    pub shared: u64,
+    pub shared_bytes: u64,
     /// Multiprocessors (AMD: compute units) of the device of this kind that computing centres have. They run
     /// blocks concurrently.
     pub multiprocessors: u32,
@@ -69,7 +69,7 @@ pub struct GpuLimits {
 impl GpuLimits {
     const fn of(maker: Maker, shared_kib: u64, multiprocessors: u32) -> GpuLimits {
         let (block, grid) = (maker.block(), [2_147_483_647, 65_535, 65_535]);
-        GpuLimits { threads: 1024, block, grid, shared: shared_kib * KIB, multiprocessors }
+        GpuLimits { threads: 1024, block, grid, shared_bytes: shared_kib * KIB, multiprocessors }
     }
 }
 
@@ -268,8 +268,8 @@ impl GpuKind {
     }
 
     /// The GPU for which code is made if the user names none of this maker and the machine has none.
-    pub fn usual(maker: Maker) -> &'static GpuKind {
-        GpuKind::named(maker.usual()).unwrap_or(&GPUS[0])
+    pub fn default_of(maker: Maker) -> &'static GpuKind {
+        GpuKind::named(maker.default_gpu()).unwrap_or(&GPUS[0])
     }
 
     /// The newest GPU of NVIDIA that runs on a device of this compute capability, written as in
@@ -311,7 +311,7 @@ mod tests {
             assert_eq!(gpu.name == by_capability, gpu.maker == Maker::Nvidia, "{}", gpu.name);
         }
         for maker in Maker::ALL {
-            assert_eq!(GpuKind::usual(*maker).name, maker.usual());
+            assert_eq!(GpuKind::default_of(*maker).name, maker.default_gpu());
             let ages = GpuKind::of_maker(*maker).map(|gpu| gpu.capability);
             assert!(ages.is_sorted(), "{maker}");
         }
@@ -327,7 +327,11 @@ mod tests {
     fn a_block_has_no_more_shared_memory_than_its_multiprocessor() {
         for gpu in GPUS {
             let most = gpu.sheet.map_or(u64::MAX, |sheet| sheet.shared_kib * KIB);
-            assert!(gpu.limits.shared <= most && gpu.limits.threads >= i64::from(gpu.warp), "{}", gpu.name);
+            assert!(
+                gpu.limits.shared_bytes <= most && gpu.limits.threads >= i64::from(gpu.warp),
+                "{}",
+                gpu.name
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ macro_rules! machines {
             detect: [$($feature:tt)*], cpuid_only: $cpuid_only:expr, $($field:ident: $value:expr,)*
         })*
     ) => {
-        /// A processor level. Each includes the level that it [extends](Level::on).
+        /// A processor level. Each includes the level that it [extends](Level::extends).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Level {
             $($(#[$doc])* $name,)*
@@ -43,7 +43,7 @@ macro_rules! machines {
 
             /// Features that the level adds and `cpuid` reports, by the names of
             /// [`Cpuid::of`](crate::Cpuid::of).
-            pub const fn required(self) -> (&'static [&'static str], &'static [&'static str]) {
+            pub const fn added_features(self) -> (&'static [&'static str], &'static [&'static str]) {
                 match self { $(Level::$name => (&[$($feature),*], $cpuid_only)),* }
             }
 
@@ -51,7 +51,8 @@ macro_rules! machines {
                 self.row().$column
             })*
 
-            /// Whether this machine's processor has the features that the level adds.
+            /// Whether this machine's processor has the features that the level adds, except those that only
+            /// `cpuid` reports. Features of the levels below are not checked.
             #[cfg(target_arch = "x86_64")]
             fn is_detected(self) -> bool {
                 match self { $(Level::$name => true $(&& std::is_x86_feature_detected!($feature))*),* }
@@ -63,11 +64,11 @@ macro_rules! machines {
 machines! {
     {
         /// The level that this one extends; `None` for the lowest, which extends the baseline.
-        on: Option<Level>,
+        extends: Option<Level>,
         /// Whether users can ask for code of this level. Code of other levels is made with `native` alone.
         is_target: bool,
         /// Other words that a `target` line takes for the level.
-        also: &'static [&'static str],
+        aliases: &'static [&'static str],
         /// Bits of `XCR0` for the registers that the operating system must save.
         saved_state: u64,
         /// Instruction sets that the level adds, by the names that compilers use, such as `avx512vbmi`. If a
@@ -75,7 +76,7 @@ machines! {
         /// print them.
         features: &'static [&'static str],
         /// Name of the missing instructions in the runtime's error message.
-        lacking: &'static str,
+        missing_instructions: &'static str,
         /// Name of the generic processor of this level in LLVM.
         llvm_cpu: &'static str,
         /// Features and tuning hints for LLVM besides those of [`Level::llvm_cpu`].
@@ -95,9 +96,9 @@ machines! {
     V2 "x86-64-v2" {
         detect: ["sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b"],
         cpuid_only: &["lahf"],
-        on: None, is_target: true, also: &[],
+        extends: None, is_target: true, aliases: &[],
         saved_state: 0,
-        features: &["sse4.2", "popcnt"], lacking: "SSE4.2 (x86-64-v2)",
+        features: &["sse4.2", "popcnt"], missing_instructions: "SSE4.2 (x86-64-v2)",
         llvm_cpu: "x86-64-v2", llvm_features: "",
         register_bits: 128, l2: 256 * KIB,
         bin_picoseconds: 3400, costs: include_str!("../costs/x86-64-v2.json"),
@@ -106,9 +107,9 @@ machines! {
     V3 "x86-64-v3" {
         detect: ["avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "xsave"],
         cpuid_only: &[],
-        on: Some(Level::V2), is_target: true, also: &["avx2"],
+        extends: Some(Level::V2), is_target: true, aliases: &["avx2"],
         saved_state: 0x06,
-        features: &["avx2", "bmi2", "f16c", "fma"], lacking: "AVX2 and FMA (x86-64-v3)",
+        features: &["avx2", "bmi2", "f16c", "fma"], missing_instructions: "AVX2 and FMA (x86-64-v3)",
         // Without this hint LLVM loads lane by lane, which takes a third longer in a walk.
         llvm_cpu: "x86-64-v3", llvm_features: "+fast-gather",
         register_bits: 256, l2: 256 * KIB,
@@ -118,10 +119,10 @@ machines! {
     V4 "x86-64-v4" {
         detect: ["avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl"],
         cpuid_only: &[],
-        on: Some(Level::V3), is_target: true, also: &["avx512"],
+        extends: Some(Level::V3), is_target: true, aliases: &["avx512"],
         saved_state: 0xe6,
         features: &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"],
-        lacking: "AVX-512 (x86-64-v4)",
+        missing_instructions: "AVX-512 (x86-64-v4)",
         llvm_cpu: "x86-64-v4", llvm_features: "",
         register_bits: 512, l2: 1024 * KIB,
         bin_picoseconds: 700, costs: include_str!("../costs/x86-64-v4.json"),
@@ -130,9 +131,9 @@ machines! {
     Vbmi "avx512vbmi" {
         detect: ["avx512vbmi"],
         cpuid_only: &[],
-        on: Some(Level::V4), is_target: false, also: &[],
+        extends: Some(Level::V4), is_target: false, aliases: &[],
         saved_state: 0xe6,
-        features: &["avx512vbmi"], lacking: "AVX-512 VBMI",
+        features: &["avx512vbmi"], missing_instructions: "AVX-512 VBMI",
         llvm_cpu: "x86-64-v4", llvm_features: "+avx512vbmi",
         register_bits: 512, l2: 1024 * KIB,
         bin_picoseconds: 700, costs: include_str!("../costs/avx512vbmi.json"),
@@ -147,7 +148,7 @@ impl Level {
 
     /// Bits of the level and of all levels that it includes.
     pub const fn needs(self) -> u64 {
-        match self.on() {
+        match self.extends() {
             Some(below) => self.bit() | below.needs(),
             None => self.bit(),
         }
@@ -168,7 +169,7 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             let has = |have: u64, level: Level| {
-                let below = level.on().map_or(0, Level::needs);
+                let below = level.extends().map_or(0, Level::needs);
                 have & below == below && level.is_detected()
             };
             let levels = Level::ALL.iter();
@@ -182,7 +183,8 @@ impl Level {
 /// The words that a `target cpu` line takes, each with its level; `native` has none.
 pub fn cpu_words() -> impl Iterator<Item = (&'static str, Option<Level>)> {
     let named = Level::targets().map(|level| (level.word(), Some(level)));
-    let others = Level::targets().flat_map(|level| level.also().iter().map(move |word| (*word, Some(level))));
+    let others =
+        Level::targets().flat_map(|level| level.aliases().iter().map(move |word| (*word, Some(level))));
     std::iter::once((NATIVE, None)).chain(named).chain(others)
 }
 
@@ -194,9 +196,9 @@ mod tests {
     #[test]
     fn every_level_stands_on_a_lower_one_and_is_recognised() {
         for level in Level::ALL {
-            assert!(level.on().is_none_or(|below| below < *level), "{level:?}");
+            assert!(level.extends().is_none_or(|below| below < *level), "{level:?}");
             assert_eq!(Level::of(level.needs()), Some(*level));
-            let (detected, cpuid_only) = level.required();
+            let (detected, cpuid_only) = level.added_features();
             let bits = [detected, cpuid_only].map(Cpuid::of);
             assert!(!detected.is_empty() && bits.iter().all(Option::is_some), "{level:?}: {bits:?}");
         }

@@ -8,13 +8,13 @@ use crate::walks::LeafLoop;
 use crate::{LoopId, TileTrees};
 
 /// Largest number of bytes of all tables of a model, unless the caller of the code generator sets another.
-pub const TABLES: u64 = 1 << 30;
+pub const MAX_TABLE_BYTES: u64 = 1 << 30;
 /// Estimated bytes of one node of padding, in any layout.
-pub const PADDED_NODE: u64 = 16;
+pub const PADDED_NODE_BYTES: u64 = 16;
 /// Estimated bytes of one tile of padding, in any layout.
-pub const PADDED_TILE: u64 = 64;
+pub const PADDED_TILE_BYTES: u64 = 64;
 /// Bytes of the smallest record of a node.
-pub const LEAST_RECORD: u64 = 8;
+pub const MIN_RECORD_BYTES: u64 = 8;
 
 /// Number of records of a complete tree of this depth, including one unused record.
 pub fn complete_nodes(depth: u32) -> u64 {
@@ -37,7 +37,7 @@ pub fn padded_depths(leaf_loops: &BTreeMap<LoopId, LeafLoop>, trees: usize) -> V
     let mut wanted = vec![0; trees];
     for leaf_loop in leaf_loops.values() {
         for depth in wanted.get_mut(leaf_loop.trees.clone()).into_iter().flatten() {
-            *depth = leaf_loop.unroll.max(*depth);
+            *depth = leaf_loop.unrolled_steps.max(*depth);
         }
     }
     wanted

@@ -90,12 +90,12 @@ layouts! {
         shapes: Shapes,
         /// Whether walks are straight-line to the leaf: all trees that are walked together are complete and
         /// of one depth.
-        is_straight: bool,
+        has_straight_line_walks: bool,
         /// Traversal of a tree by a vector of rows.
         row_vectors: RowVectors,
         /// Position among all layouts, from 1, in the order in which schedc tries them when it chooses a
         /// schedule. Layouts whose walks take fewer instructions come first.
-        turn: u32,
+        trial_position: u32,
         /// Whether schedules that schedc chooses for CPUs walk it with rows or trees in the lanes of vectors.
         has_cpu_vectors: bool,
         /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
@@ -109,59 +109,66 @@ layouts! {
         /// Meaning of the layout, in one sentence.
         meaning: &'static str,
         /// Layouts to use instead if a model takes too much memory.
-        smaller: &'static str,
+        smaller_layouts: &'static str,
     }
     /// Complete trees in level order.
     Array "array" {
-        nodes: Complete, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
-        turn: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false, node_bytes: 8, value_bytes: 4,
+        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
+        trial_position: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
+        node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
-        smaller: "use representation(sparse), which stores only nodes that exist",
+        smaller_layouts: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
-        nodes: Existing, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
-        turn: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true, node_bytes: 8, value_bytes: 4,
+        nodes: Existing, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
+        trial_position: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
+        node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
-        smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
+        smaller_layouts: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
-        nodes: Complete, operands: Values, shapes: Any, is_straight: true, row_vectors: Steps,
-        turn: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false, node_bytes: 4, value_bytes: 4,
+        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: true, row_vectors: Steps,
+        trial_position: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        node_bytes: 4, value_bytes: 4,
         meaning: "complete trees as one table for each level, which vectors look up in registers.",
-        smaller: "use representation(array) or representation(sparse)",
+        smaller_layouts: "use representation(array) or representation(sparse)",
     }
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
-        nodes: Complete, operands: Bins, shapes: Any, is_straight: true, row_vectors: Steps,
-        turn: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false, node_bytes: 3, value_bytes: 1,
+        nodes: Complete, operands: Bins, shapes: Any, has_straight_line_walks: true, row_vectors: Steps,
+        trial_position: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false,
+        node_bytes: 3, value_bytes: 1,
         meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
-        smaller: "use representation(array) or representation(sparse)",
+        smaller_layouts: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a
     /// tree in this order.
     Preorder "preorder" {
-        nodes: Existing, operands: Bins, shapes: Any, is_straight: false, row_vectors: Sweep,
-        turn: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false, node_bytes: 4, value_bytes: 1,
+        nodes: Existing, operands: Bins, shapes: Any, has_straight_line_walks: false, row_vectors: Sweep,
+        trial_position: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
-        smaller: "use representation(sparse), whose nodes are smaller",
+        smaller_layouts: "use representation(sparse), whose nodes are smaller",
     }
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
-        nodes: Complete, operands: Bins, shapes: Oblivious, is_straight: true, row_vectors: Steps,
-        turn: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false, node_bytes: 2, value_bytes: 1,
+        nodes: Complete, operands: Bins, shapes: Oblivious, has_straight_line_walks: true, row_vectors: Steps,
+        trial_position: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        node_bytes: 2, value_bytes: 1,
         meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
-        smaller: "use representation(sparse), which stores only nodes that exist",
+        smaller_layouts: "use representation(sparse), which stores only nodes that exist",
     }
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
-        nodes: Complete, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
-        turn: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false, node_bytes: 8, value_bytes: 4,
+        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
+        trial_position: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
+        node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",
-        smaller: "use representation(sparse), which stores only nodes that exist",
+        smaller_layouts: "use representation(sparse), which stores only nodes that exist",
     }
 }
 

@@ -16,9 +16,9 @@ const MOST_PADDING: u64 = 32;
 
 impl Layout {
     /// All layouts in the order of their turns.
-    pub fn by_turn() -> Vec<Layout> {
+    pub fn in_trial_order() -> Vec<Layout> {
         let mut all = Layout::ALL.to_vec();
-        all.sort_by_key(|layout| layout.turn());
+        all.sort_by_key(|layout| layout.trial_position());
         all
     }
 
@@ -29,7 +29,9 @@ impl Layout {
         let has_nodes = model.max_depth() > 0;
         match (self.shapes(), self.nodes()) {
             (Shapes::Oblivious, _) => has_nodes && is_oblivious(),
-            (Shapes::Any, Nodes::Complete) if self.is_straight() => has_nodes && is_worth_completing(model),
+            (Shapes::Any, Nodes::Complete) if self.has_straight_line_walks() => {
+                has_nodes && is_worth_completing(model)
+            }
             (Shapes::Any, _) => has_nodes,
         }
     }
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn turns_count_all_layouts() {
-        let turns: Vec<u32> = Layout::by_turn().into_iter().map(Layout::turn).collect();
+        let turns: Vec<u32> = Layout::in_trial_order().into_iter().map(Layout::trial_position).collect();
         assert_eq!(turns, (1..=Layout::ALL.len() as u32).collect::<Vec<_>>());
     }
 
@@ -63,7 +65,11 @@ mod tests {
             ..ModelInfo::default()
         };
         let suiting = |model: &ModelInfo| -> Vec<&str> {
-            Layout::by_turn().into_iter().filter(|layout| layout.suits(model)).map(Layout::word).collect()
+            Layout::in_trial_order()
+                .into_iter()
+                .filter(|layout| layout.suits(model))
+                .map(Layout::word)
+                .collect()
         };
         assert_eq!(suiting(&of_depth(4, true)).first(), Some(&"oblivious"));
         assert_eq!(suiting(&of_depth(4, false)).first(), Some(&"quantized"));

@@ -17,7 +17,7 @@ pub mod visit;
 pub mod walks;
 
 pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes};
-pub use model::{Depths, ModelInfo, Sizes};
+pub use model::{Depths, ModelInfo, SmallestTreeNodes};
 pub use nest::*;
 pub use stage::{StageInfo, StageKind, StageNest};
 pub use variants::{Bounded, Variants};

@@ -23,7 +23,7 @@ pub struct ModelInfo {
     /// level. Empty if unknown.
     pub oblivious: Vec<bool>,
     /// Whether leaves are vectors, which add a value to each margin.
-    pub leaf_vectors: bool,
+    pub has_leaf_vectors: bool,
     /// Bytes of a value of a row; 0 if unknown.
     pub value_bytes: u32,
     /// Bytes of a sum; 0 if unknown.
@@ -32,18 +32,18 @@ pub struct ModelInfo {
     pub bin_bytes: u32,
     /// Number of bins of a quantized row; 0 if unknown. A feature has two if missing values go left at some
     /// nodes and right at others, and more if it has more thresholds than a bin has values.
-    pub bins: u32,
+    pub bins_per_row: u32,
     /// Number of features with categories that nodes test.
     pub category_features: u32,
     /// Number of features whose sets of categories `preorder` tests by class. Other layouts have a column for
     /// each set, which `num_features` counts, and which would cost more than the walks.
     pub class_features: u32,
     /// Whether a profile has the frequency of each leaf.
-    pub profiled: bool,
+    pub has_profile: bool,
     /// The stages in the order in which they run; the last one has the trees. Empty if unknown.
     pub stages: Vec<StageInfo>,
     /// Values derived from the other fields at their first use.
-    pub sizes: Sizes,
+    pub smallest_tree_nodes: SmallestTreeNodes,
 }
 
 impl ModelInfo {
@@ -65,7 +65,11 @@ impl ModelInfo {
     /// Number of values of a row in a copy for trees in this layout: of bins if the layout compares bins and
     /// their number is known, otherwise [`ModelInfo::copied_features`].
     pub fn copied_values(&self, layout: Layout) -> u32 {
-        if layout.compares_bins() && self.bins > 0 { self.bins } else { self.copied_features(layout) }
+        if layout.compares_bins() && self.bins_per_row > 0 {
+            self.bins_per_row
+        } else {
+            self.copied_features(layout)
+        }
     }
 
     /// Whether a node's bin and the number of its column are a byte each, so that nodes have 16 bits, and
@@ -82,7 +86,7 @@ impl ModelInfo {
 
     /// Smallest number of nodes of any `trees` trees.
     pub fn least_nodes(&self, trees: u64) -> u64 {
-        let sums = self.sizes.0.get_or_init(|| {
+        let sums = self.smallest_tree_nodes.0.get_or_init(|| {
             let mut nodes: Vec<u64> = (0..self.depths.len()).map(|tree| self.nodes(tree)).collect();
             nodes.sort_unstable();
             let add = |sum: &mut u64, nodes: u64| {
@@ -103,16 +107,16 @@ impl ModelInfo {
 
 /// Total nodes of the smallest tree, of the two smallest trees, and so on.
 #[derive(Clone, Debug, Default)]
-pub struct Sizes(OnceLock<Vec<u64>>);
+pub struct SmallestTreeNodes(OnceLock<Vec<u64>>);
 
-impl PartialEq for Sizes {
+impl PartialEq for SmallestTreeNodes {
     /// Always true: sizes derive from the other fields of [`ModelInfo`], which are compared.
-    fn eq(&self, _: &Sizes) -> bool {
+    fn eq(&self, _: &SmallestTreeNodes) -> bool {
         true
     }
 }
 
-impl Eq for Sizes {}
+impl Eq for SmallestTreeNodes {}
 
 /// Depth of each tree. Derived values are precomputed, because editors need them at every keystroke and
 /// models have many trees.

@@ -32,10 +32,10 @@ pub fn show_nest(nest: &Nest) -> String {
     let mut out = String::new();
     for StageNest { stage, nest } in &nest.stages {
         let _ = writeln!(out, "{}:", stage.name);
-        let leaf = lines(nest, stage.kind.leaf());
+        let leaf = lines(nest, stage.kind.leaf_work());
         leaf.iter().for_each(|line| line.write(&mut out, 1));
     }
-    lines(nest, StageKind::Trees.leaf()).iter().for_each(|line| line.write(&mut out, 0));
+    lines(nest, StageKind::Trees.leaf_work()).iter().for_each(|line| line.write(&mut out, 0));
     if let Some(layout) = nest.representation {
         let _ = writeln!(out, "representation: {}", layout.word());
     }
@@ -63,21 +63,21 @@ pub fn show_marked(nest: &Nest, marks: &[LoopId]) -> String {
     show_window(nest, marks, MOST_LINES)
 }
 
-/// Like [`show_marked`], with at most `most` lines around the first marked loop.
-pub fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
-    let all = lines(nest, leaf_of(nest));
+/// Like [`show_marked`], with at most `max_lines` lines around the first marked loop.
+pub fn show_window(nest: &Nest, marks: &[LoopId], max_lines: usize) -> String {
+    let all = lines(nest, leaf_work_of(nest));
     let first = all.iter().position(|line| line.id.is_some_and(|id| marks.contains(&id))).unwrap_or(0);
     // A window around the first marked loop, if there are too many lines.
-    let from = if all.len() <= most { 0 } else { first.saturating_sub(most / 2) };
+    let from = if all.len() <= max_lines { 0 } else { first.saturating_sub(max_lines / 2) };
     let mut out = String::new();
     if from > 0 {
         let _ = writeln!(out, "  ... {from} lines");
     }
-    for line in all.iter().skip(from).take(most) {
+    for line in all.iter().skip(from).take(max_lines) {
         let mark = if line.id.is_some_and(|id| marks.contains(&id)) { "> " } else { "  " };
         let _ = writeln!(out, "{mark}{}{}", "  ".repeat(line.depth), line.text);
     }
-    let left = all.len().saturating_sub(from + most);
+    let left = all.len().saturating_sub(from + max_lines);
     if left > 0 {
         let _ = writeln!(out, "  ... {left} lines");
     }
@@ -104,9 +104,9 @@ impl NestLine {
 }
 
 /// The work in the leaf loops of a nest of trees or of a stage of sums.
-fn leaf_of(nest: &Nest) -> &'static str {
+fn leaf_work_of(nest: &Nest) -> &'static str {
     let has_terms = nest.loops.iter().any(|this| this.axis == Axis::Feature);
-    if has_terms { "add a term" } else { StageKind::Trees.leaf() }
+    if has_terms { "add a term" } else { StageKind::Trees.leaf_work() }
 }
 
 /// Lines of a nest, with the work in its leaf loops. An explicit stack allows any depth.

@@ -77,7 +77,7 @@ impl StageKind {
     }
 
     /// The work of one iteration of the innermost loop.
-    pub fn leaf(self) -> &'static str {
+    pub fn leaf_work(self) -> &'static str {
         match self {
             StageKind::Trees => "walk",
             StageKind::Products => "add a product",

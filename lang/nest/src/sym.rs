@@ -20,7 +20,7 @@ pub enum Property {
     BatchSize,
     /// `trees_to_depth(d)`: the number of trees of depth `d` or less, in the order of the nest.
     TreesToDepth(i64),
-    /// `run_depth`: the depth of the trees in a run that `splitByDepth` made.
+    /// `run_depth`: the depth of the deepest tree in a run that `splitByDepth` made.
     RunDepth,
     /// Number of sums of a stage.
     Units,

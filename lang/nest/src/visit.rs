@@ -22,7 +22,7 @@ pub enum VisitError {
 /// Fails if the nest depends on an unknown property. Nests that were checked for compilation do not.
 pub fn visit(nest: &Nest, rows: i64, walk: &mut dyn FnMut(i64, i64)) -> Result<(), VisitError> {
     let mut run = NestVisitor { nest, rows, limits: nest.limits(), values: HashMap::new(), walk };
-    run.all(&nest.roots, (0, 0))
+    run.visit_loops(&nest.roots, (0, 0))
 }
 
 struct NestVisitor<'a> {
@@ -43,11 +43,11 @@ impl NestVisitor<'_> {
         known.as_int().ok_or(VisitError::Unknown(Property::NumTrees))
     }
 
-    fn all(&mut self, loops: &[LoopId], base: (i64, i64)) -> Result<(), VisitError> {
-        loops.iter().try_for_each(|id| self.one(*id, base))
+    fn visit_loops(&mut self, loops: &[LoopId], base: (i64, i64)) -> Result<(), VisitError> {
+        loops.iter().try_for_each(|id| self.visit_loop(*id, base))
     }
 
-    fn one(&mut self, id: LoopId, base: (i64, i64)) -> Result<(), VisitError> {
+    fn visit_loop(&mut self, id: LoopId, base: (i64, i64)) -> Result<(), VisitError> {
         let nest = self.nest;
         let this = nest.get(id);
         let (start, step) = (self.eval(&this.start)?, self.eval(&this.step)?.max(1));
@@ -62,8 +62,10 @@ impl NestVisitor<'_> {
             };
             match &this.body {
                 Body::Walk => (self.walk)(at.0, at.1),
-                Body::Seq(list) => self.all(list, at)?,
-                Body::Cases(cases) => self.all(cases.get(iteration).ok_or(VisitError::NoCase)?, at)?,
+                Body::Seq(list) => self.visit_loops(list, at)?,
+                Body::Cases(cases) => {
+                    self.visit_loops(cases.get(iteration).ok_or(VisitError::NoCase)?, at)?
+                }
             }
             value = value.checked_add(step).ok_or(VisitError::Overflow)?;
             iteration += 1;

@@ -12,11 +12,11 @@ pub struct LeafLoop {
     /// A range of tree positions that covers every tree walked here.
     pub trees: Range<usize>,
     /// Number of straight-line steps; trees are padded to this depth.
-    pub unroll: u32,
+    pub unrolled_steps: u32,
     /// Number of steps to peel.
-    pub peel: u32,
-    /// Number of levels whose nodes are all tested; at most `unroll`.
-    pub speculate: u32,
+    pub peeled_steps: u32,
+    /// Number of levels whose nodes are all tested; at most `unrolled_steps`.
+    pub speculated_levels: u32,
     /// Walks, or vectors of walks, advanced together.
     pub group: u32,
     /// Walks in one vector; 1 for none.
@@ -24,7 +24,7 @@ pub struct LeafLoop {
     /// The layout of the trees walked here.
     pub layout: Layout,
     /// Largest number of nodes of a tile, which one step passes; 1 for single nodes.
-    pub tile: u32,
+    pub tile_nodes: u32,
 }
 
 /// A tree-loop bound that is still symbolic, so the range of trees is unknown.
@@ -40,7 +40,7 @@ fn constant(sym: &Sym) -> Result<i64, UnknownBound> {
 ///
 /// # Errors
 /// When a bound of a tree loop is unknown.
-pub fn collect(
+pub fn leaf_loops(
     nest: &Nest,
     deepest: &[u32],
     layout: Layout,
@@ -54,21 +54,25 @@ pub fn collect(
     Ok(collector.leaf_loops)
 }
 
-/// Extends the walks of straight layouts ([`Layout::is_straight`]) to straight-line code down to the leaf.
-/// All trees of such a leaf loop are padded to the depth of the deepest one. Leaf loops may share trees, so
-/// padding repeats until no depth changes.
+/// Extends the walks of some layouts ([`Layout::has_straight_line_walks`]) to straight-line code down to the
+/// leaf. All trees of such a leaf loop are padded to the depth of the deepest one. Leaf loops may share
+/// trees, so padding repeats until no depth changes.
 fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32]) {
     let mut depths = deepest.to_vec();
     for leaf_loop in leaf_loops.values() {
         // Padding for other walks deepens trees too.
-        depths[leaf_loop.trees.clone()].iter_mut().for_each(|depth| *depth = leaf_loop.unroll.max(*depth));
+        depths[leaf_loop.trees.clone()]
+            .iter_mut()
+            .for_each(|depth| *depth = leaf_loop.unrolled_steps.max(*depth));
     }
     loop {
         let mut changed = false;
-        for leaf_loop in leaf_loops.values_mut().filter(|leaf_loop| leaf_loop.layout.is_straight()) {
+        for leaf_loop in
+            leaf_loops.values_mut().filter(|leaf_loop| leaf_loop.layout.has_straight_line_walks())
+        {
             let most = depths[leaf_loop.trees.clone()].iter().copied().max().unwrap_or(0);
-            changed |= leaf_loop.unroll != most;
-            leaf_loop.unroll = most;
+            changed |= leaf_loop.unrolled_steps != most;
+            leaf_loop.unrolled_steps = most;
             depths[leaf_loop.trees.clone()].fill(most);
         }
         if !changed {
@@ -124,15 +128,15 @@ impl Collector<'_> {
             Body::Walk => {
                 let trees = self.tree_range(path)?;
                 let deepest = self.deepest[trees.clone()].iter().copied().max().unwrap_or(0);
-                let speculate = wanted.speculate.unwrap_or(0).min(deepest);
+                let speculated_levels = wanted.speculate.unwrap_or(0).min(deepest);
                 let leaf_loop = LeafLoop {
-                    unroll: wanted.unroll.unwrap_or(0).min(deepest).max(speculate),
-                    peel: wanted.peel.unwrap_or(0).min(deepest),
-                    speculate,
+                    unrolled_steps: wanted.unroll.unwrap_or(0).min(deepest).max(speculated_levels),
+                    peeled_steps: wanted.peel.unwrap_or(0).min(deepest),
+                    speculated_levels,
                     group: this.annotations.interleave.unwrap_or(1).max(1),
                     lanes: this.annotations.vectorize.unwrap_or(1).max(1),
                     layout: wanted.layout,
-                    tile: self.nest.tiles().map_or(1, |tiles| tiles.nodes),
+                    tile_nodes: self.nest.tiles().map_or(1, |tiles| tiles.nodes),
                     trees,
                 };
                 self.leaf_loops.insert(id, leaf_loop);

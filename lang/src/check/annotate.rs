@@ -15,7 +15,7 @@ pub(super) fn attach<'c>(
     builder: &mut NestBuilder,
     report: &mut dyn Listener,
 ) {
-    for call in calls.filter(|call| !call.shapes && !call.broken) {
+    for call in calls.filter(|call| !call.is_modifier && !call.has_wrong_count) {
         if report.has_enough() {
             return;
         }
@@ -62,7 +62,7 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
         return;
     }
     let by_probability = matches!(call.args.get(1), Some(Arg::Word("probability")));
-    if by_probability && !builder.model().is_some_and(|model| model.profiled) {
+    if by_probability && !builder.model().is_some_and(|model| model.has_profile) {
         let illegal = Illegal::argument(call.step, 1, Problem::NoProfile, Vec::new());
         report.illegal(builder, &illegal);
     }
@@ -124,7 +124,7 @@ fn unverified(
     builder: &NestBuilder,
     report: &mut dyn Listener,
 ) {
-    let what = Obligation::InRange { number: sym.clone() }.into();
+    let what = Obligation::NumberInRange { number: sym.clone() }.into();
     report.illegal(builder, &Illegal::argument(call.step, at, Problem::Unverified { what }, ids));
 }
 

@@ -7,9 +7,9 @@ use super::stage_variant::StageVariant;
 use super::{Work, annotate, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
-use crate::lineage::{Annotation, NestBuilder, Select};
+use crate::lineage::{Annotation, LoopSelector, NestBuilder};
 use crate::listener::Listener;
-use crate::operation::{NEW, Operation};
+use crate::operation::{Operation, TRIED_OPERATION};
 use crate::resolve::Call;
 use sched_nest::{LoopId, TreeOrder};
 
@@ -48,7 +48,7 @@ impl<'p> InsertionPoint<'p> {
     ) -> Self {
         let mut known = ProblemCounter::default();
         let is_fine = modifiers::apply(before.iter().copied(), &mut here, &mut known);
-        let annotations = before.iter().filter(|call| !call.shapes);
+        let annotations = before.iter().filter(|call| !call.is_modifier);
         let named =
             annotations.chain(&after).flat_map(|call| call.selects()).map(|(_, select)| select.name.as_str());
         let named = named.collect();
@@ -73,7 +73,7 @@ impl<'p> InsertionPoint<'p> {
 
     /// Adds the stages of sums that the schedule arranges, and the names of loops that their directives use.
     #[must_use]
-    pub(super) fn beside(
+    pub(super) fn with_stages(
         mut self,
         stages: Vec<StageVariant>,
         names: impl IntoIterator<Item = &'p str>,
@@ -90,7 +90,7 @@ impl<'p> InsertionPoint<'p> {
     /// Whether an operation is worth trying. It is not if it replaces a loop that other directives name,
     /// splits the trees into too many runs, or maps loops to a GPU around or inside loops on CPU threads.
     pub fn may_fit(&self, operation: &Operation) -> bool {
-        let is_left = |v: &Select| !v.is_bare() || !self.named.contains(v.name.as_str());
+        let is_left = |v: &LoopSelector| !v.is_bare() || !self.named.contains(v.name.as_str());
         match operation {
             Operation::SplitByDepth(_) => self.runs() <= MOST_RUNS,
             _ if operation.op() == Op::GpuDimension => !self.is_beside_threads(operation),
@@ -106,7 +106,8 @@ impl<'p> InsertionPoint<'p> {
         let Some(whole) = &self.whole else { return false };
         let on_threads =
             |id: LoopId| whole.node(id).annotations.iter().any(|(a, _)| *a == Annotation::Parallel);
-        let loops = operation.loops().iter().flat_map(|v| whole.select(NEW, 0, v).unwrap_or_default());
+        let loops =
+            operation.loops().iter().flat_map(|v| whole.select(TRIED_OPERATION, 0, v).unwrap_or_default());
         loops
             .into_iter()
             .any(|id| whole.tree().path(id).into_iter().chain(whole.tree().subtree(id)).any(on_threads))
@@ -116,7 +117,7 @@ impl<'p> InsertionPoint<'p> {
     /// also compile slowly.
     fn copies(&self, operation: &Operation) -> usize {
         let Operation::Specialize(v) = operation else { return 0 };
-        let ids = self.here.select(NEW, 0, v).unwrap_or_default();
+        let ids = self.here.select(TRIED_OPERATION, 0, v).unwrap_or_default();
         let copied = |id: LoopId| {
             let trips = self.here.node(id).trips().and_then(|trips| usize::try_from(trips).ok()).unwrap_or(0);
             trips.saturating_mul(self.here.tree().subtree(id).len())
@@ -139,43 +140,43 @@ impl<'p> InsertionPoint<'p> {
         if work.is_done() || !self.may_fit(operation) || self.copies(operation) > work.whole {
             return false;
         }
-        if !self.stages.iter().all(|stage| stage.allows(operation)) {
+        if !self.stages.iter().all(|stage| stage.stays_legal_with(operation)) {
             return false;
         }
         let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };
-        if operation.shapes() {
-            self.shapes(operation, &limits, work)
+        if operation.is_modifier() {
+            self.modifier_fits(operation, &limits, work)
         } else {
-            self.holds(operation, &limits, work)
+            self.annotation_fits(operation, &limits, work)
         }
     }
 
     /// Whether a modifier fits.
-    fn shapes(&self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
+    fn modifier_fits(&self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let mut trial = self.here.clone();
         work.spend(trial.indices().iter().len() / 2);
         let loops = trial.indices().iter().len();
-        if operation.apply(NEW, &mut trial).is_err() {
+        if operation.apply(TRIED_OPERATION, &mut trial).is_err() {
             return false;
         }
         work.spend(trial.indices().iter().len() - loops);
-        let mut found = Trial::with(&self.known, work.whole);
+        let mut found = Trial::with_work(&self.known, work.whole);
         modifiers::report_remarks(operation.op(), &mut trial, &mut found);
         let is_whole = self.finish(&mut trial, limits, &mut found);
-        work.whole = found.left();
-        !found.has_new() && (is_whole || found.left() == 0)
+        work.whole = found.remaining_work();
+        !found.has_new() && (is_whole || found.remaining_work() == 0)
     }
 
     /// Whether an annotation fits. Annotations apply to the final nest and can be taken back.
-    fn holds(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
+    fn annotation_fits(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
         let Some(whole) = &mut self.whole else { return false };
         work.spend(1 + whole.tree().loop_count() / 2);
         let mut found = Trial::new(&self.known);
-        let is_annotated = operation.apply(NEW, whole).is_ok();
+        let is_annotated = operation.apply(TRIED_OPERATION, whole).is_ok();
         if is_annotated {
             judge(whole, limits, &mut found);
         }
-        whole.forget(NEW);
+        whole.forget(TRIED_OPERATION);
         is_annotated && !found.has_new()
     }
 

@@ -18,7 +18,7 @@ pub(super) fn apply<'c>(
     builder: &mut NestBuilder,
     report: &mut dyn Listener,
 ) -> bool {
-    for call in calls.filter(|call| call.shapes) {
+    for call in calls.filter(|call| call.is_modifier) {
         let loops = builder.indices().iter().len();
         let result = apply_one(call, builder, report);
         if let Err(illegal) = result {
@@ -60,7 +60,7 @@ fn argument(op: Op) -> Option<usize> {
 
 fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) -> Result<(), Illegal> {
     let poisoned = || Err(Illegal::at(call.step, Problem::Poisoned, Vec::new()));
-    if call.broken {
+    if call.has_wrong_count {
         return poisoned();
     }
     let mentions_depth = |sym: &Sym| sym.mentions(&|property| property == Property::RunDepth);
@@ -68,7 +68,7 @@ fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) 
     if let Some(at) = unknown {
         report.illegal(builder, &Illegal::argument(call.step, at, Problem::RunDepthUnknown, Vec::new()));
     }
-    match Operation::shape(call.op, &call.args).filter(|_| unknown.is_none()) {
+    match Operation::modifier(call.op, &call.args).filter(|_| unknown.is_none()) {
         Some(operation) => operation.apply(call.step, builder),
         None => guess(call, builder).unwrap_or_else(poisoned),
     }

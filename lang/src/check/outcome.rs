@@ -6,7 +6,7 @@ use sched_grammar::Parsed;
 use sched_grammar::ast::File;
 
 use super::merge::merge;
-use super::prepare::{Prepared, prepare_part};
+use super::prepare::{ResolvedSchedule, prepare_part};
 use super::target::{report_implied, target};
 use super::variant::{PartOutcome, ResolvedPart, Variant};
 use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity};
@@ -15,11 +15,11 @@ use crate::options::{Options, Target};
 use crate::part::{Part, options_within, part_at, parts};
 use crate::report::Report;
 use crate::resolve;
-use crate::schedule::{Checked, Header, Lineage, Param};
+use crate::schedule::{CheckedSchedule, Header, Lineage, Param};
 use sched_nest::{Nest, Variants};
 
 /// Largest number of loops of a text whose fixes are tried before they are offered.
-const FEW_LOOPS: usize = 400;
+const MAX_LOOPS_TO_TRY_FIXES: usize = 400;
 /// Largest number of fixes that are tried at once. Further ones are offered untried.
 const MOST_FIXES: usize = 32;
 
@@ -62,7 +62,7 @@ impl Outcome {
     }
 
     /// Returns the fixes of a diagnostic that correct it: applies each fix and checks the new text. In a text
-    /// of more than `FEW_LOOPS` loops, returns all fixes untried. Too slow for each keystroke.
+    /// of more than `MAX_LOOPS_TO_TRY_FIXES` loops, returns all fixes untried. Too slow for each keystroke.
     pub fn verified_fixes(
         &self,
         source: &str,
@@ -71,17 +71,21 @@ impl Outcome {
         finding: &Diagnostic,
     ) -> Vec<Fix> {
         let loops: usize = self.variants().map(|variant| variant.builder.indices().iter().len()).sum();
-        if loops > FEW_LOOPS {
+        if loops > MAX_LOOPS_TO_TRY_FIXES {
             return finding.fixes.clone();
         }
-        let check = |text: &str| Outcome::brief(text, (source, parsed), options);
+        let check = |text: &str| Outcome::brief_diagnostics(text, (source, parsed), options);
         let found = &self.verdict.diagnostics;
         FixTrial { text: source, found, check: &check }.verified_fixes(finding)
     }
 
     /// Diagnostics of a text, without alternatives and with untried fixes. Statements of unchanged lines come
     /// from a text that was parsed before.
-    pub fn brief(text: &str, (source, parsed): (&str, &Parsed), options: &Options) -> Vec<Diagnostic> {
+    pub fn brief_diagnostics(
+        text: &str,
+        (source, parsed): (&str, &Parsed),
+        options: &Options,
+    ) -> Vec<Diagnostic> {
         let edited = sched_grammar::parse_edited(text, source, parsed);
         Outcome::first(text, &edited, options, true).verdict.diagnostics
     }
@@ -172,8 +176,8 @@ impl Outcome {
         let variant = self.variant(at);
         let indices = crate::lineage::record(&variant.builder);
         let part = parts(file).into_iter().nth(at);
-        let events = part.map(|part| Report::new(source, &part.file, false).events());
-        Lineage { indices, stages: variant.stage_lineages(), events: events.unwrap_or_default() }
+        let directives = part.map(|part| Report::new(source, &part.file, false).directive_texts());
+        Lineage { indices, stages: variant.stage_lineages(), directives: directives.unwrap_or_default() }
     }
 
     /// Lineages of all schedules.
@@ -182,7 +186,7 @@ impl Outcome {
     }
 
     /// One of the schedules with resolved arguments.
-    pub fn prepared(&self, source: &str, file: &File, options: &Options, at: usize) -> Prepared {
+    pub fn prepared(&self, source: &str, file: &File, options: &Options, at: usize) -> ResolvedSchedule {
         let variant = self.variant(at);
         let parts = parts(file);
         let part = parts.get(at).or_else(|| parts.first());
@@ -192,7 +196,7 @@ impl Outcome {
     }
 
     /// Result for the checked text with its nests, and only with [verified fixes](Outcome::verified_fixes).
-    pub fn into_checked(self, source: &str, parsed: &Parsed, options: &Options) -> Checked {
+    pub fn into_checked(self, source: &str, parsed: &Parsed, options: &Options) -> CheckedSchedule {
         let nests = self.nests();
         let mut tried = 0;
         let mut with_helpful = |finding: &Diagnostic| {
@@ -206,6 +210,6 @@ impl Outcome {
         };
         let diagnostics = self.verdict.diagnostics.iter().map(&mut with_helpful).collect();
         let Verdict { header, target, params, .. } = self.verdict;
-        Checked { nests, header, target, params, diagnostics }
+        CheckedSchedule { nests, header, target, params, diagnostics }
     }
 }

@@ -19,7 +19,7 @@ use sched_nest::{ModelInfo, StageInfo};
 
 /// A text with resolved names and arguments.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct ResolvedSchedule {
     /// Calls that concern the nest of trees.
     calls: Arc<[Call]>,
     /// The stages of sums that the text arranges, with their calls.
@@ -35,7 +35,7 @@ pub struct Prepared {
 }
 
 /// Resolves the schedule at `offset`. Its problems are ignored.
-pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> Prepared {
+pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> ResolvedSchedule {
     let at = part_at(source, file, offset);
     let mut report = Report::new(source, file, false);
     let (scope, _) = resolve::scope(file, options, &mut report);
@@ -47,7 +47,12 @@ pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> P
 }
 
 /// Resolves one of the schedules of a text. `known` is its target, if a check has found it.
-pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: Option<&Target>) -> Prepared {
+pub(super) fn prepare_part(
+    source: &str,
+    file: &File,
+    options: &Options,
+    known: Option<&Target>,
+) -> ResolvedSchedule {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);
     let (scope, _) = resolve::scope(file, options, &mut report);
@@ -55,7 +60,7 @@ pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: 
     let target = known.cloned().unwrap_or_else(|| target(&header, options, &all));
     let StageCalls { forest: calls, stages, .. } = stages::by_stage(&all, options.model.as_deref());
     let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
-    Prepared {
+    ResolvedSchedule {
         directives: directives.map(|stmt| stmt.span).collect(),
         taken_names: scope.names(),
         numbers: scope.numbers(),
@@ -67,9 +72,9 @@ pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: 
     }
 }
 
-impl Prepared {
+impl ResolvedSchedule {
     /// The nest of the directives that end at `at` or before it, with their annotations.
-    pub fn until(&self, at: usize) -> NestBuilder {
+    pub fn nest_until(&self, at: usize) -> NestBuilder {
         let calls = self.calls_before(at);
         let mut builder = NestBuilder::new(self.model.clone());
         if modifiers::apply(calls.iter(), &mut builder, &mut ProblemCounter::default()) {
@@ -86,7 +91,7 @@ impl Prepared {
             let calls: Vec<Call> = calls.iter().filter(is_before).cloned().collect();
             let mut problems = ProblemCounter::default();
             let stage = (stage.clone(), calls);
-            StageVariant::judged(stage, self.limits.kind, self.model.as_ref(), &mut problems)
+            StageVariant::arrange(stage, self.limits.kind, self.model.as_ref(), &mut problems)
         };
         self.stages.iter().map(until).collect()
     }
@@ -102,7 +107,7 @@ impl Prepared {
     }
 
     /// Whether a directive makes a loop of this name.
-    pub fn makes(&self, step: DirectiveIndex, name: &str) -> bool {
+    pub fn makes_loop(&self, step: DirectiveIndex, name: &str) -> bool {
         self.call(step).is_some_and(|call| call.new_names().any(|new| new == name))
     }
 
@@ -134,7 +139,7 @@ impl Prepared {
     }
 
     /// A position for one more directive. `leave_out` is a directive that the user is writing there.
-    pub fn point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
+    pub fn insertion_point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
         let is_left = |call: &&Call| Some(call.step) != leave_out;
         let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();
         let after = self.calls.get(self.calls_before(at).len()..).unwrap_or_default();
@@ -145,6 +150,6 @@ impl Prepared {
         let calls = self.stages.iter().flat_map(|(_, calls)| calls);
         let names = calls.flat_map(Call::selects).map(|(_, select)| select.name.as_str());
         InsertionPoint::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)
-            .beside(self.stages_until(usize::MAX), names)
+            .with_stages(self.stages_until(usize::MAX), names)
     }
 }

@@ -7,7 +7,7 @@ use crate::diagnostics::{Code, Severity, codes};
 use crate::illegal::Illegal;
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
-use crate::operation::NEW;
+use crate::operation::TRIED_OPERATION;
 use crate::{legality, lints};
 
 /// Errors and warnings of each operation. Hints and consequences of counted errors do not count.
@@ -33,11 +33,11 @@ pub(crate) struct Trial<'k> {
 impl<'k> Trial<'k> {
     /// A trial with unlimited work.
     pub fn new(known: &'k ProblemCounter) -> Self {
-        Trial::with(known, usize::MAX)
+        Trial::with_work(known, usize::MAX)
     }
 
     /// A trial with `left` work.
-    pub fn with(known: &'k ProblemCounter, left: usize) -> Self {
+    pub fn with_work(known: &'k ProblemCounter, left: usize) -> Self {
         Trial { known, has_new: false, left }
     }
 
@@ -47,7 +47,7 @@ impl<'k> Trial<'k> {
     }
 
     /// Remaining work.
-    pub fn left(&self) -> usize {
+    pub fn remaining_work(&self) -> usize {
         self.left
     }
 }
@@ -56,8 +56,8 @@ impl<'k> Trial<'k> {
 /// for another layout.
 impl Listener for Trial<'_> {
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
-        let problem =
-            problem(builder, illegal).filter(|(step, code)| *code != codes::NARROW_VECTOR || *step == NEW);
+        let problem = problem(builder, illegal)
+            .filter(|(step, code)| *code != codes::NARROW_VECTOR || *step == TRIED_OPERATION);
         self.has_new |= problem.is_some_and(|problem| !self.known.problems.contains(&problem));
     }
 

@@ -8,10 +8,10 @@ use crate::illegal::{Illegal, Problem};
 use crate::legality;
 use crate::lineage::{Annotation, NestBuilder};
 use crate::listener::Listener;
-use crate::operation::{NEW, Operation};
+use crate::operation::{Operation, TRIED_OPERATION};
 use crate::options::TargetKind;
 use crate::resolve::Call;
-use crate::stages::acts;
+use crate::stages::acts_on_stages;
 use sched_nest::{Axis, ModelInfo, StageInfo, StageKind};
 
 /// A stage of sums and its loops.
@@ -36,7 +36,7 @@ impl StageVariant {
     }
 
     /// The stages of sums of a model without those that a schedule arranges.
-    pub fn others(
+    pub fn unarranged(
         model: Option<&Arc<ModelInfo>>,
         target: TargetKind,
         arranged: &[StageVariant],
@@ -49,7 +49,7 @@ impl StageVariant {
     }
 
     /// Applies the directives that concern a stage, and judges its nest.
-    pub(super) fn judged(
+    pub(super) fn arrange(
         (stage, calls): (StageInfo, Vec<Call>),
         target: TargetKind,
         model: Option<&Arc<ModelInfo>>,
@@ -57,11 +57,11 @@ impl StageVariant {
     ) -> Self {
         let mut variant = StageVariant::plain(stage, target, model, calls.len());
         let builder = &mut variant.builder;
-        for call in calls.iter().filter(|call| !acts(call.op)) {
+        for call in calls.iter().filter(|call| !acts_on_stages(call.op)) {
             let problem = Problem::NotInStage { stage: variant.stage.name.clone() };
             listener.illegal(builder, &Illegal::at(call.step, problem, Vec::new()));
         }
-        let acting = || calls.iter().filter(|call| acts(call.op));
+        let acting = || calls.iter().filter(|call| acts_on_stages(call.op));
         if modifiers::apply(acting(), builder, listener) {
             annotate::attach(acting(), builder, listener);
             for illegal in legality::stage::check(builder, &variant.stage.name, target) {
@@ -73,18 +73,18 @@ impl StageVariant {
 
     /// Whether an operation of the text leaves the stage legal. It concerns the stage if the stage has all
     /// loops that it names.
-    pub fn allows(&self, operation: &Operation) -> bool {
+    pub fn stays_legal_with(&self, operation: &Operation) -> bool {
         // A mapping makes the target a GPU.
         if operation.op() == Op::GpuDimension && self.has_parallel_units() {
             return false;
         }
         let loops = operation.loops();
-        let has = |select| self.builder.select(NEW, 0, select).is_ok();
+        let has = |select| self.builder.select(TRIED_OPERATION, 0, select).is_ok();
         if loops.is_empty() || !loops.iter().all(has) {
             return true;
         }
         let copies = matches!(operation.op(), Op::Split | Op::SplitByDepth | Op::Specialize);
-        !copies && (!acts(operation.op()) || self.fits(operation))
+        !copies && (!acts_on_stages(operation.op()) || self.fits(operation))
     }
 
     /// Whether threads share units of the stage, as they can on CPUs alone.
@@ -102,10 +102,11 @@ impl StageVariant {
     pub fn fits(&self, operation: &Operation) -> bool {
         let mut builder = self.builder.clone();
         let problems = |builder: &NestBuilder| legality::stage::check(builder, &self.stage.name, self.target);
-        if !acts(operation.op()) || operation.apply(NEW, &mut builder).is_err() {
+        if !acts_on_stages(operation.op()) || operation.apply(TRIED_OPERATION, &mut builder).is_err() {
             return false;
         }
         let new = problems(&builder);
-        new.iter().all(|illegal| illegal.step != NEW) && new.len() <= problems(&self.builder).len()
+        new.iter().all(|illegal| illegal.step != TRIED_OPERATION)
+            && new.len() <= problems(&self.builder).len()
     }
 }

@@ -51,7 +51,7 @@ impl Variant {
 
     /// Lineages of all stages of sums: first of those that the schedule arranges.
     pub(super) fn stage_lineages(&self) -> Vec<StageLineage> {
-        let others = StageVariant::others(self.builder.model(), self.target, &self.stages);
+        let others = StageVariant::unarranged(self.builder.model(), self.target, &self.stages);
         let of = |stage: &StageVariant, is_arranged| StageLineage {
             name: stage.stage.name.clone(),
             is_arranged,
@@ -126,10 +126,10 @@ impl<'a> ResolvedPart<'a> {
         }
         words.be_plain();
         let model = self.options.model.as_ref();
-        let judged = |stage| StageVariant::judged(stage, limits.kind, model, &mut words);
+        let judged = |stage| StageVariant::arrange(stage, limits.kind, model, &mut words);
         let stages = stages.into_iter().map(judged).collect();
         if whole_shape {
-            lints::of_names(&self.scope, &builder, &mut self.report);
+            lints::report_name_lints(&self.scope, &builder, &mut self.report);
         }
         let variant = Variant {
             max_rows: self.max_rows,
@@ -139,11 +139,11 @@ impl<'a> ResolvedPart<'a> {
             stages,
             target: limits.kind,
             batch_size: self.options.batch_size,
-            shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared),
+            shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared_bytes),
             nest: OnceLock::new(),
         };
-        if self.options.supported.is_code() && !self.report.has_errors() {
-            self.report.extend(not_known(&variant, source, parsed));
+        if self.options.purpose.is_compilation() && !self.report.has_errors() {
+            self.report.extend(unknown_property(&variant, source, parsed));
         }
         let is_legal = !self.report.has_errors();
         PartOutcome { variant, diagnostics: self.report.finish(), is_legal }
@@ -151,20 +151,20 @@ impl<'a> ResolvedPart<'a> {
 }
 
 /// Reports unknown properties in a nest that is to be compiled.
-fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
+fn unknown_property(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
     let unknown = unknown_properties(variant.nest());
     if unknown.is_empty() && !variant.builder.names().has_uncounted_copies() {
         return None;
     }
     if unknown == [Property::BatchSize] {
-        return Some(batch_size_not_known(source, parsed));
+        return Some(unknown_batch_size(source, parsed));
     }
     let message = "compiling a schedule needs a model";
     let diagnostic = Diagnostic::new(codes::NOT_KNOWN, Span::default(), message);
     Some(diagnostic.help("Name one in a `model` line or on the command line."))
 }
 
-fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
+fn unknown_batch_size(source: &str, parsed: &Parsed) -> Diagnostic {
     let name = "batch_size";
     // In a block, the batch size is known.
     let blocks = parsed.file.stmts.iter().filter(|stmt| !stmt.body().is_empty()).map(|stmt| stmt.span);

@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt};
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Diagnostic, Label, Severity, WordingOptions, codes, word};
+use crate::diagnostics::{Code, Diagnostic, Label, Severity, WordingOptions, codes, put_into_words};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
@@ -13,12 +13,12 @@ use sched_nest::LoopId;
 use sched_nest::show::show_marked;
 
 /// Largest nest in a note, in loops.
-const SHOWN_LOOPS: usize = 400;
+const MAX_NOTE_LOOPS: usize = 400;
 /// Largest number of notes with a nest. More would make checks of long files slow.
-const SHOWN_NESTS: usize = 50;
+const MAX_NEST_NOTES: usize = 50;
 
 /// Largest number of errors with a search for legal alternatives.
-const SEARCHES: usize = 20;
+const MAX_SEARCHES: usize = 20;
 
 /// A listener that puts problems into words.
 pub(super) struct Words<'r, 'a> {
@@ -48,7 +48,8 @@ impl Listener for Words<'_, '_> {
         // Problems of names have specific fixes, and a nest that is too large has none.
         let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
-        let wording = word(illegal, builder, self.report, &WordingOptions { limits, for_cpu: self.for_cpu });
+        let wording =
+            put_into_words(illegal, builder, self.report, &WordingOptions { limits, for_cpu: self.for_cpu });
         let span = self.report.place(illegal.step, illegal.argument);
         let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
         diagnostic.help = wording.help;
@@ -72,13 +73,13 @@ impl<'r, 'a> Words<'r, 'a> {
 
     /// Disables the search for alternatives and notes with nests, for diagnostics that are only counted.
     pub fn be_brief(&mut self) {
-        self.searches = SEARCHES;
-        self.nests = SHOWN_NESTS;
+        self.searches = MAX_SEARCHES;
+        self.nests = MAX_NEST_NOTES;
     }
 
     /// Disables the search for alternatives, which knows the rules of the nest of trees alone.
     pub fn be_plain(&mut self) {
-        self.searches = SEARCHES;
+        self.searches = MAX_SEARCHES;
     }
 
     /// Limits for alternatives, if they are to be searched.
@@ -87,7 +88,7 @@ impl<'r, 'a> Words<'r, 'a> {
             return None;
         }
         self.searches += 1;
-        (self.searches <= SEARCHES).then_some(self.limits)
+        (self.searches <= MAX_SEARCHES).then_some(self.limits)
     }
 
     /// Adds labels for the origin of the loops, and a note with the nest.
@@ -115,7 +116,7 @@ impl<'r, 'a> Words<'r, 'a> {
         }
         let about_loops =
             !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });
-        if about_loops && self.nests < SHOWN_NESTS && builder.tree().loop_count() <= SHOWN_LOOPS {
+        if about_loops && self.nests < MAX_NEST_NOTES && builder.tree().loop_count() <= MAX_NOTE_LOOPS {
             self.nests += 1;
             let (nest, origin) = builder.nest();
             let marks: Vec<LoopId> = (0..origin.len() as u32)

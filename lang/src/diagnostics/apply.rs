@@ -4,7 +4,7 @@ use super::helps::{FixedText, errors};
 use super::{Applicability, CODES, Diagnostic, Edit, Fix, Severity};
 use crate::check::check;
 use crate::options::Options;
-use crate::schedule::Checked;
+use crate::schedule::CheckedSchedule;
 
 pub use super::edits::{apply, whole_line};
 
@@ -21,18 +21,18 @@ pub struct FixResult {
     /// Number of fixed diagnostics.
     pub count: usize,
     /// Result of checking the fixed text.
-    pub checked: Checked,
+    pub checked: CheckedSchedule,
 }
 
-/// Checks a text and applies safe fixes until none are left. With `unsure`, also applies legal fixes that may
-/// change the meaning. Placeholders and fixes of hints are never applied.
+/// Checks a text and applies safe fixes until none are left. With `include_unsure`, also applies legal fixes
+/// that may change the meaning. Placeholders and fixes of hints are never applied.
 ///
 /// Every round makes progress. Each fixed finding is gone, there is no new duplicate directive, and there are
 /// not more errors. The counts of findings, errors first and then by code, decrease in lexicographic order.
 /// Other fixes are left out.
-pub fn fix_all(source: &str, options: &Options, unsure: bool) -> FixResult {
+pub fn fix_all(source: &str, options: &Options, include_unsure: bool) -> FixResult {
     let checked = check(source, options);
-    fix_checked(source, &checked.diagnostics, options, unsure).unwrap_or_else(|| FixResult {
+    fix_checked(source, &checked.diagnostics, options, include_unsure).unwrap_or_else(|| FixResult {
         text: source.to_owned(),
         count: 0,
         checked,
@@ -40,13 +40,20 @@ pub fn fix_all(source: &str, options: &Options, unsure: bool) -> FixResult {
 }
 
 /// [`fix_all`] for a checked text; `None` if there is nothing to fix.
-pub fn fix_checked(source: &str, first: &[Diagnostic], options: &Options, unsure: bool) -> Option<FixResult> {
+pub fn fix_checked(
+    source: &str,
+    first: &[Diagnostic],
+    options: &Options,
+    include_unsure: bool,
+) -> Option<FixResult> {
     let mut fixed: Option<FixResult> = None;
     for _ in 0..MOST_ROUNDS {
         let (text, found, count) = fixed.as_ref().map_or((source, first, 0), |so_far| {
             (so_far.text.as_str(), so_far.checked.diagnostics.as_slice(), so_far.count)
         });
-        let Some(next) = Round { text, found, options, trials: MOST_TRIALS }.run(unsure) else { break };
+        let Some(next) = Round { text, found, options, trials: MOST_TRIALS }.run(include_unsure) else {
+            break;
+        };
         fixed = Some(FixResult { count: count + next.count, ..next });
     }
     fixed
@@ -67,9 +74,9 @@ struct Round<'a> {
 impl Round<'_> {
     /// Applies the first fix of each finding, or as many of these fixes as make progress. If none does,
     /// applies one of the other fixes.
-    fn run(mut self, unsure: bool) -> Option<FixResult> {
-        let first = first_fixes(self.found, unsure);
-        let others: Vec<ChosenFix> = applicable_fixes(self.found, unsure)
+    fn run(mut self, include_unsure: bool) -> Option<FixResult> {
+        let first = first_fixes(self.found, include_unsure);
+        let others: Vec<ChosenFix> = applicable_fixes(self.found, include_unsure)
             .filter(|(_, fix)| !first.iter().any(|(_, known)| std::ptr::eq(*known, *fix)))
             .collect();
         self.best(&first).or_else(|| others.into_iter().find_map(|other| self.attempt(&[other])))
@@ -132,10 +139,10 @@ fn counts_by_code(found: &[Diagnostic]) -> Vec<usize> {
 }
 
 /// Applicable fixes with their findings.
-fn applicable_fixes(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = ChosenFix<'_>> {
+fn applicable_fixes(found: &[Diagnostic], include_unsure: bool) -> impl Iterator<Item = ChosenFix<'_>> {
     let is_wanted = move |fix: &&Fix| match fix.applicability {
         Applicability::Safe => true,
-        Applicability::Unsure => unsure,
+        Applicability::Unsure => include_unsure,
         Applicability::Placeholder => false,
     };
     let matters = found.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint);
@@ -143,12 +150,12 @@ fn applicable_fixes(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = 
 }
 
 /// First applicable fix of each diagnostic, without overlaps.
-fn first_fixes(found: &[Diagnostic], unsure: bool) -> Vec<ChosenFix<'_>> {
+fn first_fixes(found: &[Diagnostic], include_unsure: bool) -> Vec<ChosenFix<'_>> {
     let mut chosen: Vec<ChosenFix> = Vec::new();
     // Sorted by position. Edits of one fix may be far apart, so every chosen edit is compared.
     let mut taken: std::collections::BTreeSet<(u32, u32)> = std::collections::BTreeSet::new();
     let mut last: Option<&Diagnostic> = None;
-    for (finding, fix) in applicable_fixes(found, unsure) {
+    for (finding, fix) in applicable_fixes(found, include_unsure) {
         if last.replace(finding).is_some_and(|last| std::ptr::eq(last, finding)) {
             continue;
         }

@@ -8,7 +8,7 @@ use super::edits::{apply, whole_line};
 use super::{Diagnostic, Edit, Fix, Severity, codes};
 
 /// Longest text, in bytes, whose fixes are tried before they are offered.
-const LONGEST: usize = 16 * 1024;
+const MAX_TRIED_TEXT_BYTES: usize = 16 * 1024;
 
 /// Tries the fixes of the findings of a text, one by one.
 pub(crate) struct FixTrial<'a> {
@@ -19,10 +19,10 @@ pub(crate) struct FixTrial<'a> {
 }
 
 impl FixTrial<'_> {
-    /// Returns the fixes of a finding that correct it. In a text longer than [`LONGEST`] no fix is tried, and
-    /// all are returned.
+    /// Returns the fixes of a finding that correct it. In a text longer than
+    /// [`MAX_TRIED_TEXT_BYTES`] no fix is tried, and all are returned.
     pub fn verified_fixes(&self, finding: &Diagnostic) -> Vec<Fix> {
-        let is_tried = self.text.len() <= LONGEST;
+        let is_tried = self.text.len() <= MAX_TRIED_TEXT_BYTES;
         finding.fixes.iter().filter(|fix| !is_tried || self.helps_alone(finding, fix)).cloned().collect()
     }
 

@@ -16,7 +16,7 @@ pub use codes::CODES;
 pub(crate) use helps::FixTrial;
 pub use nearest::nearest;
 pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity};
-pub(crate) use wording::{WordingOptions, word};
+pub(crate) use wording::{WordingOptions, put_into_words};
 
 /// Diagnostics of one text, for renderers that join several files into one document.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,8 @@ pub(super) fn change_json(change: &Change) -> Value {
         Change::Moved { name, from, to } => {
             json!({ "change": "moved", "loop": name, "from": from, "to": to })
         }
-        Change::Changed { name, what, from, to } => {
-            json!({ "change": "changed", "loop": name, "what": what, "from": from, "to": to })
+        Change::Changed { name, property, from, to } => {
+            json!({ "change": "changed", "loop": name, "what": property, "from": from, "to": to })
         }
     }
 }

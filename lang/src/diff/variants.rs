@@ -14,15 +14,15 @@ use sched_nest::{Nest, Variants};
 pub struct RowsChange {
     /// The bound; `None` for calls that no bound covers.
     pub max_rows: Option<u32>,
-    /// Fate of the bound.
-    pub fate: Fate,
+    /// Whether one schedule alone has the bound.
+    pub bound_change: BoundChange,
     /// Changes between the two nests that serve the calls of the bound.
     pub changes: Vec<Change>,
 }
 
-/// Fate of a bound.
+/// The schedules that have a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum BoundChange {
     /// Both schedules have the bound.
     Shared,
     /// Only the second schedule has the bound. In the first one, a larger bound or `rest` serves its calls.
@@ -40,17 +40,21 @@ pub fn diff_by_rows(a: &Variants<Nest>, b: &Variants<Nest>) -> Vec<RowsChange> {
     let mut all = Vec::new();
     for max_rows in bounds {
         let has = |nests: &Variants<Nest>| nests.bounded().iter().any(|one| one.max_rows == max_rows);
-        let fate = match (has(a), has(b)) {
-            (true, false) => Fate::Removed,
-            (false, true) => Fate::Added,
-            _ => Fate::Shared,
+        let bound_change = match (has(a), has(b)) {
+            (true, false) => BoundChange::Removed,
+            (false, true) => BoundChange::Added,
+            _ => BoundChange::Shared,
         };
         let rows = max_rows as usize;
         let changes = diff(a.for_rows(rows), b.for_rows(rows));
-        all.push(RowsChange { max_rows: Some(max_rows), fate, changes });
+        all.push(RowsChange { max_rows: Some(max_rows), bound_change, changes });
     }
-    all.push(RowsChange { max_rows: None, fate: Fate::Shared, changes: diff(a.rest(), b.rest()) });
-    all.retain(|one| one.fate != Fate::Shared || !one.changes.is_empty());
+    all.push(RowsChange {
+        max_rows: None,
+        bound_change: BoundChange::Shared,
+        changes: diff(a.rest(), b.rest()),
+    });
+    all.retain(|one| one.bound_change != BoundChange::Shared || !one.changes.is_empty());
     all
 }
 
@@ -61,11 +65,11 @@ pub fn show_diff_by_rows(all: &[RowsChange]) -> String {
         return show_diff(changes);
     }
     let mut out = String::new();
-    for RowsChange { max_rows, fate, changes } in all {
-        let mark = match fate {
-            Fate::Shared => "~",
-            Fate::Added => "+",
-            Fate::Removed => "-",
+    for RowsChange { max_rows, bound_change, changes } in all {
+        let mark = match bound_change {
+            BoundChange::Shared => "~",
+            BoundChange::Added => "+",
+            BoundChange::Removed => "-",
         };
         let _ = writeln!(out, "{mark} {}:", show_rows(*max_rows));
         for line in show_diff(changes).lines() {
@@ -79,11 +83,11 @@ pub fn show_diff_by_rows(all: &[RowsChange]) -> String {
 /// separate change before those of the nest.
 pub fn diff_by_rows_json(all: &[RowsChange]) -> Value {
     let mut out = Vec::new();
-    for RowsChange { max_rows, fate, changes } in all {
-        match fate {
-            Fate::Shared => {}
-            Fate::Added => out.push(json!({ "change": "schedule added", "max_rows": max_rows })),
-            Fate::Removed => out.push(json!({ "change": "schedule removed", "max_rows": max_rows })),
+    for RowsChange { max_rows, bound_change, changes } in all {
+        match bound_change {
+            BoundChange::Shared => {}
+            BoundChange::Added => out.push(json!({ "change": "schedule added", "max_rows": max_rows })),
+            BoundChange::Removed => out.push(json!({ "change": "schedule removed", "max_rows": max_rows })),
         }
         for change in changes {
             let mut change = change_json(change);

@@ -54,7 +54,7 @@ pub(super) struct StatementParts<'s> {
     close: Option<Lexeme>,
     comments: &'s [Comment],
     /// Whether `-` joins the parts of a word, as in `x86-64-v3`.
-    joined: bool,
+    is_hyphenated: bool,
     /// Whether a block follows.
     opens_block: bool,
     indent: usize,
@@ -69,12 +69,20 @@ impl<'s> StatementParts<'s> {
         indent: usize,
     ) -> Self {
         let opens_block = matches!(stmt.kind, StmtKind::When(_));
-        let joined = matches!(stmt.kind, StmtKind::Target { .. });
+        let is_hyphenated = matches!(stmt.kind, StmtKind::Target { .. });
         let breaks =
             matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::Target { .. } | StmtKind::Param { .. });
         let (list, close) = (None, None);
-        let whole =
-            StatementParts { source, head: lexemes, list, close, comments, joined, opens_block, indent };
+        let whole = StatementParts {
+            source,
+            head: lexemes,
+            list,
+            close,
+            comments,
+            is_hyphenated,
+            opens_block,
+            indent,
+        };
         let Some(open) = last_list(lexemes).filter(|_| breaks) else { return whole };
         // `param X = (1 + 2)` ends with a bracket, but has no list.
         let is_list = !matches!(stmt.kind, StmtKind::Param { .. }) || whole.text(&lexemes[open]) == "{";
@@ -110,11 +118,13 @@ impl<'s> StatementParts<'s> {
         let is_long = self.indent + flat.chars().count() > WIDTH;
         match self.list {
             Some(list) if self.comments.is_empty() && (!is_long || list.is_empty()) => vec![plain(flat)],
-            Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => self.broken(list),
+            Some(list) if self.comments.iter().all(|comment| self.is_in_list(comment)) => {
+                self.list_lines(list)
+            }
             // These comments are inside an unbreakable text, so they go before the statement.
             _ => {
                 let mut lines: Vec<OutputLine> =
-                    self.comments.iter().map(|comment| own(comment, 0)).collect();
+                    self.comments.iter().map(|comment| comment_line(comment, 0)).collect();
                 lines.push(plain(flat));
                 lines
             }
@@ -126,35 +136,41 @@ impl<'s> StatementParts<'s> {
     }
 
     /// One item a line. A comment between two items stays there. A comment inside an item goes after it.
-    fn broken(&self, list: &[Lexeme]) -> Vec<OutputLine> {
+    fn list_lines(&self, list: &[Lexeme]) -> Vec<OutputLine> {
         let mut lines = vec![edge(self.join(self.head))];
         let mut end = self.head.last().map_or(0, |open| open.span.end);
         let mut comments = self.comments;
         for item in items(list) {
             let (Some(first), Some(last)) = (item.first(), item.last()) else { continue };
-            self.place(&mut lines, &mut comments, first.span.start, end);
+            self.place_comments(&mut lines, &mut comments, first.span.start, end);
             lines.push(OutputLine { indent: INDENT, text: self.join(item) + ",", ..OutputLine::default() });
             let inside = comments.iter().take_while(|comment| comment.span.start < last.span.end).count();
             let (inside, rest) = comments.split_at(inside);
-            inside.iter().for_each(|comment| behind(&mut lines, comment));
+            inside.iter().for_each(|comment| append_comment(&mut lines, comment));
             comments = rest;
             end = last.span.end;
         }
-        self.place(&mut lines, &mut comments, u32::MAX, end);
+        self.place_comments(&mut lines, &mut comments, u32::MAX, end);
         lines.extend(self.close.map(|close| edge(self.text(&close).to_owned())));
         lines
     }
 
     /// Places the comments before `until`: on the line that ended at `end`, or on lines of their own.
-    fn place(&self, lines: &mut Vec<OutputLine>, comments: &mut &[Comment], until: u32, mut end: u32) {
+    fn place_comments(
+        &self,
+        lines: &mut Vec<OutputLine>,
+        comments: &mut &[Comment],
+        until: u32,
+        mut end: u32,
+    ) {
         while let [comment, rest @ ..] = *comments
             && comment.span.start < until
         {
             let between = self.source.get(end as usize..comment.span.start as usize).unwrap_or_default();
             if between.contains('\n') {
-                lines.push(own(comment, INDENT));
+                lines.push(comment_line(comment, INDENT));
             } else {
-                behind(lines, comment);
+                append_comment(lines, comment);
             }
             end = comment.span.end;
             *comments = rest;
@@ -192,7 +208,7 @@ impl<'s> StatementParts<'s> {
     /// Whether a blank is between two neighbours. `first` marks the first word of the statement.
     fn has_blank(&self, last: &Lexeme, next: &Lexeme, first: bool) -> bool {
         use LexemeKind::{Close, Comma, Dot, Name, Open};
-        if self.joined && (self.text(last) == "-" || self.text(next) == "-") {
+        if self.is_hyphenated && (self.text(last) == "-" || self.text(next) == "-") {
             return false;
         }
         match (last.kind, next.kind) {
@@ -216,15 +232,15 @@ fn edge(text: String) -> OutputLine {
     OutputLine { text, is_edge: true, ..OutputLine::default() }
 }
 
-fn own(comment: &Comment, indent: usize) -> OutputLine {
+fn comment_line(comment: &Comment, indent: usize) -> OutputLine {
     OutputLine { indent, comment: Some(comment.text.trim_end().to_owned()), ..OutputLine::default() }
 }
 
 /// Writes a comment after the last line, or on a separate line if that has one.
-fn behind(lines: &mut Vec<OutputLine>, comment: &Comment) {
+fn append_comment(lines: &mut Vec<OutputLine>, comment: &Comment) {
     match lines.last_mut() {
         Some(line) if line.comment.is_none() => line.comment = Some(comment.text.trim_end().to_owned()),
-        _ => lines.push(own(comment, INDENT)),
+        _ => lines.push(comment_line(comment, INDENT)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Operations to try on a nest. A trial decides which are legal.
 
 use crate::directives::{self, Op, Role};
-use crate::lineage::{Annotation, NestBuilder, Select};
+use crate::lineage::{Annotation, LoopSelector, NestBuilder};
 use crate::operation::Operation;
 use crate::resolve::Arg;
 use sched_nest::sym::{Property, Sym, SymOp};
@@ -16,14 +16,14 @@ const SMALL_CHAIN: usize = 3;
 const NUMBERS: [i64; 3] = [4, 2, 8];
 
 /// A name as written, and one of its loops.
-pub type NamedLoop = (Select, LoopId);
+pub type NamedLoop = (LoopSelector, LoopId);
 
 /// Forms of one directive for the same loops with different numbers, the most likely one first.
 pub type Forms = Vec<Operation>;
 
 /// All candidates of one directive.
 pub fn of(op: Op, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
-    candidates_among(op, builder, &names(builder), is_taken)
+    candidates_among(op, builder, &live_names(builder), is_taken)
 }
 
 /// All candidates of one directive whose loops are among `names`.
@@ -36,7 +36,7 @@ pub fn candidates_among(
     match op {
         Op::Reorder => reorders(builder),
         Op::TileTrees => vec![[4, 8, 2].map(Operation::TileTrees).to_vec()],
-        _ if !is_about_a_loop(op) => shapes(op, builder, None, is_taken).into_iter().collect(),
+        _ if !is_about_a_loop(op) => modifier_forms(op, builder, None, is_taken).into_iter().collect(),
         _ => {
             let each = names.iter().map(|(v, id)| about(op, builder, v, *id, is_taken));
             let each: Vec<Vec<Forms>> = each.collect();
@@ -60,11 +60,11 @@ pub fn candidates_among(
 pub fn about(
     op: Op,
     builder: &NestBuilder,
-    v: &Select,
+    v: &LoopSelector,
     id: LoopId,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Forms> {
-    let state = |annotation: Annotation| Operation::State(v.clone(), annotation);
+    let state = |annotation: Annotation| Operation::Annotate(v.clone(), annotation);
     let deepest = builder.deepest();
     match op {
         Op::Tile => vec![tiles(builder, v, id, is_taken)],
@@ -75,12 +75,14 @@ pub fn about(
             Layout::ALL.iter().copied().map(|layout| vec![state(Annotation::Layout(layout))]).collect()
         }
         Op::UnrollWalk => {
-            vec![steps(deepest).into_iter().rev().map(|n| state(Annotation::UnrollWalk(n))).collect()]
+            vec![step_counts(deepest).into_iter().rev().map(|n| state(Annotation::UnrollWalk(n))).collect()]
         }
-        Op::PeelWalk => vec![steps(deepest).into_iter().map(|n| state(Annotation::PeelWalk(n))).collect()],
+        Op::PeelWalk => {
+            vec![step_counts(deepest).into_iter().map(|n| state(Annotation::PeelWalk(n))).collect()]
+        }
         Op::Reorder | Op::TileTrees => Vec::new(),
-        op if directives::of(op).is_some_and(|signature| signature.shapes) => {
-            shapes(op, builder, Some((v, id)), is_taken).into_iter().collect()
+        op if directives::of(op).is_some_and(|signature| signature.is_modifier) => {
+            modifier_forms(op, builder, Some((v, id)), is_taken).into_iter().collect()
         }
         // With a number first, then without.
         op => {
@@ -99,14 +101,14 @@ fn is_about_a_loop(op: Op) -> bool {
 }
 
 /// Forms of a modifier by its parameters: unused new names, small numbers and all words.
-fn shapes(
+fn modifier_forms(
     op: Op,
     builder: &NestBuilder,
-    about: Option<(&Select, LoopId)>,
+    about: Option<(&LoopSelector, LoopId)>,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Option<Forms> {
     let axis = about.map_or(Axis::Tree, |(_, id)| builder.node(id).axis);
-    let mut new = <[String; 2]>::from(fresh(builder, axis, is_taken)).map(Arg::New).into_iter();
+    let mut new = <[String; 2]>::from(fresh_names(builder, axis, is_taken)).map(Arg::New).into_iter();
     let mut all: Vec<Vec<Arg>> = vec![Vec::new()];
     for parameter in directives::of(op)?.parameters {
         let choices: Vec<Arg> = match parameter.role {
@@ -121,11 +123,11 @@ fn shapes(
         };
         all = all.iter().flat_map(with).collect();
     }
-    all.iter().map(|args| Operation::shape(op, args)).collect()
+    all.iter().map(|args| Operation::modifier(op, args)).collect()
 }
 
 /// All live names, and their copies if there are several.
-pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
+pub fn live_names(builder: &NestBuilder) -> Vec<NamedLoop> {
     let mut all: Vec<NamedLoop> = Vec::new();
     let loops = builder.tree().loops();
     let mut seen = std::collections::HashMap::new();
@@ -134,7 +136,7 @@ pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
         let copies = seen.entry(bare).or_insert(0_usize);
         *copies += 1;
         if *copies == 1 {
-            all.push((Select::all(bare), *id));
+            all.push((LoopSelector::all(bare), *id));
         }
     }
     for id in &loops {
@@ -147,7 +149,7 @@ pub fn names(builder: &NestBuilder) -> Vec<NamedLoop> {
 }
 
 /// Two unused neighbouring names: `b2` and `b3`.
-pub fn fresh(builder: &NestBuilder, axis: Axis, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
+pub fn fresh_names(builder: &NestBuilder, axis: Axis, is_taken: &dyn Fn(&str) -> bool) -> (String, String) {
     let letter = if axis == Axis::Row { 'b' } else { 't' };
     let is_free = |name: &String| !builder.names().is_declared(name) && !is_taken(name);
     let pairs = (0..100_000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
@@ -155,9 +157,9 @@ pub fn fresh(builder: &NestBuilder, axis: Axis, is_taken: &dyn Fn(&str) -> bool)
     free.unwrap_or_else(|| (format!("{letter}_outer"), format!("{letter}_inner")))
 }
 
-fn tiles(builder: &NestBuilder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
+fn tiles(builder: &NestBuilder, v: &LoopSelector, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
     let node = builder.node(id);
-    let (outer, inner) = fresh(builder, node.axis, is_taken);
+    let (outer, inner) = fresh_names(builder, node.axis, is_taken);
     let stride = node.step.as_int().unwrap_or(1);
     let extent = match (node.start.as_int(), node.stop.as_int()) {
         (Some(start), Some(stop)) => stop.checked_sub(start),
@@ -179,17 +181,17 @@ fn tiles(builder: &NestBuilder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) 
         .collect()
 }
 
-fn splits(builder: &NestBuilder, v: &Select, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
+fn splits(builder: &NestBuilder, v: &LoopSelector, id: LoopId, is_taken: &dyn Fn(&str) -> bool) -> Forms {
     let node = builder.node(id);
-    let (first, second) = fresh(builder, node.axis, is_taken);
-    points(&node.start, &node.stop, &node.step)
+    let (first, second) = fresh_names(builder, node.axis, is_taken);
+    split_points(&node.start, &node.stop, &node.step)
         .into_iter()
         .map(|at| Operation::Split(v.clone(), first.clone(), second.clone(), at))
         .collect()
 }
 
 /// Values inside a range: near its middle, the first and the last one.
-fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
+fn split_points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
     let stride = step.as_int().unwrap_or(1).max(1);
     let at = |from: i64, steps: i64| from.checked_add(stride.checked_mul(steps)?).map(Sym::Int);
     match (start.as_int(), stop.as_int()) {
@@ -215,7 +217,7 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
 /// a tile come first, since most tiles are made for that.
 fn reorders(builder: &NestBuilder) -> Vec<Forms> {
     let mut all: Vec<Forms> = Vec::new();
-    let mut add = |order: Vec<Select>| {
+    let mut add = |order: Vec<LoopSelector>| {
         let form = vec![Operation::Reorder(order)];
         if !all.contains(&form) {
             all.push(form);
@@ -229,14 +231,14 @@ fn reorders(builder: &NestBuilder) -> Vec<Forms> {
             && builder.node(inner).axis != builder.node(other).axis
         {
             let order = [outer, other, inner];
-            add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
+            add(order.iter().map(|id| LoopSelector::all(&builder.node(*id).name)).collect());
             add(order.iter().map(|id| builder.names().select_of(*id)).collect());
         }
     }
     for chain in chains {
         for length in 2..=chain.len() {
             for order in orders(&chain[..length]) {
-                add(order.iter().map(|id| Select::all(&builder.node(*id).name)).collect());
+                add(order.iter().map(|id| LoopSelector::all(&builder.node(*id).name)).collect());
                 add(order.iter().map(|id| builder.names().select_of(*id)).collect());
             }
         }
@@ -267,7 +269,7 @@ fn orders(chain: &[LoopId]) -> Vec<Vec<LoopId>> {
     }
 }
 
-fn steps(deepest: Option<u32>) -> Vec<u32> {
+fn step_counts(deepest: Option<u32>) -> Vec<u32> {
     let most = deepest.unwrap_or(8).clamp(1, 16);
     (1..=most).collect()
 }

@@ -35,8 +35,8 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         return;
     }
     let most = match dimension.level {
-        GpuLevel::Grid => limits.grid_axis(dimension.axis),
-        GpuLevel::Block => limits.block_axis(dimension.axis),
+        GpuLevel::Grid => limits.max_grid_iterations(dimension.axis),
+        GpuLevel::Block => limits.max_block_iterations(dimension.axis),
     };
     if let Some(count) = builder.node(id).trips().filter(|trips| *trips > most)
         && (dimension.level == GpuLevel::Grid || most < limits.gpu.threads)

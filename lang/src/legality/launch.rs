@@ -2,7 +2,7 @@
 //! that the nest needs.
 
 use super::find::layout_of;
-use super::launches::{Found, Launches};
+use super::launches::{FoundProblems, Launches};
 use super::paths::{Path, PathLoop};
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
@@ -10,7 +10,7 @@ use crate::lineage::{Annotation, DirectiveIndex};
 use sched_nest::{Axis, GpuAxis, GpuLevel, LoopId};
 
 /// Checks the launches of a nest; `mapped` is a directive that maps a loop.
-pub fn check(launches: &Launches, mapped: DirectiveIndex, limits: &Limits, found: &mut Found) {
+pub fn check(launches: &Launches, mapped: DirectiveIndex, limits: &Limits, found: &mut FoundProblems) {
     for path in &launches.paths.leaves {
         launches.outside(path, mapped, found);
         launches.copies(path, found);
@@ -22,7 +22,7 @@ pub fn check(launches: &Launches, mapped: DirectiveIndex, limits: &Limits, found
 
 impl Launches<'_> {
     /// Refuses walks outside all launches.
-    fn outside(&self, path: &Path, mapped: DirectiveIndex, found: &mut Found) {
+    fn outside(&self, path: &Path, mapped: DirectiveIndex, found: &mut FoundProblems) {
         if path.iter().all(|around| self.paths.dimension(around.id).is_none()) {
             let loops = path.last().map(|leaf| self.index(leaf.id)).into_iter().collect();
             found.add(Illegal::at(mapped, Problem::WalksOutsideLaunch, loops));
@@ -31,7 +31,7 @@ impl Launches<'_> {
 
     /// Refuses copies of rows that single threads would make, or of rows without a limit, and bins that no
     /// block copies.
-    fn copies(&self, path: &Path, found: &mut Found) {
+    fn copies(&self, path: &Path, found: &mut FoundProblems) {
         let is_cached = |around: &PathLoop| {
             let this = self.paths.get(around.id);
             this.axis == Axis::Row && this.annotations.cache
@@ -70,7 +70,7 @@ impl Launches<'_> {
 
     /// Refuses launches whose blocks have too many threads because loops beside each other have different
     /// lengths.
-    fn threads(&self, limits: &Limits, found: &mut Found) {
+    fn threads(&self, limits: &Limits, found: &mut FoundProblems) {
         for launch in self.launches() {
             let mut longest: [(i64, Option<LoopId>); 3] = [(1, None); 3];
             for path in launch {

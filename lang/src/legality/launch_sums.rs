@@ -5,19 +5,19 @@
 //! that add to the same sums must run in the same threads. A block waits before and after it folds its slots.
 //! So a fold only needs the same blocks as other additions to its target.
 
-use super::launches::{Found, Launches};
+use super::launches::{FoundProblems, Launches};
 use super::paths::{Path, PathLoop};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex};
 use sched_nest::{Axis, Body, GpuDimension, GpuLevel, LoopId, Reduce};
 
-pub fn check(launches: &Launches, found: &mut Found) {
+pub fn check(launches: &Launches, found: &mut FoundProblems) {
     if !launches.paths.are_known() {
         return;
     }
     for launch in launches.launches() {
         let Some(root) = launch.first().and_then(|path| launches.root(path)) else { continue };
-        if launches.chains(root, found).is_none() || launches.adds_atomically(root) {
+        if launches.count_slot_loops(root, found).is_none() || launches.adds_atomically(root) {
             continue;
         }
         let mut adders = Vec::new();
@@ -26,8 +26,8 @@ pub fn check(launches: &Launches, found: &mut Found) {
             let fold = launches.fold(path, &launch, found);
             adders.extend(fold.filter(|fold: &Adder| adders.iter().all(|other| other.key() != fold.key())));
         }
-        let used = used(&adders);
-        adders.iter_mut().for_each(|adder| adder.complete(&used));
+        let used = used_dimensions(&adders);
+        adders.iter_mut().for_each(|adder| adder.add_first_owners(&used));
         launches.conflicts(&adders, found);
     }
 }
@@ -59,7 +59,7 @@ struct Rows {
 
 impl Rows {
     /// The least and the largest row, without the loops for which `without` is true.
-    fn spread(&self, without: impl Fn(LoopId) -> bool) -> (i64, Option<i64>) {
+    fn range_without(&self, without: impl Fn(LoopId) -> bool) -> (i64, Option<i64>) {
         let others = self.loops.iter().filter(|(id, ..)| !without(*id));
         others.fold((self.low, self.high), |(low, high), (_, least, most)| {
             (low.saturating_add(*least), high.zip(*most).map(|(high, most)| high.saturating_add(most)))
@@ -85,7 +85,7 @@ impl Adder {
 
     /// Adds the first block or thread as an owner, for each used dimension that no loop of this adder is
     /// mapped to. For a fold, only dimensions of the grid count.
-    fn complete(&mut self, used: &[GpuDimension]) {
+    fn add_first_owners(&mut self, used: &[GpuDimension]) {
         for dimension in used {
             let is_of_blocks = dimension.level == GpuLevel::Grid;
             let is_covered = self.owners.iter().any(|owner| owner.dimension() == *dimension);
@@ -109,14 +109,14 @@ impl Adder {
         let is_in = |adder: &Adder, id: LoopId| adder.rows.loops.iter().any(|(own, ..)| *own == id);
         let is_common = |id: LoopId| is_in(self, id) && is_in(other, id);
         let ((low, high), (other_low, other_high)) =
-            (self.rows.spread(is_common), other.rows.spread(is_common));
+            (self.rows.range_without(is_common), other.rows.range_without(is_common));
         let is_before = |high: Option<i64>, low: i64| high.is_some_and(|high| high < low);
         !is_before(high, other_low) && !is_before(other_high, low)
     }
 }
 
 /// Dimensions of a launch with several blocks or threads.
-fn used(adders: &[Adder]) -> Vec<GpuDimension> {
+fn used_dimensions(adders: &[Adder]) -> Vec<GpuDimension> {
     let mut used = Vec::new();
     for owner in adders.iter().flat_map(|adder| &adder.owners) {
         let Owner::Each { dimension, least, step, most } = owner else { continue };
@@ -137,11 +137,11 @@ impl Launches<'_> {
 
     /// Number of outermost loops with slots among a loop and the loops inside it. Refuses several loops with
     /// slots inside another one, and then returns `None`.
-    fn chains(&self, id: LoopId, found: &mut Found) -> Option<usize> {
+    fn count_slot_loops(&self, id: LoopId, found: &mut FoundProblems) -> Option<usize> {
         let this = self.paths.get(id);
         let mut inside = Vec::new();
         for child in this.body.loops() {
-            let chains = self.chains(child, found)?;
+            let chains = self.count_slot_loops(child, found)?;
             inside.extend(std::iter::repeat_n(child, chains));
         }
         let is_atomic = this.annotations.reduce == Some(Reduce::Atomic) && inside.is_empty();
@@ -169,14 +169,14 @@ impl Launches<'_> {
     }
 
     /// The outermost mapped loop over trees.
-    fn head(&self, path: &[PathLoop]) -> Option<LoopId> {
+    fn mapped_tree_loop(&self, path: &[PathLoop]) -> Option<LoopId> {
         path.iter().map(|around| around.id).find(|id| self.paths.spreads_trees(*id))
     }
 
     /// The outermost loop over trees whose slots a block folds after its threads, and the loop that requests
     /// it.
-    fn shared(&self, path: &Path) -> Option<(LoopId, LoopId)> {
-        let head = self.head(&path[self.threads_at(path)?..])?;
+    fn shared_slot_loops(&self, path: &Path) -> Option<(LoopId, LoopId)> {
+        let head = self.mapped_tree_loop(&path[self.threads_at(path)?..])?;
         let shares = |id: &LoopId| self.paths.get(*id).annotations.reduce == Some(Reduce::Shared);
         let shared = self.paths.subtree(head).into_iter().find(shares)?;
         Some((head, shared))
@@ -217,19 +217,20 @@ impl Launches<'_> {
 
     /// The adder of a leaf loop.
     fn walks(&self, path: &Path) -> Adder {
-        let target = self.shared(path).map(|(head, _)| head).or_else(|| self.head(path));
+        let target =
+            self.shared_slot_loops(path).map(|(head, _)| head).or_else(|| self.mapped_tree_loop(path));
         let id = path.last().map_or(LoopId(0), |leaf| leaf.id);
         Adder { id, target, rows: self.rows(path, 0), owners: self.owners(path), is_fold: false }
     }
 
     /// The fold of the slots that a block shares, over all rows of the threads' loops. Refuses it if the rows
     /// are unlimited, or if other blocks have some of them.
-    fn fold(&self, path: &Path, launch: &[&Path], found: &mut Found) -> Option<Adder> {
-        let (at, (id, shared)) = (self.threads_at(path)?, self.shared(path)?);
+    fn fold(&self, path: &Path, launch: &[&Path], found: &mut FoundProblems) -> Option<Adder> {
+        let (at, (id, shared)) = (self.threads_at(path)?, self.shared_slot_loops(path)?);
         let around = &path[..at];
         let inside =
             launch.iter().filter(|other| other.get(at).is_some_and(|around| around.id == path[at].id));
-        let hull = inside.map(|other| self.rows(other, at).spread(|_| false)).reduce(|one, other| {
+        let hull = inside.map(|other| self.rows(other, at).range_without(|_| false)).reduce(|one, other| {
             (one.0.min(other.0), one.1.zip(other.1).map(|(high, other)| high.max(other)))
         });
         let (low, high) = hull?;
@@ -247,7 +248,13 @@ impl Launches<'_> {
         }
         rows.low = rows.low.saturating_add(low);
         rows.high = rows.high.zip(high).map(|(all, high)| all.saturating_add(high));
-        Some(Adder { id, target: self.head(around), rows, owners: self.owners(around), is_fold: true })
+        Some(Adder {
+            id,
+            target: self.mapped_tree_loop(around),
+            rows,
+            owners: self.owners(around),
+            is_fold: true,
+        })
     }
 
     /// Whether the rows of a block, from the first to the last that its loops inside and its threads reach,
@@ -259,13 +266,13 @@ impl Launches<'_> {
                 return false;
             }
             let inside = Rows { loops: rows.loops[at + 1..].to_vec(), low, high: Some(high) };
-            let (low, high) = inside.spread(|_| false);
+            let (low, high) = inside.range_without(|_| false);
             low < 0 || high.is_none_or(|high| high >= self.paths.values(around, place).step)
         })
     }
 
     /// Refuses additions to the same sums of the same rows in different threads.
-    fn conflicts(&self, adders: &[Adder], found: &mut Found) {
+    fn conflicts(&self, adders: &[Adder], found: &mut FoundProblems) {
         for (at, one) in adders.iter().enumerate() {
             let is_in_conflict = |other: &&Adder| {
                 one.target == other.target && !one.has_owners_of(other) && one.shares_rows(other)

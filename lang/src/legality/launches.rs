@@ -7,14 +7,14 @@ use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;
 
 /// The problems found so far. A directive has at most one problem of each code.
-pub struct Found<'p> {
+pub struct FoundProblems<'p> {
     problems: &'p mut Vec<Illegal>,
     reported: Vec<(DirectiveIndex, Option<Code>)>,
 }
 
-impl<'p> Found<'p> {
-    pub fn new(problems: &'p mut Vec<Illegal>) -> Found<'p> {
-        Found { problems, reported: Vec::new() }
+impl<'p> FoundProblems<'p> {
+    pub fn new(problems: &'p mut Vec<Illegal>) -> FoundProblems<'p> {
+        FoundProblems { problems, reported: Vec::new() }
     }
 
     pub fn add(&mut self, illegal: Illegal) {

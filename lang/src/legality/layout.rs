@@ -2,7 +2,7 @@
 //! support tiles.
 
 use super::memory::{order, representation_of};
-use super::shared::in_launch;
+use super::shared::is_in_launch;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
@@ -31,7 +31,7 @@ pub(super) fn check(
         }
         let walks = |annotation: &Annotation| {
             let single = matches!(annotation, Annotation::Vectorize(_) | Annotation::SpeculateWalk(_));
-            single && (target == TargetKind::Cpu || !in_launch(builder, *id))
+            single && (target == TargetKind::Cpu || !is_in_launch(builder, *id))
         };
         if let Some(step) = node.directive_of(walks) {
             refuse(step, vec![*id], Problem::WalkNeedsSingleNodes { tiles });
@@ -54,7 +54,7 @@ fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Il
     let depths: Vec<u32> = order.iter().map(|tree| model.depths[*tree]).collect();
     let (nest, origin) = builder.nest();
     let layout = builder.forest().layout().unwrap_or(Layout::Sparse);
-    let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
+    let Ok(leaf_loops) = walks::leaf_loops(&nest, &depths, layout) else { return };
     let mut reported = Vec::new();
     for (leaf, leaf_loop) in leaf_loops.iter().filter(|(_, leaf_loop)| oblivious(leaf_loop.layout)) {
         let trees = order.get(leaf_loop.trees.clone()).unwrap_or_default();

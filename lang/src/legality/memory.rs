@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use super::find::innermost;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder};
-use sched_nest::footprint::{LEAST_RECORD, PADDED_NODE, PADDED_TILE, TABLES, complete_nodes, padded_depths};
+use sched_nest::footprint::{
+    MAX_TABLE_BYTES, MIN_RECORD_BYTES, PADDED_NODE_BYTES, PADDED_TILE_BYTES, complete_nodes, padded_depths,
+};
 use sched_nest::walks::{self, LeafLoop};
 use sched_nest::{Layout, LoopId, ModelInfo, Nodes, TileTrees, TreeOrder};
 
@@ -23,17 +25,18 @@ pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<
     // Without an annotation, the compiler chooses a layout that fits.
     let layout = builder.forest().layout().unwrap_or(Layout::Sparse);
     let depths: Vec<u32> = (0..trees.order.len()).map(|at| trees.depth(at)).collect();
-    let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
+    let Ok(leaf_loops) = walks::leaf_loops(&nest, &depths, layout) else { return };
     // Another rule refuses complete trees with tiles.
-    if tiles.is_some() && leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_straight()) {
+    if tiles.is_some() && leaf_loops.values().any(|leaf_loop| leaf_loop.layout.has_straight_line_walks()) {
         return;
     }
     let padded = padded_depths(&leaf_loops, depths.len());
     let bytes = trees.padding(0..depths.len(), |at| padded[at]);
-    if bytes > TABLES {
+    if bytes > MAX_TABLE_BYTES {
         problems.extend(too_much_padding(builder, &trees, &leaf_loops, &origin, bytes));
     } else if tiles.is_none() {
-        let complete = |at: usize| complete_nodes(padded[at].max(depths[at])).saturating_mul(LEAST_RECORD);
+        let complete =
+            |at: usize| complete_nodes(padded[at].max(depths[at])).saturating_mul(MIN_RECORD_BYTES);
         problems.extend(too_large_arrays(builder, &depths, &leaf_loops, &origin, complete));
     }
 }
@@ -66,8 +69,8 @@ impl Trees<'_> {
         let bytes = |at: usize| {
             let (tree, steps) = (self.order[at], steps(at));
             match self.tiles {
-                Some(tiles) => self.model.tile_padding(tree, tiles, steps).saturating_mul(PADDED_TILE),
-                None => self.model.padding(tree, steps).saturating_mul(PADDED_NODE),
+                Some(tiles) => self.model.tile_padding(tree, tiles, steps).saturating_mul(PADDED_TILE_BYTES),
+                None => self.model.padding(tree, steps).saturating_mul(PADDED_NODE_BYTES),
             }
         };
         positions.into_iter().map(bytes).fold(0, u64::saturating_add)
@@ -78,9 +81,11 @@ impl Trees<'_> {
     fn most_steps(&self, leaf_loops: &LeafLoops) -> u32 {
         let fits = |steps: u32| {
             let mut leaf_loops = leaf_loops.clone();
-            leaf_loops.values_mut().for_each(|leaf_loop| leaf_loop.unroll = leaf_loop.unroll.min(steps));
+            leaf_loops
+                .values_mut()
+                .for_each(|leaf_loop| leaf_loop.unrolled_steps = leaf_loop.unrolled_steps.min(steps));
             let padded = padded_depths(&leaf_loops, self.order.len());
-            self.padding(0..padded.len(), |at| padded[at]) <= TABLES
+            self.padding(0..padded.len(), |at| padded[at]) <= MAX_TABLE_BYTES
         };
         (1..=crate::lineage::MAX_STEPS).take_while(|steps| fits(*steps)).last().unwrap_or(0)
     }
@@ -96,19 +101,20 @@ fn too_much_padding(
 ) -> Option<Illegal> {
     let (leaf, leaf_loop) = leaf_loops.iter().max_by_key(|(_, leaf_loop)| {
         (
-            trees.padding(leaf_loop.trees.clone(), |_| leaf_loop.unroll),
+            trees.padding(leaf_loop.trees.clone(), |_| leaf_loop.unrolled_steps),
             std::cmp::Reverse(leaf_loop.trees.start),
         )
     })?;
     let leaf = origin[leaf.0 as usize];
-    if leaf_loop.layout.is_straight() {
+    if leaf_loop.layout.has_straight_line_walks() {
         // Without an `unrollWalk`, a straight layout asks for the padding: its walks are always
         // straight-line.
         let (ids, step) = representation_of(builder, leaf)?;
-        return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
+        return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: MAX_TABLE_BYTES }, ids));
     }
     let (id, step) = unroll_walk_of(builder, leaf)?;
-    let problem = Problem::PaddingTooLarge { bytes, limit: TABLES, most: trees.most_steps(leaf_loops) };
+    let problem =
+        Problem::PaddingTooLarge { bytes, limit: MAX_TABLE_BYTES, most: trees.most_steps(leaf_loops) };
     Some(Illegal::argument(step, 1, problem, vec![id]))
 }
 
@@ -126,14 +132,14 @@ fn too_large_arrays(
         in_array[leaf_loop.trees.clone()].fill(true);
     }
     let bytes = (0..depths.len()).filter(|at| in_array[*at]).map(complete).fold(0, u64::saturating_add);
-    if bytes <= TABLES {
+    if bytes <= MAX_TABLE_BYTES {
         return None;
     }
     let (leaf, _) = arrays.max_by_key(|(leaf, leaf_loop)| {
         (depths[leaf_loop.trees.clone()].iter().max().copied(), std::cmp::Reverse(leaf.0))
     })?;
     let (ids, step) = representation_of(builder, origin[leaf.0 as usize])?;
-    Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids))
+    Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: MAX_TABLE_BYTES }, ids))
 }
 
 /// Whether the exact count is worthwhile. For most models it is not.
@@ -143,11 +149,11 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
         // A tree has no more leaves than nodes, and a leaf needs at most one tile for each step.
         Some(_) => {
             let nodes = trees.model.least_nodes(count);
-            nodes.saturating_mul(deepest.into()).saturating_mul(PADDED_TILE)
+            nodes.saturating_mul(deepest.into()).saturating_mul(PADDED_TILE_BYTES)
         }
-        None => count.saturating_mul(complete_nodes(deepest)).saturating_mul(PADDED_NODE),
+        None => count.saturating_mul(complete_nodes(deepest)).saturating_mul(PADDED_NODE_BYTES),
     };
-    if bytes <= TABLES {
+    if bytes <= MAX_TABLE_BYTES {
         return false;
     }
     let asks = |id: &LoopId| {
@@ -164,7 +170,7 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
 /// Whether the layout completes each tree to the tree's depth. Straight layouts complete all trees to one
 /// depth, which counts as padding.
 fn completes_each_tree(layout: Layout) -> bool {
-    has_complete_trees(layout) && !layout.is_straight()
+    has_complete_trees(layout) && !layout.has_straight_line_walks()
 }
 
 fn has_complete_trees(layout: Layout) -> bool {

@@ -17,9 +17,9 @@ mod walks;
 
 pub(crate) use find::{innermost, layout_of};
 pub use shared::working_set;
-pub(crate) use size::{is_large as is_large_code, large as large_code};
+pub(crate) use size::{is_large_code, large_code};
 
-use self::launches::{Found, Launches};
+use self::launches::{FoundProblems, Launches};
 use self::paths::Paths;
 use crate::device::Limits;
 use crate::illegal::Illegal;
@@ -55,7 +55,7 @@ fn check_launches(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Ill
     let Some((_, mapped)) = loops.iter().find_map(|id| builder.node(*id).gpu_dimension()) else { return };
     let (nest, origin) = builder.nest();
     let launches = Launches { builder, paths: &Paths::of(&nest), origin: &origin };
-    let mut found = Found::new(problems);
+    let mut found = FoundProblems::new(problems);
     launch::check(&launches, mapped, limits, &mut found);
     launch_sums::check(&launches, &mut found);
 }

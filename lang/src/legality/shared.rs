@@ -9,7 +9,7 @@ use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::{Axis, GpuLevel, Layout, LoopId};
 
 /// Smallest number of bytes of a partial sum.
-const SUM: u64 = 4;
+const MIN_SUM_BYTES: u64 = 4;
 
 pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
     outside_launch(builder, problems);
@@ -22,7 +22,7 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
         for id in builder.tree().subtree(*root) {
             for (annotation, step) in &builder.node(id).annotations {
                 let bytes = match (annotation, builder.node(id).axis) {
-                    (Annotation::Cache, _) if !in_launch(builder, id) => None,
+                    (Annotation::Cache, _) if !is_in_launch(builder, id) => None,
                     (Annotation::Cache, _) => working_set(builder, id),
                     (Annotation::SharedReduce, Axis::Tree) => partial_sums(builder, id),
                     _ => None,
@@ -40,12 +40,12 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
         else {
             continue;
         };
-        let problem = if total > limits.gpu.shared {
+        let problem = if total > limits.gpu.shared_bytes {
             let uses = uses
                 .iter()
                 .map(|(step, (bytes, _))| SharedMemoryUse { step: *step, bytes: *bytes })
                 .collect();
-            Problem::SharedMemory { total, limit: limits.gpu.shared, uses }
+            Problem::SharedMemory { total, limit: limits.gpu.shared_bytes, uses }
         } else if total > limits.shared_everywhere {
             Problem::SharedMemoryUnsure { total, everywhere: limits.shared_everywhere }
         } else {
@@ -58,7 +58,7 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
 fn outside_launch(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     for id in builder.tree().loops() {
         let cached = builder.node(id).directive_of(|annotation| matches!(annotation, Annotation::Cache));
-        if let Some(step) = cached.filter(|_| !in_launch(builder, id)) {
+        if let Some(step) = cached.filter(|_| !is_in_launch(builder, id)) {
             problems.push(Illegal::argument(step, 0, Problem::CacheOutsideLaunch, vec![id]));
         }
     }
@@ -94,7 +94,7 @@ fn least_bytes(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64)
 }
 
 /// Whether a loop is part of a launch.
-pub(super) fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
+pub(super) fn is_in_launch(builder: &NestBuilder, id: LoopId) -> bool {
     builder.tree().path(id).into_iter().any(|on| builder.node(on).gpu_level() == Some(GpuLevel::Grid))
 }
 
@@ -179,5 +179,5 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let outer = grid.clone().find(|on| builder.node(*on).gpu_level() == Some(GpuLevel::Grid))?;
     let rows = values(builder, outer, Axis::Row)?;
     let outputs = u64::from(model.num_classes.max(1));
-    Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(SUM))
+    Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(MIN_SUM_BYTES))
 }

@@ -1,57 +1,57 @@
 //! Size of a schedule's code. It is limited, so that compilation ends.
 
-use crate::illegal::{Illegal, Problem, Size};
-use crate::lineage::{Annotation, DirectiveIndex, Inside, NestBuilder};
+use crate::illegal::{CodeSize, Illegal, Problem};
+use crate::lineage::{Annotation, DirectiveIndex, LoopBody, NestBuilder};
 use sched_nest::LoopId;
 
 /// Intermediate instructions of a walk without its straight-line steps.
-const WALK: u64 = 40;
+const WALK_INSTRUCTIONS: u64 = 40;
 /// Instructions of one straight-line step.
-const STEP: u64 = 12;
+const STEP_INSTRUCTIONS: u64 = 12;
 /// Assumed straight-line steps if the depth of the trees is unknown.
-const STEPS_UNKNOWN: u32 = 8;
+const ASSUMED_STEPS: u32 = 8;
 /// Loops of an interleaved leaf loop, whose remainders have separate code.
-const GROUPED: u64 = 4;
+const INTERLEAVED_LOOPS: u64 = 4;
 /// Divisor of the square of the number of loops. LLVM takes time for each instruction, and about a sixth of
 /// it for each pair of loops.
-const PAIRS: u64 = 6;
+const LOOP_PAIRS_DIVISOR: u64 = 6;
 /// Largest work of a schedule, in instructions. LLVM takes up to half a minute for it.
-const MOST: u64 = 400_000;
+const MAX_WORK: u64 = 400_000;
 /// Work, in instructions, from which there is a warning. LLVM takes some seconds for it.
-const MANY: u64 = 100_000;
+const SLOW_WORK: u64 = 100_000;
 
-impl Size {
+impl CodeSize {
     /// Work of compilation, in instructions.
     fn work(self) -> u64 {
-        self.instructions.saturating_add(self.loops.saturating_mul(self.loops) / PAIRS)
+        self.instructions.saturating_add(self.loops.saturating_mul(self.loops) / LOOP_PAIRS_DIVISOR)
     }
 }
 
 pub(super) fn check(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
     let (size, cause) = measure(builder);
-    if let Some((step, id)) = cause.filter(|_| size.work() > MOST) {
+    if let Some((step, id)) = cause.filter(|_| size.work() > MAX_WORK) {
         problems.push(Illegal::at(step, Problem::CodeTooLarge { size }, vec![id]));
     }
 }
 
 /// A remark about a legal size that compiles slowly.
-pub(crate) fn large(builder: &NestBuilder) -> Option<Illegal> {
+pub(crate) fn large_code(builder: &NestBuilder) -> Option<Illegal> {
     let (size, cause) = measure(builder);
-    let (step, id) = cause.filter(|_| (MANY + 1..=MOST).contains(&size.work()))?;
+    let (step, id) = cause.filter(|_| (SLOW_WORK + 1..=MAX_WORK).contains(&size.work()))?;
     Some(Illegal::at(step, Problem::CodeLarge { size }, vec![id]))
 }
 
 /// Whether a nest compiles slowly, or is too large.
-pub(crate) fn is_large(builder: &NestBuilder) -> bool {
-    measure(builder).0.work() > MANY
+pub(crate) fn is_large_code(builder: &NestBuilder) -> bool {
+    measure(builder).0.work() > SLOW_WORK
 }
 
 /// Size of a nest's code, as far as numbers of iterations are known, and the directive and loop that multiply
 /// it most.
-fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
-    let mut size = Size::default();
+fn measure(builder: &NestBuilder) -> (CodeSize, Option<(DirectiveIndex, LoopId)>) {
+    let mut size = CodeSize::default();
     let mut largest: Option<(u64, DirectiveIndex, LoopId)> = None;
-    let mut stack: Vec<CodeSize> = builder.tree().roots().iter().map(|id| CodeSize::new(*id)).collect();
+    let mut stack: Vec<LoopFactors> = builder.tree().roots().iter().map(|id| LoopFactors::new(*id)).collect();
     while let Some(mut around) = stack.pop() {
         let id = around.id;
         let outside = around.copies;
@@ -68,14 +68,14 @@ fn measure(builder: &NestBuilder) -> (Size, Option<(DirectiveIndex, LoopId)>) {
             size.instructions = size.instructions.saturating_add(around.instructions());
             size.loops = size.loops.saturating_add(around.loops_of_walks(builder.deepest()));
         }
-        stack.extend(builder.tree().inside(id).children().map(|id| CodeSize { id, ..around }));
+        stack.extend(builder.tree().inside(id).children().map(|id| LoopFactors { id, ..around }));
     }
     (size, largest.map(|(_, step, id)| (step, id)))
 }
 
 /// A loop with the factors of the loops around it.
 #[derive(Clone, Copy)]
-struct CodeSize {
+struct LoopFactors {
     id: LoopId,
     /// Number of copies of the code.
     copies: u64,
@@ -88,16 +88,16 @@ struct CodeSize {
     steps: [u64; 2],
 }
 
-impl CodeSize {
-    fn new(id: LoopId) -> CodeSize {
-        CodeSize { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
+impl LoopFactors {
+    fn new(id: LoopId) -> LoopFactors {
+        LoopFactors { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
     }
 
     /// Adds the annotations of the loop itself. Returns the largest factor of the code and its directive.
     fn enter(&mut self, builder: &NestBuilder) -> Option<(u64, DirectiveIndex)> {
         let node = builder.node(self.id);
         let mut largest = match (builder.tree().inside(self.id), node.specialized_by) {
-            (Inside::Cases(cases), Some(by)) => Some((cases.len() as u64, by)),
+            (LoopBody::Cases(cases), Some(by)) => Some((cases.len() as u64, by)),
             _ => None,
         };
         for (annotation, step) in &node.annotations {
@@ -111,8 +111,8 @@ impl CodeSize {
 
     /// Adds an annotation. Returns the factor by which it multiplies the code, if it does.
     fn take(&mut self, annotation: &Annotation, builder: &NestBuilder) -> Option<u64> {
-        let known = |n: u32| u64::from(builder.deepest().unwrap_or(STEPS_UNKNOWN).min(n));
-        let seq = matches!(builder.tree().inside(self.id), Inside::Seq(_));
+        let known = |n: u32| u64::from(builder.deepest().unwrap_or(ASSUMED_STEPS).min(n));
+        let seq = matches!(builder.tree().inside(self.id), LoopBody::Seq(_));
         Some(match annotation {
             Annotation::Unroll if seq => {
                 let trips = builder.node(self.id).trips().and_then(|trips| u64::try_from(trips).ok());
@@ -148,7 +148,7 @@ impl CodeSize {
     /// with a separate remainder.
     fn instructions(&self) -> u64 {
         let [straight, tested] = self.steps;
-        let walk = WALK + STEP * straight.max(2 * tested);
+        let walk = WALK_INSTRUCTIONS + STEP_INSTRUCTIONS * straight.max(2 * tested);
         let walk = if self.group > 1 { 2 * walk } else { walk };
         self.walks().saturating_mul(if self.unroll_and_jam { 2 * walk } else { walk })
     }
@@ -157,7 +157,7 @@ impl CodeSize {
     fn loops_of_walks(&self, deepest: Option<u32>) -> u64 {
         let [straight, tested] = self.steps;
         let is_closed = deepest.is_some_and(|deepest| straight.max(tested) >= deepest.into());
-        let each = if self.group > 1 { GROUPED } else { 1 };
+        let each = if self.group > 1 { INTERLEAVED_LOOPS } else { 1 };
         if is_closed { 0 } else { self.copies.saturating_mul(each) }
     }
 }

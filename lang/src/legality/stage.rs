@@ -6,17 +6,17 @@
 use crate::illegal::{Illegal, Problem, StageLanesFault};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
-use crate::stages::acts;
+use crate::stages::acts_on_stages;
 use sched_nest::{Axis, LoopId};
 
 /// Largest number of rows whose sums a stage computes together. Their columns are in memory at once.
 pub const MOST_ROWS: i64 = 1024;
 
 /// Largest number of terms that unrolled loops write out. More of them would take seconds to compile.
-const MOST_EXPANDED: i64 = 4096;
+const MOST_EXPANDED_TERMS: i64 = 4096;
 
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
-const MOST_KEPT: i64 = 32;
+const MOST_SUM_VECTORS: i64 = 32;
 
 /// All problems of the final nest of the stage with this name.
 pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> Vec<Illegal> {
@@ -29,7 +29,7 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> V
         let node = builder.node(*id);
         for (annotation, step) in &node.annotations {
             let refuse = |problem| Illegal::argument(*step, 0, problem, vec![*id]);
-            if !acts(annotation.op()) {
+            if !acts_on_stages(annotation.op()) {
                 problems.push(refuse(Problem::NotInStage { stage: stage.to_owned() }));
                 continue;
             }
@@ -93,7 +93,9 @@ fn lanes_fault(builder: &NestBuilder, chain: &[LoopId], id: LoopId, width: u32) 
 fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     let terms: Vec<LoopId> =
         chain.iter().copied().filter(|id| builder.node(*id).axis == Axis::Feature).collect();
-    let pair = terms.windows(2).find(|pair| builder.node(pair[0]).place > builder.node(pair[1]).place)?;
+    let pair = terms
+        .windows(2)
+        .find(|pair| builder.node(pair[0]).lineage_path > builder.node(pair[1]).lineage_path)?;
     let step = last_step(builder, pair)?;
     let outer = Some(builder.name(pair[1]));
     Some(Illegal::at(step, Problem::TermsOutOfOrder { outer }, pair.to_vec()))
@@ -132,12 +134,12 @@ fn expansion_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal>
     let is_unrolled = |id: LoopId| all.iter().any(|(other, ..)| *other == id);
     let kept = product(&mut inside.filter(|id| !is_unrolled(**id)).map(|id| vectors(builder, *id)));
     let copies = product(&mut all.iter().map(|(.., trips)| *trips));
-    let trips = copies.saturating_mul(if kept <= MOST_KEPT { kept } else { 1 });
-    if trips <= MOST_EXPANDED {
+    let trips = copies.saturating_mul(if kept <= MOST_SUM_VECTORS { kept } else { 1 });
+    if trips <= MOST_EXPANDED_TERMS {
         return None;
     }
     let (id, step, _) = all.iter().copied().max_by_key(|(.., trips)| *trips)?;
-    Some(Illegal::argument(step, 0, Problem::TripsHuge { trips, limit: MOST_EXPANDED }, vec![id]))
+    Some(Illegal::argument(step, 0, Problem::TripsHuge { trips, limit: MOST_EXPANDED_TERMS }, vec![id]))
 }
 
 /// Number of vectors that a loop's iterations fill; 1 if the number of iterations is unknown.

@@ -1,7 +1,7 @@
 //! `unrollAndJam`: a loop over trees around vectors of rows that advance together.
 
 use crate::illegal::{Illegal, Problem, UnrollAndJamNeeds};
-use crate::lineage::{Annotation, Inside, NestBuilder};
+use crate::lineage::{Annotation, LoopBody, NestBuilder};
 use sched_nest::{Axis, LoopId};
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
@@ -19,7 +19,7 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
     let inside = &builder.tree().inside(id);
     let leaf = inside.only().filter(|leaf| {
         let over_rows = builder.node(*leaf).axis == Axis::Row && builder.tree().inside(*leaf).is_leaf();
-        over_rows && matches!(inside, Inside::Seq(_))
+        over_rows && matches!(inside, LoopBody::Seq(_))
     });
     let Some(leaf) = leaf else {
         let below = builder.tree().subtree(id).into_iter();
@@ -42,7 +42,11 @@ fn need(builder: &NestBuilder, id: LoopId) -> Option<UnrollAndJamNeeds> {
         return Some(UnrollAndJamNeeds::Adjacent { leaf: name, stride });
     }
     let stated = builder.node(leaf).effective_annotations();
-    let vectors = stated.vectorize.is_some_and(|lanes| lanes > 1);
-    let several = stated.interleave.is_some_and(|vectors| vectors > 1);
-    (!vectors || !several).then_some(UnrollAndJamNeeds::Vectors { leaf: name, vectors, several })
+    let has_vectors = stated.vectorize.is_some_and(|lanes| lanes > 1);
+    let is_interleaved = stated.interleave.is_some_and(|vectors| vectors > 1);
+    (!has_vectors || !is_interleaved).then_some(UnrollAndJamNeeds::Vectors {
+        leaf: name,
+        has_vectors,
+        is_interleaved,
+    })
 }

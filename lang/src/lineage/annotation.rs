@@ -12,11 +12,11 @@ pub const MAX_STEPS: u32 = 1024;
 const MAX_LEVELS: u32 = 8;
 
 /// Walks that `interleave` advances together without a number.
-const INTERLEAVE: u32 = 8;
+const DEFAULT_INTERLEAVE: u32 = 8;
 /// Lanes of a vector of `vectorize` without a number: the 32-bit floats of the widest supported registers.
-const LANES: u32 = 16;
+const DEFAULT_LANES: u32 = 16;
 /// Largest number of iterations of a loop that is interleaved completely without a number.
-const SMALL: i64 = 16;
+const MAX_COMPLETE_INTERLEAVE: i64 = 16;
 
 /// Declares the annotations. A row has the [`Op`] of its directive, the kind that decides its colour in
 /// pictures, and its setter in the nest. A row with a number has its largest value and the proposed values,
@@ -134,8 +134,9 @@ fn set<T>(to: &mut Annotations, value: T, set: impl FnOnce(&mut Annotations, T))
 
 /// Default of `interleave`: all walks of a small loop.
 fn default_group(trips: Option<i64>) -> u32 {
-    let small = trips.filter(|trips| *trips <= SMALL).and_then(|trips| u32::try_from(trips).ok());
-    small.unwrap_or(INTERLEAVE).max(1)
+    let small =
+        trips.filter(|trips| *trips <= MAX_COMPLETE_INTERLEAVE).and_then(|trips| u32::try_from(trips).ok());
+    small.unwrap_or(DEFAULT_INTERLEAVE).max(1)
 }
 
 annotations! {
@@ -167,7 +168,7 @@ annotations! {
         /// `interleave` with this many walks; `None` lets the checker choose.
         Interleave "interleave", MAX_LANES, &[8, 4, 2, 16], default_group, |to, n| to.interleave = Some(n);
         /// `vectorize` with this many lanes; `None` lets the compiler choose.
-        Vectorize "vector", MAX_LANES, &[8, 16, 32, 64, 4], |_| LANES, |to, n| to.vectorize = Some(n);
+        Vectorize "vector", MAX_LANES, &[8, 16, 32, 64, 4], |_| DEFAULT_LANES, |to, n| to.vectorize = Some(n);
     }
     words {
         /// `representation`

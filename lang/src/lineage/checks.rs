@@ -80,7 +80,8 @@ pub(super) fn check_expansion(
     Ok(None)
 }
 
-/// Refuses a path through `v` of more than [`MAX_DEPTH`] loops, after an operation that makes it one longer.
+/// Refuses an operation that puts one more loop on the paths through `v`, if the longest of them already has
+/// [`MAX_DEPTH`] loops. The operation follows this check.
 pub(super) fn check_depth(nest: &NestBuilder, step: DirectiveIndex, v: LoopId) -> Result<(), Illegal> {
     if nest.tree.longest_path(v) < MAX_DEPTH {
         return Ok(());

@@ -11,7 +11,7 @@ pub(super) type SumIndices = SmallVec<[u32; 8]>;
 
 /// `sum(loops) < bound`.
 #[derive(Clone, Debug)]
-pub(crate) struct Sum {
+pub(crate) struct SumConstraint {
     pub(crate) loops: Loops,
     pub(crate) bound: Sym,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Sum {
 /// The constraints `sum(loops) < bound` of a nest, indexed by loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Constraints {
-    sums: Vec<Sum>,
+    sums: Vec<SumConstraint>,
     /// Sums that mention a loop, by the loop's id.
     of_loop: Vec<SmallVec<[u32; 4]>>,
     /// Number of loops in all sums. It bounds memory if long chains of tiles are copied often.
@@ -38,12 +38,12 @@ impl Constraints {
     }
 
     /// The sum at this position.
-    pub fn get(&self, index: u32) -> &Sum {
+    pub fn get(&self, index: u32) -> &SumConstraint {
         &self.sums[index as usize]
     }
 
     /// Sums that mention a loop.
-    pub fn of(&self, id: LoopId) -> impl Iterator<Item = &Sum> {
+    pub fn of(&self, id: LoopId) -> impl Iterator<Item = &SumConstraint> {
         self.positions(id).iter().map(|index| self.get(*index))
     }
 
@@ -71,7 +71,7 @@ impl Constraints {
         for id in &loops {
             self.mention(*id, self.sums.len() as u32);
         }
-        self.sums.push(Sum { loops, bound });
+        self.sums.push(SumConstraint { loops, bound });
     }
 
     /// Records that a sum mentions a loop.
@@ -100,7 +100,7 @@ impl Constraints {
     /// Adds a copy of the sum at each of `positions`, with every loop replaced by its copy.
     pub fn copy_sums(&mut self, positions: &[u32], copy_of: impl Fn(LoopId) -> LoopId) {
         for position in positions {
-            let Sum { loops, bound } = self.get(*position).clone();
+            let SumConstraint { loops, bound } = self.get(*position).clone();
             self.add(loops.into_iter().map(&copy_of).collect(), bound);
         }
     }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::constraints::SumIndices;
-use super::{Inside, LoopNode, Loops, NestBuilder};
+use super::{LoopBody, LoopNode, Loops, NestBuilder};
 use sched_nest::LoopId;
 
 /// Copied loops and their copies.
@@ -28,9 +28,9 @@ impl LoopMap {
     fn copy_subtree(&mut self, nest: &mut NestBuilder, id: LoopId) -> LoopId {
         // Recursion is as deep as the nest, which `MAX_DEPTH` bounds.
         let inside = match nest.tree.inside(id).clone() {
-            Inside::Seq(list) => Inside::Seq(self.copy_all(nest, &list)),
-            Inside::Cases(cases) => {
-                Inside::Cases(cases.iter().map(|list| self.copy_all(nest, list)).collect())
+            LoopBody::Seq(list) => LoopBody::Seq(self.copy_all(nest, &list)),
+            LoopBody::Cases(cases) => {
+                LoopBody::Cases(cases.iter().map(|list| self.copy_all(nest, list)).collect())
             }
         };
         let copy = nest.add(LoopNode { successors: Loops::new(), ..nest.node(id).clone() });

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::names::NameRefusal;
-use super::{Inside, NestBuilder};
+use super::{LoopBody, NestBuilder};
 use crate::illegal::Problem;
 use sched_nest::{Axis, LoopId};
 
 /// Largest number of points visited to find the trees of an iteration.
-const BUDGET: usize = 4_000_000;
+const MAX_VISITED_POINTS: usize = 4_000_000;
 
 /// First value of a run of iterations, and the depth of its deepest trees.
 pub(super) type DepthRun = (i64, u32);
@@ -27,7 +27,7 @@ pub(super) struct DepthScan<'a> {
 impl<'a> DepthScan<'a> {
     /// A scan of trees with these depths.
     pub fn new(nest: &'a NestBuilder, depths: &'a [u32]) -> Self {
-        DepthScan { nest, depths, values: HashMap::new(), budget: BUDGET }
+        DepthScan { nest, depths, values: HashMap::new(), budget: MAX_VISITED_POINTS }
     }
 
     /// Runs of iterations of `v` whose deepest trees have the same depth; at least one.
@@ -71,8 +71,8 @@ impl<'a> DepthScan<'a> {
                 continue;
             }
             let iteration = match self.nest.tree.inside(outer) {
-                Inside::Cases(cases) => cases.iter().position(|case| case.contains(&inner)),
-                Inside::Seq(_) => (node.trips() == Some(1)).then_some(0),
+                LoopBody::Cases(cases) => cases.iter().position(|case| case.contains(&inner)),
+                LoopBody::Seq(_) => (node.trips() == Some(1)).then_some(0),
             };
             let (Some(iteration), Some(start), Some(stride)) =
                 (iteration, node.start.as_int(), node.step.as_int())
@@ -113,7 +113,7 @@ impl<'a> DepthScan<'a> {
         let mut missing = loops.iter().filter(is_inside).count();
         let mut at = id;
         while missing > 0 {
-            let Inside::Seq(list) = self.nest.tree.inside(at) else { return false };
+            let LoopBody::Seq(list) = self.nest.tree.inside(at) else { return false };
             let [only] = list.as_slice() else { return false };
             at = *only;
             missing -= usize::from(loops.contains(&at));
@@ -131,8 +131,8 @@ impl<'a> DepthScan<'a> {
             return Some(depth);
         }
         let inside = match self.nest.tree.inside(id) {
-            Inside::Seq(list) => list,
-            Inside::Cases(cases) => {
+            LoopBody::Seq(list) => list,
+            LoopBody::Cases(cases) => {
                 let value = self.values.get(&id).copied().unwrap_or(0);
                 let start = node.start.as_int()?;
                 let iteration = (value - start) / node.step.as_int()?.max(1);
@@ -151,14 +151,14 @@ impl<'a> DepthScan<'a> {
         let node = self.nest.node(id);
         if node.axis == Axis::Row {
             return match self.nest.tree.inside(id) {
-                Inside::Cases(cases) => {
+                LoopBody::Cases(cases) => {
                     let mut deepest = None;
                     for child in cases.iter().flatten() {
                         deepest = deepest.max(self.deepest_loop(*child, position)?);
                     }
                     Some(deepest)
                 }
-                Inside::Seq(_) => self.deepest(id, position),
+                LoopBody::Seq(_) => self.deepest(id, position),
             };
         }
         let stride = node.step.as_int()?.max(1);

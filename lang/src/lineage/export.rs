@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt};
 
 use super::names::bare;
-use super::{Inside, LoopNode, Loops, NestBuilder};
+use super::{LoopBody, LoopNode, Loops, NestBuilder};
 use crate::accumulation;
 use sched_nest::sym::Sym;
 use sched_nest::{Body, Constraint, Loop, LoopId, Nest};
@@ -57,9 +57,9 @@ impl<'a> Export<'a> {
     fn loop_of(&self, id: LoopId) -> Loop {
         let node = self.builder.node(id);
         let body = match self.builder.tree().inside(id) {
-            Inside::Seq(list) if list.is_empty() => Body::Walk,
-            Inside::Seq(list) => Body::Seq(self.renumber(list)),
-            Inside::Cases(cases) => Body::Cases(cases.iter().map(|case| self.renumber(case)).collect()),
+            LoopBody::Seq(list) if list.is_empty() => Body::Walk,
+            LoopBody::Seq(list) => Body::Seq(self.renumber(list)),
+            LoopBody::Cases(cases) => Body::Cases(cases.iter().map(|case| self.renumber(case)).collect()),
         };
         let is_unique = self.counts.get(&(&*node.name, node.number)).is_none_or(|count| *count == 1);
         Loop {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::copies::BodyTemplate;
-use super::{DirectiveIndex, Inside, LoopNode, Loops, NestBuilder, ScopeId, Tag};
+use super::{DirectiveIndex, LoopBody, LoopNode, Loops, NestBuilder, Qualifier, ScopeId};
 use sched_nest::LoopId;
 use sched_nest::sym::Sym;
 
@@ -41,14 +41,14 @@ impl SplitPart {
 pub(super) fn cut(nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId, parts: &[SplitPart]) {
     let scope = nest.scope_of_successors(v);
     let template = BodyTemplate::of_loop(nest, v);
-    // Copies first: tags and replacements below change the originals.
+    // Copies first: qualifiers and replacements below change the originals.
     let mut ids = Loops::new();
     let mut bodies = vec![template.original()];
     for part in parts {
         let id = nest.add(part.node(nest.node(v), scope, step));
         if !ids.is_empty() {
             let body = template.copy(nest, id);
-            nest.tree.set_inside(id, Inside::Seq(body.children.clone()));
+            nest.tree.set_inside(id, LoopBody::Seq(body.children.clone()));
             bodies.push(body);
         }
         ids.push(id);
@@ -58,6 +58,6 @@ pub(super) fn cut(nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId, parts
     nest.tree.move_body(v, ids[0]);
     nest.consume(v, step, ids);
     for (body, part) in bodies.iter().zip(parts) {
-        nest.tag(&body.loops, &Tag { name: Arc::clone(&part.name), number: part.number });
+        nest.qualify(&body.loops, &Qualifier { name: Arc::clone(&part.name), number: part.number });
     }
 }

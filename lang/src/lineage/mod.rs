@@ -10,7 +10,7 @@
 //! | module | knows |
 //! |---|---|
 //! | `tree` | the loop around each loop, and the loops inside it |
-//! | `index` | each index variable: name, range, makers and successors, annotations |
+//! | `index_table` | each index variable: name, range, makers and successors, annotations |
 //! | `name_table`, `scopes`, `missing_names` | copies of each name, their qualifiers, refused names |
 //! | `select`, `names` | written names, and the live copies that they mean |
 //! | `constraints` | sums of index variables with a bound |
@@ -30,7 +30,7 @@ mod depth_scan;
 mod export;
 mod fission;
 mod forest_annotations;
-mod index;
+mod index_table;
 mod missing_names;
 mod modifier;
 mod name_table;
@@ -59,27 +59,27 @@ use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, LoopId, ModelInfo, StageInfo, TreeOrder};
 
 pub use annotation::{Annotation, MAX_STEPS};
-pub(crate) use constraints::{Constraints, Sum};
+pub(crate) use constraints::{Constraints, SumConstraint};
 pub use forest_annotations::ForestAnnotations;
-pub use index::{IndexTable, LoopNode};
+pub use index_table::{IndexTable, LoopNode};
 pub(crate) use modifier::Modifier;
 use name_table::NameTable;
 pub use names::IndexNames;
 use positions::TreePositions;
-pub use record::{Index, record};
+pub use record::{IndexRecord, record};
 use remark::Remarks;
 pub use remark::{Remark, RemarkKind};
 pub(crate) use reorder::ReorderLoops;
 pub use sched_nest::TileTrees;
 use scopes::ScopeId;
-pub use select::{Select, Tag};
+pub use select::{LoopSelector, Qualifier};
 pub(crate) use sort_trees::SortTrees;
 pub(crate) use specialize::SpecializeLoop;
 pub(crate) use split::SplitLoop;
 pub(crate) use split_by_depth::SplitLoopByDepth;
 pub use step::DirectiveIndex;
 pub(crate) use tile::TileLoop;
-pub use tree::{Inside, LoopTree, Loops};
+pub use tree::{LoopBody, LoopTree, Loops};
 pub(crate) use unroll::UnrollLoop;
 
 /// Deepest accepted nest, in loops.
@@ -132,7 +132,7 @@ impl NestBuilder {
         let loops = stage.kind.loops().iter().map(|(name, axis)| LoopNode::root(name, *axis, count(*axis)));
         let mut builder = NestBuilder::of_loops(model, operations, loops.collect());
         let all: Vec<LoopId> = builder.indices.iter().map(|(id, _)| id).collect();
-        builder.tag(&all, &Tag { name: stage.name.as_str().into(), number: None });
+        builder.qualify(&all, &Qualifier { name: stage.name.as_str().into(), number: None });
         builder
     }
 
@@ -157,7 +157,7 @@ impl NestBuilder {
             builder.constraints.add(smallvec![root], builder.node(root).stop.clone());
             match around {
                 None => builder.tree.set_root(root),
-                Some(outer) => builder.tree.set_inside(outer, Inside::Seq(smallvec![root])),
+                Some(outer) => builder.tree.set_inside(outer, LoopBody::Seq(smallvec![root])),
             }
             around = Some(root);
         }
@@ -228,7 +228,7 @@ impl NestBuilder {
         &self,
         step: DirectiveIndex,
         argument: usize,
-        select: &Select,
+        select: &LoopSelector,
     ) -> Result<Vec<LoopId>, Illegal> {
         self.names().select(step, argument, select).map(Loops::into_vec)
     }
@@ -271,7 +271,7 @@ impl NestBuilder {
     /// Marks loops that a refused operation named.
     pub(crate) fn taint(&mut self, ids: &[LoopId]) {
         for id in ids {
-            self.indices.edit(*id).tainted = true;
+            self.indices.node_mut(*id).tainted = true;
         }
     }
 
@@ -290,15 +290,15 @@ impl NestBuilder {
 
     /// Marks an index variable as replaced by others.
     fn consume(&mut self, id: LoopId, by: DirectiveIndex, successors: Loops) {
-        let node = self.indices.edit(id);
+        let node = self.indices.node_mut(id);
         node.consumed_by = Some(by);
         node.successors = successors;
         self.tree.remove(id);
     }
 
-    /// Moves these loops into the copy `tag`.
-    fn tag(&mut self, loops: &[LoopId], tag: &Tag) {
-        self.names.tag(&mut self.indices, loops, tag);
+    /// Moves these loops into the copy that `qualifier` names.
+    fn qualify(&mut self, loops: &[LoopId], qualifier: &Qualifier) {
+        self.names.qualify(&mut self.indices, loops, qualifier);
     }
 
     /// Scope of the loops that replace `v`.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt};
 use sched_nest::LoopId;
 
-use super::index::{IndexTable, LoopNode};
+use super::index_table::{IndexTable, LoopNode};
 use super::missing_names::MissingNames;
 use super::scopes::{ScopeId, Scopes};
-use super::select::Tag;
+use super::select::Qualifier;
 use super::tree::Loops;
 
 /// Names of index variables. [`super::IndexNames`] looks them up.
@@ -56,11 +56,11 @@ impl NameTable {
         self.scopes.enter(node.scope, id);
     }
 
-    /// Moves these loops into the copy `tag`.
-    pub(super) fn tag(&mut self, indices: &mut IndexTable, loops: &[LoopId], tag: &Tag) {
+    /// Moves these loops into the copy that `qualifier` names.
+    pub(super) fn qualify(&mut self, indices: &mut IndexTable, loops: &[LoopId], qualifier: &Qualifier) {
         for id in loops {
-            let node = indices.edit(*id);
-            node.scope = self.scopes.inside(node.scope, tag);
+            let node = indices.node_mut(*id);
+            node.scope = self.scopes.inside(node.scope, qualifier);
             self.scopes.enter(node.scope, *id);
         }
     }
@@ -70,7 +70,7 @@ impl NameTable {
     pub(super) fn scope_of_successors(&mut self, node: &LoopNode) -> ScopeId {
         match node.number {
             Some(_) => {
-                let run = Tag { name: Arc::clone(&node.name), number: node.number };
+                let run = Qualifier { name: Arc::clone(&node.name), number: node.number };
                 self.scopes.inside(node.scope, &run)
             }
             None => node.scope,

@@ -3,9 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::DirectiveIndex;
-use super::index::{IndexTable, LoopNode};
+use super::index_table::{IndexTable, LoopNode};
 use super::name_table::NameTable;
-use super::select::{Select, Tag};
+use super::select::{LoopSelector, Qualifier};
 use super::tree::Loops;
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
@@ -46,13 +46,14 @@ impl<'n> IndexNames<'n> {
         self.table.missing().has_uncounted()
     }
 
-    /// The [`Select`] of this copy with all qualifiers.
-    pub(super) fn full(self, node: &LoopNode) -> Select {
-        Select { scope: self.table.scopes().path(node.scope), ..bare(node) }
+    /// The [`LoopSelector`] of this copy with all qualifiers.
+    pub(super) fn full(self, node: &LoopNode) -> LoopSelector {
+        LoopSelector { scope: self.table.scopes().path(node.scope), ..bare(node) }
     }
 
-    /// The shortest [`Select`] of this copy: bare if that is enough, else with its innermost qualifiers.
-    pub fn select_of(self, id: LoopId) -> Select {
+    /// The shortest [`LoopSelector`] of this copy: bare if that is enough, else with its innermost
+    /// qualifiers.
+    pub fn select_of(self, id: LoopId) -> LoopSelector {
         let node = self.indices.node(id);
         let alike = |other: &&LoopId| {
             let other = self.indices.node(**other);
@@ -61,13 +62,13 @@ impl<'n> IndexNames<'n> {
         if !node.is_live() || self.copies(&node.name).iter().filter(alike).take(2).count() <= 1 {
             return bare(node);
         }
-        // Long chains of copies have long paths. The innermost tags nearly always suffice.
+        // Long chains of copies have long paths. The innermost qualifiers nearly always suffice.
         const ENOUGH: usize = 8;
         let scopes = self.table.scopes();
-        let mut innermost: Vec<Tag> = scopes.outwards(node.scope).take(ENOUGH).cloned().collect();
+        let mut innermost: Vec<Qualifier> = scopes.outwards(node.scope).take(ENOUGH).cloned().collect();
         innermost.reverse();
         for count in 1..=innermost.len() {
-            let shorter = Select { scope: innermost[innermost.len() - count..].to_vec(), ..bare(node) };
+            let shorter = LoopSelector { scope: innermost[innermost.len() - count..].to_vec(), ..bare(node) };
             let live = self.fitting(&shorter, &[]).into_iter().filter(|id| alike(&id));
             if live.take(2).eq([id]) {
                 return shorter;
@@ -84,13 +85,13 @@ impl<'n> IndexNames<'n> {
         self,
         step: DirectiveIndex,
         argument: usize,
-        select: &Select,
+        select: &LoopSelector,
     ) -> Result<Loops, Illegal> {
         let found = self.find(select);
         found.map_err(|(problem, loops)| Illegal::argument(step, argument, problem, loops))
     }
 
-    fn find(self, select: &Select) -> Result<Loops, NameRefusal> {
+    fn find(self, select: &LoopSelector) -> Result<Loops, NameRefusal> {
         let missing = self.table.missing();
         let Some(copies) = self.table.copies(&select.name) else {
             let is_refused = missing.may_be_refused(&select.name);
@@ -102,13 +103,13 @@ impl<'n> IndexNames<'n> {
         if !live.is_empty() {
             return Ok(self.prefer_exact(select, live));
         }
-        for tag in &select.scope {
-            if missing.is_refused(&tag.name) || missing.is_uncounted(&tag.name) {
+        for qualifier in &select.scope {
+            if missing.is_refused(&qualifier.name) || missing.is_uncounted(&qualifier.name) {
                 return Err((Problem::Poisoned, Vec::new()));
             }
-            let is_stage = self.table.scopes().is_known(tag);
-            if !is_stage && self.table.copies(&tag.name).is_none() {
-                return Err((Problem::UnknownIndex { name: tag.name.to_string() }, Vec::new()));
+            let is_stage = self.table.scopes().is_known(qualifier);
+            if !is_stage && self.table.copies(&qualifier.name).is_none() {
+                return Err((Problem::UnknownIndex { name: qualifier.name.to_string() }, Vec::new()));
             }
         }
         if select.number.is_some() && missing.is_uncounted(&select.name) {
@@ -118,7 +119,7 @@ impl<'n> IndexNames<'n> {
     }
 
     /// Problem of a name all of whose `fitting` copies were consumed, or that fits no copy.
-    fn without_live_copy(self, select: &Select, copies: &Loops, fitting: Loops) -> NameRefusal {
+    fn without_live_copy(self, select: &LoopSelector, copies: &Loops, fitting: Loops) -> NameRefusal {
         let live: Vec<LoopId> = copies.iter().copied().filter(|id| self.is_live(*id)).collect();
         let consumed = if live.is_empty() { copies.clone() } else { fitting };
         match consumed.iter().rev().find_map(|id| self.indices.node(*id).consumed_by) {
@@ -135,7 +136,7 @@ impl<'n> IndexNames<'n> {
     }
 
     /// Copies of a name that fit the qualifiers, consumed ones included.
-    fn fitting(self, select: &Select, copies: &[LoopId]) -> Loops {
+    fn fitting(self, select: &LoopSelector, copies: &[LoopId]) -> Loops {
         let has_number =
             |id: &LoopId| select.number.is_none() || self.indices.node(*id).number == select.number;
         if select.scope.is_empty() {
@@ -146,7 +147,7 @@ impl<'n> IndexNames<'n> {
     }
 
     /// `v[1].t1` may be the whole name of one copy and part of another's; the whole name wins.
-    fn prefer_exact(self, select: &Select, live: Loops) -> Loops {
+    fn prefer_exact(self, select: &LoopSelector, live: Loops) -> Loops {
         if select.is_bare() || live.len() == 1 {
             return live;
         }
@@ -177,7 +178,7 @@ impl<'n> IndexNames<'n> {
     }
 }
 
-/// The [`Select`] of a loop without qualifiers.
-pub(super) fn bare(node: &LoopNode) -> Select {
-    Select { scope: Vec::new(), name: node.name.to_string(), number: node.number }
+/// The [`LoopSelector`] of a loop without qualifiers.
+pub(super) fn bare(node: &LoopNode) -> LoopSelector {
+    LoopSelector { scope: Vec::new(), name: node.name.to_string(), number: node.number }
 }

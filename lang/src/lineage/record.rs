@@ -8,7 +8,7 @@ use sched_nest::sym::Sym;
 
 /// An index variable: one copy of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Index {
+pub struct IndexRecord {
     /// Name with all qualifiers, as in `first.b1`.
     pub path: String,
     /// Name without qualifiers: `b1`, `v[0]`.
@@ -30,12 +30,12 @@ pub struct Index {
 }
 
 /// All index variables of a nest in the order in which they were made; the two roots come first.
-pub fn record(nest: &NestBuilder) -> Vec<Index> {
+pub fn record(nest: &NestBuilder) -> Vec<IndexRecord> {
     nest.indices().iter().map(|(_, node)| index(nest.names(), node)).collect()
 }
 
-fn index(names: IndexNames<'_>, node: &LoopNode) -> Index {
-    Index {
+fn index(names: IndexNames<'_>, node: &LoopNode) -> IndexRecord {
+    IndexRecord {
         name: bare(node).to_string(),
         path: names.full(node).to_string(),
         axis: node.axis,

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use smallvec::smallvec;
 
 use super::modifier::Modifier;
-use super::{DirectiveIndex, Inside, NestBuilder, Select};
+use super::{DirectiveIndex, LoopBody, LoopSelector, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
@@ -19,12 +19,12 @@ use sched_nest::LoopId;
 /// them. Refuses names that are unknown or consumed; fewer than two loops, or one twice; loops that do not
 /// form such a chain.
 pub(crate) struct ReorderLoops<'a> {
-    order: &'a [Select],
+    order: &'a [LoopSelector],
 }
 
 impl<'a> ReorderLoops<'a> {
     /// A `reorder` with these arguments, the new outermost loop first.
-    pub fn new(order: &'a [Select]) -> Self {
+    pub fn new(order: &'a [LoopSelector]) -> Self {
         ReorderLoops { order }
     }
 
@@ -93,7 +93,7 @@ impl Modifier for ReorderLoops<'_> {
         let body = nest.tree.inside(chain[chain.len() - 1]).clone();
         nest.tree.replace(chain[0], &order[..1]);
         for pair in order.windows(2) {
-            nest.tree.set_inside(pair[0], Inside::Seq(smallvec![pair[1]]));
+            nest.tree.set_inside(pair[0], LoopBody::Seq(smallvec![pair[1]]));
         }
         nest.tree.set_inside(order[order.len() - 1], body);
         Ok(())
@@ -126,7 +126,7 @@ fn check_chain(
     wanted: &Wanted,
 ) -> Result<(), Illegal> {
     let check_body = |id: LoopId| match (nest.tree.inside(id), nest.node(id).specialized_by) {
-        (Inside::Cases(_), Some(by)) => {
+        (LoopBody::Cases(_), Some(by)) => {
             let illegal = Illegal::at(step, Problem::Specialized { by }, vec![id]);
             Err(Illegal { argument: wanted.get(&id).copied(), ..illegal })
         }

@@ -11,19 +11,19 @@
 use super::checks::{check_copies, check_expansion, check_not_specialized};
 use super::copies::BodyTemplate;
 use super::modifier::Modifier;
-use super::{DirectiveIndex, Inside, NestBuilder, Select, Tag};
+use super::{DirectiveIndex, LoopBody, LoopSelector, NestBuilder, Qualifier};
 use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
 /// Gives each iteration of each copy of the loop its own copy of the loops inside, named `v[k].x`. Refuses
 /// names that are unknown or consumed; leaf loops; numbers of iterations that are unknown or too large.
 pub(crate) struct SpecializeLoop<'a> {
-    v: &'a Select,
+    v: &'a LoopSelector,
 }
 
 impl<'a> SpecializeLoop<'a> {
     /// A `specialize` with this argument.
-    pub fn new(v: &'a Select) -> Self {
+    pub fn new(v: &'a LoopSelector) -> Self {
         SpecializeLoop { v }
     }
 }
@@ -53,7 +53,7 @@ impl Modifier for SpecializeLoop<'_> {
         (v, count): Expansion,
     ) -> Result<(), Illegal> {
         nest.fix_positions(step, v);
-        nest.indices.edit(v).specialized_by = Some(step);
+        nest.indices.node_mut(v).specialized_by = Some(step);
         match count {
             Some(count) => {
                 check_copies(nest, step, &[v], count)?;
@@ -71,7 +71,7 @@ fn make_cases(nest: &mut NestBuilder, v: LoopId, count: usize) {
     bodies.extend((1..count.max(1)).map(|_| template.copy(nest, v)));
     let name = nest.node(v).name.clone();
     for (number, body) in bodies.iter().enumerate() {
-        nest.tag(&body.loops, &Tag { name: name.clone(), number: Some(number as u32) });
+        nest.qualify(&body.loops, &Qualifier { name: name.clone(), number: Some(number as u32) });
     }
-    nest.tree.set_inside(v, Inside::Cases(bodies.into_iter().map(|body| body.children).collect()));
+    nest.tree.set_inside(v, LoopBody::Cases(bodies.into_iter().map(|body| body.children).collect()));
 }

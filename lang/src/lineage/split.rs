@@ -10,7 +10,7 @@
 use super::checks::{check_copies, check_new_names, check_reshapable};
 use super::fission::{self, SplitPart};
 use super::modifier::Modifier;
-use super::{DirectiveIndex, LoopNode, NestBuilder, Select};
+use super::{DirectiveIndex, LoopNode, LoopSelector, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use crate::obligation::Obligation;
 use sched_nest::LoopId;
@@ -25,7 +25,7 @@ const AT: usize = 3;
 /// unknown, consumed or taken; `at` outside the open range or off the step; loops that cannot be reshaped any
 /// more.
 pub(crate) struct SplitLoop<'a> {
-    v: &'a Select,
+    v: &'a LoopSelector,
     first: &'a str,
     second: &'a str,
     at: Option<&'a Sym>,
@@ -34,7 +34,7 @@ pub(crate) struct SplitLoop<'a> {
 impl<'a> SplitLoop<'a> {
     /// A `split` with these arguments. Without a split point, because it was refused, the halves are made and
     /// marked, so that later directives can name them.
-    pub fn new(v: &'a Select, first: &'a str, second: &'a str, at: Option<&'a Sym>) -> Self {
+    pub fn new(v: &'a LoopSelector, first: &'a str, second: &'a str, at: Option<&'a Sym>) -> Self {
         SplitLoop { v, first, second, at }
     }
 
@@ -70,7 +70,7 @@ impl Modifier for SplitLoop<'_> {
 
     fn rewrite(&self, nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId) -> Result<(), Illegal> {
         nest.fix_positions(step, v);
-        nest.indices.edit(v).tainted |= self.at.is_none();
+        nest.indices.node_mut(v).tainted |= self.at.is_none();
         let halves = self.halves(nest.node(v));
         fission::cut(nest, step, v, &halves);
         Ok(())
@@ -97,9 +97,9 @@ fn check_at(nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId, at: &Sym) -
         }
         (Some(_), Some(_)) | (_, Some(1)) if [at, start, stop].into_iter().all(is_known) => return Ok(()),
         (Some(_), Some(_)) | (_, Some(1)) => {
-            Obligation::Between { at: at.clone(), start: start.clone(), stop: stop.clone() }
+            Obligation::SplitInside { at: at.clone(), start: start.clone(), stop: stop.clone() }
         }
-        _ => Obligation::OnStep { at: at.clone(), step: stride.clone() },
+        _ => Obligation::SplitOnStep { at: at.clone(), step: stride.clone() },
     };
     nest.remarks.add_unverified(step, v, obligation);
     Ok(())

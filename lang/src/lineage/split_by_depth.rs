@@ -11,22 +11,22 @@ use super::checks::{check_copies, check_not_specialized};
 use super::depth_scan::{DepthRun, DepthScan};
 use super::fission::{self, SplitPart};
 use super::modifier::Modifier;
-use super::{DirectiveIndex, MAX_EXPANSION, NestBuilder, Select};
+use super::{DirectiveIndex, LoopSelector, MAX_EXPANSION, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use crate::obligation::Obligation;
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, LoopId};
 
-/// Cuts each copy of the tree loop into runs of iterations whose trees have the same depth. The parts keep
-/// the name and are numbered. Refuses names that are unknown or consumed; row loops; loops cut by depth
+/// Cuts each copy of the tree loop into runs of iterations whose deepest trees have the same depth. The parts
+/// keep the name and are numbered. Refuses names that are unknown or consumed; row loops; loops cut by depth
 /// before; loops whose trees are not known because an outer tree loop iterates.
 pub(crate) struct SplitLoopByDepth<'a> {
-    v: &'a Select,
+    v: &'a LoopSelector,
 }
 
 impl<'a> SplitLoopByDepth<'a> {
     /// A `splitByDepth` with this argument.
-    pub fn new(v: &'a Select) -> Self {
+    pub fn new(v: &'a LoopSelector) -> Self {
         SplitLoopByDepth { v }
     }
 }
@@ -41,7 +41,7 @@ impl Modifier for SplitLoopByDepth<'_> {
         }
         nest.positions.fix(step);
         let Some(depths) = nest.model().map(|model| nest.positions.depths(model)) else {
-            nest.remarks.add_unverified(step, loops[0], Obligation::EquallyDeep);
+            nest.remarks.add_unverified(step, loops[0], Obligation::DepthRuns);
             nest.names.poison_copies(&self.v.name);
             return Ok(Vec::new());
         };

@@ -10,7 +10,7 @@ use smallvec::smallvec;
 
 use super::checks::{check_depth, check_growth, check_new_names, check_reshapable};
 use super::modifier::Modifier;
-use super::{DirectiveIndex, Inside, LoopNode, Loops, MAX_DEPTH, NestBuilder, RemarkKind, Select};
+use super::{DirectiveIndex, LoopBody, LoopNode, LoopSelector, Loops, MAX_DEPTH, NestBuilder, RemarkKind};
 use crate::illegal::{Illegal, Problem};
 use crate::obligation::Obligation;
 use sched_nest::LoopId;
@@ -25,7 +25,7 @@ const SIZE: usize = 3;
 /// Refuses names that are unknown, consumed or taken; a size below 1 or off the loop's step; loops that
 /// cannot be reshaped any more.
 pub(crate) struct TileLoop<'a> {
-    v: &'a Select,
+    v: &'a LoopSelector,
     outer: &'a str,
     inner: &'a str,
     size: Option<&'a Sym>,
@@ -34,7 +34,7 @@ pub(crate) struct TileLoop<'a> {
 impl<'a> TileLoop<'a> {
     /// A `tile` with these arguments. Without a size, because it was refused, the loops are made and marked,
     /// so that later directives can name them.
-    pub fn new(v: &'a Select, outer: &'a str, inner: &'a str, size: Option<&'a Sym>) -> Self {
+    pub fn new(v: &'a LoopSelector, outer: &'a str, inner: &'a str, size: Option<&'a Sym>) -> Self {
         TileLoop { v, outer, inner, size }
     }
 }
@@ -60,7 +60,7 @@ impl Modifier for TileLoop<'_> {
     }
 
     fn rewrite(&self, nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId) -> Result<(), Illegal> {
-        nest.indices.edit(v).tainted |= self.size.is_none();
+        nest.indices.node_mut(v).tainted |= self.size.is_none();
         let source = nest.node(v).clone();
         let size = self.size.unwrap_or(&source.step);
         let scope = nest.scope_of_successors(v);
@@ -71,17 +71,17 @@ impl Modifier for TileLoop<'_> {
             made_by: Some(step),
             annotations: Vec::new(),
             split_by_depth: None,
-            place: source.place.iter().copied().chain([inner]).collect(),
+            lineage_path: source.lineage_path.iter().copied().chain([inner]).collect(),
             ..source.clone()
         };
         let outer = nest.add(LoopNode { step: size.clone(), ..part(self.outer, false) });
         let inner = nest.add(LoopNode { start: Sym::Int(0), stop: size.clone(), ..part(self.inner, true) });
         let parts: Loops = smallvec![outer, inner];
         nest.tree.replace(v, &[outer]);
-        nest.tree.set_inside(outer, Inside::Seq(smallvec![inner]));
+        nest.tree.set_inside(outer, LoopBody::Seq(smallvec![inner]));
         nest.tree.move_body(v, inner);
         nest.constraints.replace(v, &parts);
-        let is_sum = |sum: &super::Sum| sum.loops == parts && sum.bound == source.stop;
+        let is_sum = |sum: &super::SumConstraint| sum.loops == parts && sum.bound == source.stop;
         if !divides(&source, size) && !nest.constraints.of(outer).any(is_sum) {
             nest.constraints.add(parts.clone(), source.stop.clone());
         }
@@ -105,10 +105,10 @@ fn check_size(nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId, size: &Sy
         }
         (Some(_), Some(_)) => return Ok(()),
         _ if *size == node.step => return Ok(()),
-        (Some(_), None) => Obligation::Multiple { size: size.clone(), step: node.step.clone() },
+        (Some(_), None) => Obligation::TileOnStep { size: size.clone(), step: node.step.clone() },
         (None, _) => {
             let stride = (stride != Some(1)).then(|| node.step.clone());
-            Obligation::Size { size: size.clone(), step: stride }
+            Obligation::TileSize { size: size.clone(), step: stride }
         }
     };
     nest.remarks.add_unverified(step, v, obligation);

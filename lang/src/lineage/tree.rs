@@ -8,19 +8,19 @@ pub type Loops = SmallVec<[LoopId; 4]>;
 
 /// The body of a loop while the nest is being built.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Inside {
+pub enum LoopBody {
     /// Loops in sequence; a leaf loop has none.
     Seq(Loops),
     /// One sequence for each iteration.
     Cases(Vec<Loops>),
 }
 
-impl Inside {
+impl LoopBody {
     /// All loops directly inside.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = LoopId> {
         let (list, cases): (&[LoopId], &[Loops]) = match self {
-            Inside::Seq(list) => (list, &[]),
-            Inside::Cases(cases) => (&[], cases),
+            LoopBody::Seq(list) => (list, &[]),
+            LoopBody::Cases(cases) => (&[], cases),
         };
         list.iter().chain(cases.iter().flatten()).copied()
     }
@@ -33,7 +33,7 @@ impl Inside {
 
     /// Whether there is no loop inside.
     pub fn is_leaf(&self) -> bool {
-        matches!(self, Inside::Seq(list) if list.is_empty())
+        matches!(self, LoopBody::Seq(list) if list.is_empty())
     }
 }
 
@@ -42,7 +42,7 @@ impl Inside {
 struct Links {
     /// The loop directly around this one; `None` if this one is outermost.
     parent: Option<LoopId>,
-    inside: Inside,
+    inside: LoopBody,
 }
 
 /// The loops of the nest, linked by parent and body. It knows nothing else of a loop.
@@ -67,7 +67,7 @@ impl LoopTree {
     }
 
     /// Body of the loop. Consumed loops have none.
-    pub fn inside(&self, id: LoopId) -> &Inside {
+    pub fn inside(&self, id: LoopId) -> &LoopBody {
         &self.links[id.0 as usize].inside
     }
 
@@ -122,7 +122,7 @@ impl LoopTree {
     /// Adds a leaf loop. The caller links it into the nest.
     pub(super) fn add(&mut self) -> LoopId {
         let id = LoopId(self.links.len() as u32);
-        self.links.push(Links { parent: None, inside: Inside::Seq(Loops::new()) });
+        self.links.push(Links { parent: None, inside: LoopBody::Seq(Loops::new()) });
         self.loop_count += 1;
         id
     }
@@ -133,7 +133,7 @@ impl LoopTree {
     }
 
     /// Replaces the body of a loop.
-    pub(super) fn set_inside(&mut self, id: LoopId, inside: Inside) {
+    pub(super) fn set_inside(&mut self, id: LoopId, inside: LoopBody) {
         for child in inside.children() {
             self.links[child.0 as usize].parent = Some(id);
         }
@@ -143,7 +143,7 @@ impl LoopTree {
     /// Moves the body of `from` to `to`.
     pub(super) fn move_body(&mut self, from: LoopId, to: LoopId) {
         let body = &mut self.links[from.0 as usize].inside;
-        let body = std::mem::replace(body, Inside::Seq(Loops::new()));
+        let body = std::mem::replace(body, LoopBody::Seq(Loops::new()));
         self.set_inside(to, body);
     }
 
@@ -161,15 +161,15 @@ impl LoopTree {
         match parent {
             None => put(&mut self.roots),
             Some(parent) => match &mut self.links[parent.0 as usize].inside {
-                Inside::Seq(list) => put(list),
-                Inside::Cases(cases) => cases.iter_mut().for_each(put),
+                LoopBody::Seq(list) => put(list),
+                LoopBody::Cases(cases) => cases.iter_mut().for_each(put),
             },
         }
     }
 
     /// Removes a loop that others have replaced.
     pub(super) fn remove(&mut self, id: LoopId) {
-        self.links[id.0 as usize].inside = Inside::Seq(Loops::new());
+        self.links[id.0 as usize].inside = LoopBody::Seq(Loops::new());
         self.loop_count -= 1;
     }
 }

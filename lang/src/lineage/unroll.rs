@@ -2,19 +2,19 @@
 
 use super::checks::check_expansion;
 use super::modifier::Modifier;
-use super::{Annotation, DirectiveIndex, NestBuilder, Select};
+use super::{Annotation, DirectiveIndex, LoopSelector, NestBuilder};
 use crate::illegal::Illegal;
 use sched_nest::LoopId;
 
 /// Expands each copy of the loop completely. Refuses names that are unknown or consumed, and numbers of
 /// iterations that are unknown or too large.
 pub(crate) struct UnrollLoop<'a> {
-    v: &'a Select,
+    v: &'a LoopSelector,
 }
 
 impl<'a> UnrollLoop<'a> {
     /// An `unroll` of the loop `v`.
-    pub fn new(v: &'a Select) -> Self {
+    pub fn new(v: &'a LoopSelector) -> Self {
         UnrollLoop { v }
     }
 }

@@ -8,7 +8,7 @@ use crate::options::TargetKind;
 use sched_nest::{Axis, LoopId};
 
 /// Largest bin in bytes, assumed without a model.
-const LARGEST_BIN: u32 = 2;
+const LARGEST_BIN_BYTES: u32 = 2;
 /// Largest number of full vectors of rows in a run for which narrower vectors may be faster.
 const FEW_VECTORS: u64 = 2;
 
@@ -27,7 +27,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
         return;
     };
     let known = builder.model().map_or(0, |model| model.bin_bytes);
-    let bin_bytes = if known == 0 { LARGEST_BIN } else { known };
+    let bin_bytes = if known == 0 { LARGEST_BIN_BYTES } else { known };
     let full = bits / 8 / bin_bytes;
     let has_rows = builder.node(id).trips().is_none_or(|trips| trips >= full.into())
         && limits.max_rows.is_none_or(|rows| rows > FEW_VECTORS * u64::from(full));

@@ -19,7 +19,7 @@ use crate::resolve::Scope;
 use sched_nest::TreeOrder;
 
 /// Reports lints of the names of a legal nest.
-pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
+pub(crate) fn report_name_lints(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     check_depth_positions(scope, builder, report);
     unused(scope, report);
 }

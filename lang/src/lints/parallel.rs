@@ -9,9 +9,9 @@ use sched_nest::LoopId;
 use sched_nest::sym::Property;
 
 /// Number of iterations that keeps all threads of a large machine busy.
-const PLENTY: i64 = 64;
+const ENOUGH_FOR_ALL_THREADS: i64 = 64;
 /// Number of rows worth sharing among threads, for any model.
-const WORTH_SHARING: u64 = 512;
+const MIN_SHARED_ROWS: u64 = 512;
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     let Some(step) = parallel(builder, id) else { return };
@@ -50,7 +50,7 @@ fn one_block(builder: &NestBuilder, id: LoopId, limits: &Limits) -> Option<Probl
     let (most, step) = (limits.max_rows?, node.step.as_int()?);
     let counts_rows =
         node.start.as_int() == Some(0) && node.stop.mentions(&|property| property == Property::Rows);
-    let is_one = counts_rows && most >= WORTH_SHARING && i64::try_from(most).is_ok_and(|most| most <= step);
+    let is_one = counts_rows && most >= MIN_SHARED_ROWS && i64::try_from(most).is_ok_and(|most| most <= step);
     is_one.then_some(Problem::OneBlock { rows: Some((most, step)) })
 }
 
@@ -62,10 +62,10 @@ fn parallel(builder: &NestBuilder, id: LoopId) -> Option<DirectiveIndex> {
 fn fills_the_machine(builder: &NestBuilder, id: LoopId) -> bool {
     let node = builder.node(id);
     match builder.node(id).trips() {
-        Some(trips) => trips >= PLENTY,
+        Some(trips) => trips >= ENOUGH_FOR_ALL_THREADS,
         None => {
             node.stop.mentions(&|property| property == Property::Rows)
-                && node.step.as_int().is_some_and(|step| step <= PLENTY)
+                && node.step.as_int().is_some_and(|step| step <= ENOUGH_FOR_ALL_THREADS)
         }
     }
 }

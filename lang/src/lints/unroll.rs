@@ -7,10 +7,10 @@ use sched_nest::LoopId;
 
 /// Copies of a walk from which there is a remark. They are no faster than a loop, and compile many times
 /// slower.
-const MANY: i64 = 64;
+const MANY_COPIES: i64 = 64;
 
-/// Reports unrolled loops that make `MANY` copies of the code inside, or more. Code that compiles slowly has
-/// another lint.
+/// Reports unrolled loops that make `MANY_COPIES` copies of the code inside, or more. Code that compiles
+/// slowly has another lint.
 pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
     let mut problems = Vec::new();
     if loops.iter().all(|id| unroll_of(builder, *id).is_none()) {
@@ -23,7 +23,7 @@ pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illega
             copies = around.saturating_mul(trips.max(1));
         }
         match unrolled {
-            Some(step) if copies >= MANY && around < MANY => {
+            Some(step) if copies >= MANY_COPIES && around < MANY_COPIES => {
                 problems.push(Illegal::at(step, Problem::UnrolledFar { copies }, vec![id]));
             }
             _ => {}

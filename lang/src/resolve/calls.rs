@@ -2,10 +2,10 @@
 
 use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
 
-use super::scope::{Scope, list};
+use super::scope::{Scope, quoted_list};
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
-use crate::lineage::{DirectiveIndex, Select, Tag};
+use crate::lineage::{DirectiveIndex, LoopSelector, Qualifier};
 use crate::report::Report;
 use sched_nest::sym::Sym;
 
@@ -13,7 +13,7 @@ use sched_nest::sym::Sym;
 #[derive(Clone, Debug)]
 pub enum Arg {
     /// Existing loops.
-    Index(Select),
+    Index(LoopSelector),
     /// A new loop.
     New(String),
     /// A number.
@@ -32,11 +32,11 @@ pub struct Call {
     /// The directive.
     pub op: Op,
     /// Whether the directive is a modifier. Otherwise it annotates loops of the final nest.
-    pub shapes: bool,
+    pub is_modifier: bool,
     /// Arguments in order.
     pub args: Vec<Arg>,
     /// Whether the number of arguments is wrong, so that they have no meaning.
-    pub broken: bool,
+    pub has_wrong_count: bool,
 }
 
 impl Call {
@@ -49,7 +49,7 @@ impl Call {
     }
 
     /// Loops that the directive names, each with the position of its argument.
-    pub fn selects(&self) -> impl Iterator<Item = (usize, &Select)> {
+    pub fn selects(&self) -> impl Iterator<Item = (usize, &LoopSelector)> {
         self.args.iter().enumerate().filter_map(|(at, arg)| match arg {
             Arg::Index(select) => Some((at, select)),
             _ => None,
@@ -66,7 +66,7 @@ impl Call {
 
     /// Whether any argument was reported.
     pub fn is_bad(&self) -> bool {
-        self.broken || self.args.iter().any(|arg| matches!(arg, Arg::Bad))
+        self.has_wrong_count || self.args.iter().any(|arg| matches!(arg, Arg::Bad))
     }
 }
 
@@ -90,35 +90,38 @@ fn call(
     report: &mut Report,
 ) -> Option<Call> {
     let Some(signature) = find(&directive.name.text) else {
-        let diagnostic =
-            if directive.name.text == "allow" { allow(directive, span, report) } else { unknown(directive) };
+        let diagnostic = if directive.name.text == "allow" {
+            misplaced_allow(directive, span, report)
+        } else {
+            unknown_directive(directive)
+        };
         report.push(diagnostic);
         return None;
     };
-    let (op, shapes) = (signature.op, signature.shapes);
+    let (op, is_modifier) = (signature.op, signature.is_modifier);
     let parameters = parameters(signature, directive.args.len());
     let given = directive.args.len();
     let most = if signature.repeats { usize::MAX } else { signature.parameters.len() };
-    let broken = given < signature.required || given > most;
+    let has_wrong_count = given < signature.required || given > most;
     // If an argument did not parse, the count has no meaning, and the parser has reported it.
     let parsed = directive.args.iter().all(|arg| !matches!(arg.kind, ExprKind::Error));
-    if broken && parsed {
+    if has_wrong_count && parsed {
         report.push(wrong_count(signature, directive));
     }
-    let misplaced = misplaced_number(signature, &directive.args, scope).filter(|_| !broken);
+    let misplaced = misplaced_number(signature, &directive.args, scope).filter(|_| !has_wrong_count);
     if let Some(at) = misplaced {
-        size_comes_last(signature, directive, at, report);
+        report_misplaced_size(signature, directive, at, report);
     }
     let mut args = Vec::new();
     for (at, expr) in in_order(&directive.args, misplaced).enumerate() {
         let Some(parameter) = parameters.get(at.min(parameters.len().saturating_sub(1))) else { break };
         // Arguments of a broken call only show which loops it concerns.
-        if broken && !matches!(parameter.role, Role::Index | Role::NewIndex) {
+        if has_wrong_count && !matches!(parameter.role, Role::Index | Role::NewIndex) {
             continue;
         }
-        args.push(argument(expr, parameter, signature, scope, broken, report));
+        args.push(argument(expr, parameter, signature, scope, has_wrong_count, report));
     }
-    Some(Call { step, op, shapes, args, broken })
+    Some(Call { step, op, is_modifier, args, has_wrong_count })
 }
 
 /// Parameters of a call. `representation(name)` leaves out its first parameter, all others their last.
@@ -129,7 +132,7 @@ pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Para
     }
 }
 
-fn unknown(directive: &Directive) -> Diagnostic {
+fn unknown_directive(directive: &Directive) -> Diagnostic {
     let name = &directive.name;
     let diagnostic =
         Diagnostic::new(codes::UNKNOWN_DIRECTIVE, name.span, format!("unknown directive `{}`", name.text))
@@ -143,13 +146,13 @@ fn unknown(directive: &Directive) -> Diagnostic {
         ),
         None => {
             let names: Vec<&str> = SIGNATURES.iter().map(|signature| signature.name).collect();
-            diagnostic.help(format!("The directives are {}.", list(&names)))
+            diagnostic.help(format!("The directives are {}.", quoted_list(&names)))
         }
     }
 }
 
 /// The diagnostic for an `allow(...)` outside of a comment.
-fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
+fn misplaced_allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
     let text = report.source_text(directive.name.span.to(directive.args_span));
     let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
     let message = "`allow` is not a directive: write it in a comment";
@@ -230,7 +233,7 @@ fn qualified_name(path: &Path, span: Span, parameter: &Parameter, signature: &Si
         .fix(format!("write `{name}`"), span, name.as_str(), Applicability::Unsure)
 }
 
-fn size_comes_last(signature: &Signature, directive: &Directive, at: usize, report: &mut Report) {
+fn report_misplaced_size(signature: &Signature, directive: &Directive, at: usize, report: &mut Report) {
     let place = directive.args[at].span;
     let mut texts = report.texts(&directive.args);
     let number = texts.remove(at);
@@ -296,7 +299,7 @@ fn argument(
                     Arg::Bad
                 }
             },
-            _ => wrong(&format!("one of {}", list(words)), report),
+            _ => wrong(&format!("one of {}", quoted_list(words)), report),
         },
     }
 }
@@ -327,12 +330,12 @@ fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static st
             near,
             Applicability::Unsure,
         ),
-        None => diagnostic.help(format!("Write one of {}.", list(words))),
+        None => diagnostic.help(format!("Write one of {}.", quoted_list(words))),
     }
 }
 
 /// The copies that a path means; `None` if a number in brackets has no value, which was reported.
-fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<Select> {
+fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<LoopSelector> {
     let (last, rest) = path.segments.split_last()?;
     let mut number = |segment: &Segment| -> Option<Option<u32>> {
         let Some(index) = &segment.index else { return Some(None) };
@@ -349,9 +352,9 @@ fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<Select> {
             }
         }
     };
-    let mut tags = Vec::new();
+    let mut qualifiers = Vec::new();
     for segment in rest {
-        tags.push(Tag { name: segment.name.text.as_str().into(), number: number(segment)? });
+        qualifiers.push(Qualifier { name: segment.name.text.as_str().into(), number: number(segment)? });
     }
-    Some(Select { scope: tags, name: last.name.text.clone(), number: number(last)? })
+    Some(LoopSelector { scope: qualifiers, name: last.name.text.clone(), number: number(last)? })
 }

@@ -2,7 +2,7 @@
 
 use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
 
-use super::list;
+use super::quoted_list;
 use crate::device;
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
 use crate::options::{Options, Target, TargetKind};
@@ -18,14 +18,16 @@ pub(crate) fn header(file: &File, report: &mut Report) -> Header {
     let (mut edition, mut model, mut target) = (None, None, None);
     for stmt in &file.stmts {
         match &stmt.kind {
-            StmtKind::Edition(expr) if first("sched", &mut edition, stmt.span, report) => {
+            StmtKind::Edition(expr) if is_first_line("sched", &mut edition, stmt.span, report) => {
                 header.edition = read_edition(expr, report);
             }
-            StmtKind::Model { path, fingerprint } if first("model", &mut model, stmt.span, report) => {
+            StmtKind::Model { path, fingerprint }
+                if is_first_line("model", &mut model, stmt.span, report) =>
+            {
                 header.model = Some((path.value.clone(), path.span));
                 header.fingerprint = fingerprint.as_ref().map(|s| (s.value.clone(), s.span));
             }
-            StmtKind::Target { kind, options } if first("target", &mut target, stmt.span, report) => {
+            StmtKind::Target { kind, options } if is_first_line("target", &mut target, stmt.span, report) => {
                 header.target = read_target(kind, options, report);
                 header.target_span = Some(stmt.span);
             }
@@ -36,7 +38,7 @@ pub(crate) fn header(file: &File, report: &mut Report) -> Header {
 }
 
 /// Whether this is the first line of its kind. A later one is reported.
-fn first(what: &str, earlier: &mut Option<Span>, span: Span, report: &mut Report) -> bool {
+fn is_first_line(what: &str, earlier: &mut Option<Span>, span: Span, report: &mut Report) -> bool {
     if let Some(before) = *earlier {
         let diagnostic = Diagnostic::new(codes::HEADER_TWICE, span, format!("duplicate `{what}` line"))
             .label("duplicate")
@@ -106,9 +108,10 @@ fn unknown_option(kind: TargetKind, option: &str, span: Span) -> Option<Diagnost
     }
     let what = if kind == TargetKind::Gpu { "GPU" } else { "CPU" };
     let message = format!("unknown {what} `{option}`");
-    let diagnostic = Diagnostic::new(codes::UNKNOWN_DEVICE, span, message)
-        .label("unknown")
-        .help(format!("The known names are {}. Without a name, any {what} may be meant.", list(&known)));
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_DEVICE, span, message).label("unknown").help(format!(
+        "The known names are {}. Without a name, any {what} may be meant.",
+        quoted_list(&known)
+    ));
     let fixed = match nearest(option, known) {
         Some(near) if span.start < span.end => {
             diagnostic.fix(format!("write `{near}`"), span, near, Applicability::Unsure)

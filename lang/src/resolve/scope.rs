@@ -118,11 +118,11 @@ fn new_indices(directive: &Directive) -> impl Iterator<Item = &str> {
 /// Reports options that set params which the schedule does not declare.
 fn report_unknown_params(options: &Options, params: &[Param], report: &mut Report) {
     let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
-    for (name, _) in options.sets.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
+    for (name, _) in options.param_values.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
         let help = match nearest(name, known.iter().copied()) {
             Some(near) => format!("Did you mean `{near}`?"),
             None if known.is_empty() => "This schedule has no params.".to_owned(),
-            None => format!("This schedule has the params {}.", list(&known)),
+            None => format!("This schedule has the params {}.", quoted_list(&known)),
         };
         let message = format!("the schedule has no param `{name}`");
         report.push(Diagnostic::new(codes::NO_SUCH_PARAM, Span::default(), message).help(help));
@@ -130,7 +130,7 @@ fn report_unknown_params(options: &Options, params: &[Param], report: &mut Repor
 }
 
 /// `` `a`, `b` and `c` ``
-pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
+pub(crate) fn quoted_list(names: &[impl AsRef<str>]) -> String {
     match names {
         [] => String::new(),
         [only] => format!("`{}`", only.as_ref()),
@@ -152,8 +152,12 @@ impl Scope<'_> {
     ) -> Option<Param> {
         let value = self.eval(default, report);
         let choices: Vec<Sym> = choices.iter().filter_map(|choice| self.eval(choice, report)).collect();
-        let set =
-            options.sets.iter().rev().find(|(set, _)| *set == name.text).map(|(_, value)| Sym::Int(*value));
+        let set = options
+            .param_values
+            .iter()
+            .rev()
+            .find(|(set, _)| *set == name.text)
+            .map(|(_, value)| Sym::Int(*value));
         let overridden = set.is_some();
         let effective = set.or_else(|| value.clone());
         if let Some(effective) = &effective
@@ -384,7 +388,7 @@ impl Scope<'_> {
             let message = format!("unknown function `{}`", function.text);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_FUNCTION, function.span, message)
                 .label("not a function")
-                .help(format!("The functions are {}.", list(FUNCTIONS)));
+                .help(format!("The functions are {}.", quoted_list(FUNCTIONS)));
             if let Some(near) = nearest(&function.text, FUNCTIONS.iter().copied()) {
                 let title = format!("write `{near}`");
                 diagnostic = diagnostic.fix(title, function.span, near, Applicability::Unsure);

@@ -8,11 +8,10 @@ use crate::part::{Block, MOST_BLOCKS};
 use crate::report::Report;
 
 /// Name of the number of rows of a call.
-const ROWS: &str = "n_rows";
+const ROW_COUNT_NAME: &str = "n_rows";
 /// Help about unsupported conditions.
-const HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows. Directives outside of all \
-                    blocks apply to \
-                    the other calls.";
+const CONDITION_HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at most 8 rows. Directives \
+                              outside of all blocks apply to the other calls.";
 
 /// Largest number of rows of each block's calls; `None` if it is wrong or a duplicate. Problems with the
 /// blocks are reported.
@@ -21,14 +20,14 @@ pub(crate) fn bounds(file: &File, scope: &Scope, report: &mut Report) -> Vec<Opt
     let mut bounds = Vec::new();
     for (at, block) in file.stmts.iter().filter_map(Block::of).enumerate() {
         if at == MOST_BLOCKS {
-            report.push(too_many(head(block)));
+            report.push(too_many_blocks(head_span(block)));
             break;
         }
-        block.when.body.iter().for_each(|stmt| no_header(stmt, block, report));
+        block.when.body.iter().for_each(|stmt| report_header_line(stmt, block, report));
         let max_rows = bound(block.when, scope, report);
         let earlier = known.iter().find(|(other, _)| Some(*other) == max_rows);
         if let (Some(max_rows), Some((_, first))) = (max_rows, earlier) {
-            report.push(twice(max_rows, block.when.right.span, *first));
+            report.push(duplicate_bound(max_rows, block.when.right.span, *first));
             bounds.push(None);
             continue;
         }
@@ -39,18 +38,18 @@ pub(crate) fn bounds(file: &File, scope: &Scope, report: &mut Report) -> Vec<Opt
 }
 
 /// The head of a block.
-fn head(block: Block) -> Span {
+fn head_span(block: Block) -> Span {
     Span { start: block.span.start, end: block.when.right.span.end.max(block.span.start) }
 }
 
-fn too_many(span: Span) -> Diagnostic {
+fn too_many_blocks(span: Span) -> Diagnostic {
     let message = format!("a schedule has at most {MOST_BLOCKS} blocks");
     let help = "Leave out blocks whose bounds are close to each other.";
     Diagnostic::new(codes::TOO_MANY_BLOCKS, span, message).label("one too many").help(help)
 }
 
 /// Reports a header line in a block.
-fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
+fn report_header_line(stmt: &Stmt, block: Block, report: &mut Report) {
     let word = match &stmt.kind {
         StmtKind::Edition(_) => "sched",
         StmtKind::Model { .. } => "model",
@@ -78,7 +77,7 @@ fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
 /// Largest number of rows of a block's calls.
 fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     let is_rows = |expr: &Expr| match &expr.kind {
-        ExprKind::Path(path) => path.as_ident().is_some_and(|name| name.text == ROWS),
+        ExprKind::Path(path) => path.as_ident().is_some_and(|name| name.text == ROW_COUNT_NAME),
         _ => false,
     };
     let is_error = |expr: &Expr| matches!(expr.kind, ExprKind::Error);
@@ -142,7 +141,7 @@ fn condition(when: &When, (left, right): (bool, bool), fix: Applicability, repor
     let diagnostic =
         |message: &str| Diagnostic::new(codes::BLOCK_CONDITION, span, message).label("not `n_rows <= ...`");
     if left == right {
-        return diagnostic("the condition of a block must test `n_rows`").help(HELP);
+        return diagnostic("the condition of a block must test `n_rows`").help(CONDITION_HELP);
     }
     let other = if left { &when.right } else { &when.left };
     let side = report.source_text(other.span);
@@ -156,16 +155,16 @@ fn condition(when: &When, (left, right): (bool, bool), fix: Applicability, repor
     };
     match bound {
         Some(bound) => {
-            let text = format!("{ROWS} <= {bound}");
+            let text = format!("{ROW_COUNT_NAME} <= {bound}");
             diagnostic("the condition of a block is written as `n_rows <= ...`")
                 .help(format!("Write `when {text} {{ ... }}`."))
                 .fix(format!("write `{text}`"), span, &text, fix)
         }
-        None => diagnostic("`when` only supports `n_rows <= N`").help(HELP),
+        None => diagnostic("`when` only supports `n_rows <= N`").help(CONDITION_HELP),
     }
 }
 
-fn twice(max_rows: u32, span: Span, first: Span) -> Diagnostic {
+fn duplicate_bound(max_rows: u32, span: Span, first: Span) -> Diagnostic {
     let message = format!("another block is also for calls of at most {max_rows} rows");
     Diagnostic::new(codes::BLOCK_TWICE, span, message)
         .label("same bound")

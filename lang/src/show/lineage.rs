@@ -12,15 +12,15 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::lineage::{DirectiveIndex, Index};
-use crate::schedule::{Event, Lineage};
+use crate::lineage::{DirectiveIndex, IndexRecord};
+use crate::schedule::{DirectiveText, Lineage};
 use sched_nest::Variants;
 use sched_nest::show::{axis_name, range, show_variants, sym_value, variants_json};
 
 /// Largest number of copies of one index that are named separately.
-const NAMED: usize = 4;
+const MAX_NAMED_COPIES: usize = 4;
 /// Largest number of indent levels.
-const DEEPEST: usize = 60;
+const MAX_INDENT: usize = 60;
 
 /// The lineage as a tree: below each index its successors. Copies with one range share a line.
 pub fn show_lineage(lineage: &Lineage) -> String {
@@ -50,12 +50,12 @@ pub fn show_plain_stages(lineages: &Variants<Lineage>) -> String {
 }
 
 /// Adds the tree of some index variables.
-fn show_indices(lineage: &Lineage, indices: &[Index], outer: usize, out: &mut String) {
+fn show_indices(lineage: &Lineage, indices: &[IndexRecord], outer: usize, out: &mut String) {
     let groups = Groups::new(indices);
     let mut stack: Vec<(usize, usize)> = groups.roots.iter().rev().map(|group| (*group, outer)).collect();
     while let Some((group, depth)) = stack.pop() {
         let members = groups.members.get(group).map_or(&[][..], Vec::as_slice);
-        let indent = "  ".repeat(depth.min(DEEPEST));
+        let indent = "  ".repeat(depth.min(MAX_INDENT));
         let _ = writeln!(out, "{indent}{}", line(lineage, members));
         let children = groups.children.get(group).map_or(&[][..], Vec::as_slice);
         stack.extend(children.iter().rev().map(|child| (*child, depth + 1)));
@@ -64,16 +64,16 @@ fn show_indices(lineage: &Lineage, indices: &[Index], outer: usize, out: &mut St
 
 /// Indices with one name, one origin and one range, which are copies of each other.
 struct Groups<'a> {
-    members: Vec<Vec<&'a Index>>,
+    members: Vec<Vec<&'a IndexRecord>>,
     /// Groups of the successors of a group.
     children: Vec<Vec<usize>>,
     roots: Vec<usize>,
 }
 
 impl<'a> Groups<'a> {
-    fn new(indices: &'a [Index]) -> Self {
+    fn new(indices: &'a [IndexRecord]) -> Self {
         let mut known: HashMap<(&str, Option<DirectiveIndex>, String), usize> = HashMap::new();
-        let mut members: Vec<Vec<&Index>> = Vec::new();
+        let mut members: Vec<Vec<&IndexRecord>> = Vec::new();
         let mut group_of = Vec::with_capacity(indices.len());
         for index in indices {
             let key = (index.name.as_str(), index.made_by, range(&index.start, &index.stop, &index.step));
@@ -104,28 +104,29 @@ impl<'a> Groups<'a> {
 }
 
 /// `b1 in 0..64, 2 copies: first.b1, second.b1, consumed on line 4: split(b1, x, y, 8)`
-fn line(lineage: &Lineage, members: &[&Index]) -> String {
+fn line(lineage: &Lineage, members: &[&IndexRecord]) -> String {
     let Some(first) = members.first() else { return String::new() };
     let mut text = format!("{} in {}", first.name, range(&first.start, &first.stop, &first.step));
     if members.len() > 1 {
         let _ = write!(text, ", {} copies: {}", members.len(), names(members));
     }
-    let mut fates: BTreeMap<Option<DirectiveIndex>, Vec<&Index>> = BTreeMap::new();
+    let mut fates: BTreeMap<Option<DirectiveIndex>, Vec<&IndexRecord>> = BTreeMap::new();
     for member in members {
         fates.entry(member.consumed_by).or_default().push(member);
     }
     let is_mixed = fates.len() > 1;
     for (step, who) in &fates {
-        let Some(event) = step.and_then(|step| lineage.event(step)) else { continue };
+        let Some(event) = step.and_then(|step| lineage.directive(step)) else { continue };
         let which = if is_mixed { format!("; {} ", names(who)) } else { ", ".to_owned() };
         let _ = write!(text, "{which}consumed on line {}: {}", event.line, event.text);
     }
     text
 }
 
-fn names(members: &[&Index]) -> String {
-    let mut names: Vec<&str> = members.iter().take(NAMED).map(|index| index.path.as_str()).collect();
-    if members.len() > NAMED {
+fn names(members: &[&IndexRecord]) -> String {
+    let mut names: Vec<&str> =
+        members.iter().take(MAX_NAMED_COPIES).map(|index| index.path.as_str()).collect();
+    if members.len() > MAX_NAMED_COPIES {
         names.push("...");
     }
     names.join(", ")
@@ -144,8 +145,9 @@ pub fn lineage_json(lineage: &Lineage) -> Value {
     value
 }
 
-fn indices_json(lineage: &Lineage, indices: &[Index]) -> Value {
-    let event = |step: Option<DirectiveIndex>| step.and_then(|step| lineage.event(step)).map(event_json);
+fn indices_json(lineage: &Lineage, indices: &[IndexRecord]) -> Value {
+    let event =
+        |step: Option<DirectiveIndex>| step.and_then(|step| lineage.directive(step)).map(directive_json);
     let all = indices.iter().enumerate().map(|(id, index)| {
         json!({
             "id": id,
@@ -173,6 +175,6 @@ pub fn lineages_json(lineages: &Variants<Lineage>) -> Value {
     variants_json(lineages, "lineage", lineage_json)
 }
 
-fn event_json(event: &Event) -> Value {
+fn directive_json(event: &DirectiveText) -> Value {
     json!({ "line": event.line, "start": event.span.start, "end": event.span.end, "text": event.text })
 }

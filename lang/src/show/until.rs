@@ -11,7 +11,7 @@ use crate::part::Block;
 
 /// A text that ends with the directives of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Until {
+pub struct TruncatedSchedule {
     /// The text, with blanks instead of later directives.
     pub text: String,
     /// Largest number of rows of the schedule's calls; `None` outside of blocks.
@@ -21,7 +21,7 @@ pub struct Until {
 /// The schedule that contains a line, counted from 1. Blanks replace the directives that begin after it and
 /// all other schedules, so that positions in the text stay valid. Header lines stay. Annotations whose loops
 /// are not yet made are replaced too.
-pub fn until_line(source: &str, line: usize, options: &Options) -> Until {
+pub fn until_line(source: &str, line: usize, options: &Options) -> TruncatedSchedule {
     let mut ends = source.match_indices('\n').map(|(at, _)| at);
     let start = match line.checked_sub(2) {
         Some(before) => ends.nth(before).map_or(source.len(), |at| at + 1),
@@ -47,7 +47,7 @@ pub fn until_line(source: &str, line: usize, options: &Options) -> Until {
     left_out.iter().for_each(|span| blank(&mut text, *span));
 
     if after.is_empty() && block.is_none() {
-        return Until { text, max_rows: None };
+        return TruncatedSchedule { text, max_rows: None };
     }
     let outcome = Outcome::of(&text, &parse(&text), options);
     if !after.is_empty() {
@@ -58,7 +58,7 @@ pub fn until_line(source: &str, line: usize, options: &Options) -> Until {
         wrong.for_each(|stmt| blank(&mut text, stmt.span));
     }
     let max_rows = block.and_then(|_| outcome.variant(1).max_rows);
-    Until { text, max_rows }
+    TruncatedSchedule { text, max_rows }
 }
 
 fn is_directive(stmt: &Stmt) -> bool {
@@ -68,7 +68,7 @@ fn is_directive(stmt: &Stmt) -> bool {
 /// Whether the statement is an annotation.
 pub(crate) fn is_annotation(stmt: &Stmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
-    find(&directive.name.text).is_some_and(|signature| !signature.shapes)
+    find(&directive.name.text).is_some_and(|signature| !signature.is_modifier)
 }
 
 /// Replaces text by blanks, except for line ends, so that other positions stay valid.

@@ -41,7 +41,7 @@ pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<
     };
     let mut offered = Vec::new();
     if is_wanted(&CodeActionKind::QUICKFIX) {
-        let meant = model::meant(shared, &snapshot).await;
+        let meant = model::similar_models(shared, &snapshot).await;
         let fixes = model::fixes(&snapshot, span, &meant, (abilities, &params.context.diagnostics));
         offered.extend(fixes.into_iter().map(CodeActionOrCommand::CodeAction));
     }
@@ -50,7 +50,7 @@ pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<
         if !is_wanted(&kind) {
             continue;
         }
-        let fixed = action.fixes.and_then(|at| fixed(&snapshot, at, &params.context.diagnostics));
+        let fixed = action.fixes.and_then(|at| fixed_diagnostic(&snapshot, at, &params.context.diagnostics));
         offered.push(CodeActionOrCommand::CodeAction(CodeAction {
             title: action.title,
             kind: Some(kind),
@@ -85,8 +85,8 @@ fn contains(wanted: &CodeActionKind, kind: &CodeActionKind) -> bool {
 }
 
 /// The diagnostic, as the client sent it, that a fix corrects.
-fn fixed(snapshot: &Snapshot, at: usize, known: &[Diagnostic]) -> Option<Diagnostic> {
-    let finding = snapshot.analysis.checked().diagnostics.get(at)?;
+fn fixed_diagnostic(snapshot: &Snapshot, at: usize, known: &[Diagnostic]) -> Option<Diagnostic> {
+    let finding = snapshot.analysis.verdict().diagnostics.get(at)?;
     let code = Some(NumberOrString::String(finding.code.to_string()));
     let range = snapshot.text.range(finding.span());
     known.iter().find(|diagnostic| diagnostic.code == code && diagnostic.range == range).cloned()

@@ -16,7 +16,7 @@ use crate::document::{Snapshot, path_of};
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
-use crate::subject::Subject;
+use crate::subject::ScheduleWithModel;
 
 /// Builds a shared library: `{uri, output?}` -> `{output}`.
 pub const BUILD: &str = "schedc.build";
@@ -33,7 +33,7 @@ pub const CHOOSE_KIND: CodeActionKind = CodeActionKind::new("source.chooseSchedu
 pub const TUNE_KIND: CodeActionKind = CodeActionKind::new("source.tuneSchedule");
 
 /// Time limit of a search.
-const BUDGET: &str = "5s";
+const SEARCH_TIME: &str = "5s";
 
 /// The arguments of all commands. Each command reads some of them.
 #[derive(Debug, Deserialize)]
@@ -95,7 +95,7 @@ pub async fn execute(
     match params.command.as_str() {
         BUILD => {
             let arguments = arguments()?;
-            let subject = Subject::of(shared, pages, &arguments.uri)?;
+            let subject = ScheduleWithModel::of(shared, pages, &arguments.uri)?;
             let output = arguments.output.or_else(|| Some(path_of(&arguments.uri)?.with_extension("so")));
             let output = output.unwrap_or_else(|| subject.model.with_extension("so"));
             let mut words = words(&["build", "-s", "-", "-o"]);
@@ -106,7 +106,7 @@ pub async fn execute(
         }
         BENCH => {
             let arguments = arguments()?;
-            let subject = Subject::of(shared, pages, &arguments.uri)?;
+            let subject = ScheduleWithModel::of(shared, pages, &arguments.uri)?;
             let mut words = words(&["bench", "-s", "-", "--json"]);
             words.extend(arguments.calls());
             words.push(subject.model.clone().into_os_string());
@@ -122,28 +122,28 @@ pub async fn execute(
             sweep::sweep((shared, pages), &uri, position, &values, token).await.map(Some)
         }
         CHOOSE => {
-            let subject = Subject::of(shared, pages, &arguments()?.uri)?;
+            let subject = ScheduleWithModel::of(shared, pages, &arguments()?.uri)?;
             let snapshot = Arc::clone(&subject.snapshot);
             // One sample of each schedule suffices, since the user does not see the times.
             let mut words =
                 words(&["bench", "-s", "-", "--prefixes", "--json", "--samples", "1", "--budget", "0s"]);
             words.push(subject.model.clone().into_os_string());
-            let work = async move { subject.run_aside(words).await };
+            let work = async move { subject.run_at_low_priority(words).await };
             let text = progress::run(shared, work, token, "Choosing a schedule".to_owned()).await?;
             let ledger =
                 serde_json::from_str(&text).map_err(|error| failed(format!("schedc bench: {error}")))?;
-            Ok(Some(ledger::chosen(&snapshot, &ledger, "chosen")))
+            Ok(Some(ledger::replacement(&snapshot, &ledger, "chosen")))
         }
         TUNE => {
-            let subject = Subject::of(shared, pages, &arguments()?.uri)?;
+            let subject = ScheduleWithModel::of(shared, pages, &arguments()?.uri)?;
             let snapshot = Arc::clone(&subject.snapshot);
-            let mut words = words(&["tune", "--json", "--budget", BUDGET]);
+            let mut words = words(&["tune", "--json", "--budget", SEARCH_TIME]);
             words.push(subject.model.clone().into_os_string());
-            let work = async move { subject.run_aside(words).await };
+            let work = async move { subject.run_at_low_priority(words).await };
             let text = progress::run(shared, work, token, "Searching for a fast schedule".to_owned()).await?;
             let found =
                 serde_json::from_str(&text).map_err(|error| failed(format!("schedc tune: {error}")))?;
-            Ok(Some(ledger::chosen(&snapshot, &found, "schedule")))
+            Ok(Some(ledger::replacement(&snapshot, &found, "schedule")))
         }
         other => Err(Error::invalid_params(format!("unknown command {other}"))),
     }
@@ -160,7 +160,7 @@ pub fn schedule_actions(snapshot: &Snapshot, offer: Option<LedgerOffer>) -> Vec<
         offer.map_or_else(|| "Insert the schedule that schedc chooses".to_owned(), |offer| offer.title);
     let all = [
         action(choose, CHOOSE, CHOOSE_KIND),
-        action(format!("Tune for {BUDGET}: insert the fastest schedule that is found"), TUNE, TUNE_KIND),
+        action(format!("Tune for {SEARCH_TIME}: insert the fastest schedule that is found"), TUNE, TUNE_KIND),
     ];
     all.into_iter().filter(|_| sweep::is_measurable(snapshot)).collect()
 }

@@ -30,9 +30,10 @@ pub async fn completion(
     let snippets = shared.lock().abilities.snippets;
     let (uri, version) = (snapshot.uri.clone(), snapshot.version);
     let item = |found: ide::Completion| {
-        let is_snippet = found.snippet && snippets;
-        let new = if found.snippet && !snippets { without_places(&found.insert) } else { found.insert };
-        let proposal = (found.kind == CompletionKind::Directive && found.snippet).then(|| Proposal {
+        let is_snippet = found.is_snippet && snippets;
+        let new =
+            if found.is_snippet && !snippets { without_placeholders(&found.insert) } else { found.insert };
+        let proposal = (found.kind == CompletionKind::Directive && found.is_snippet).then(|| Proposal {
             uri: uri.clone(),
             version,
             range: snapshot.text.range(found.replace),
@@ -126,7 +127,7 @@ pub fn resolve(shared: &Shared, item: CompletionItem) -> Result<CompletionItem> 
 }
 
 /// A snippet as plain text: each placeholder becomes its default.
-fn without_places(snippet: &str) -> String {
+fn without_placeholders(snippet: &str) -> String {
     let mut text = String::new();
     let mut rest = snippet.chars().peekable();
     while let Some(c) = rest.next() {
@@ -170,12 +171,12 @@ fn kind(kind: CompletionKind) -> CompletionItemKind {
 
 #[cfg(test)]
 mod tests {
-    use super::without_places;
+    use super::without_placeholders;
 
     #[test]
     fn places_become_what_they_hold() {
-        assert_eq!(without_places("tile(${1:batch}, $2, ${3|8,16|})$0"), "tile(batch, , 8)");
-        assert_eq!(without_places(r"\$x ${1}"), "$x ");
-        assert_eq!(without_places("${1:open"), "open");
+        assert_eq!(without_placeholders("tile(${1:batch}, $2, ${3|8,16|})$0"), "tile(batch, , 8)");
+        assert_eq!(without_placeholders(r"\$x ${1}"), "$x ");
+        assert_eq!(without_placeholders("${1:open"), "open");
     }
 }

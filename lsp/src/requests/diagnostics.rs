@@ -21,9 +21,9 @@ use crate::pages::Pages;
 use crate::state::Shared;
 
 /// Delay after a document's check before the server frees its outdated states.
-const QUIET: Duration = Duration::from_millis(2);
+const TIDY_DELAY: Duration = Duration::from_millis(2);
 /// Codes of findings about text without effect. Editors show such text faded.
-const WITHOUT_EFFECT: [Code; 5] =
+const FADED_CODES: [Code; 5] =
     [codes::UNUSED, codes::REPEATED, codes::ALLOWS_NOTHING, codes::PEEL_POINTLESS, codes::INTERLEAVE_OF_ONE];
 
 /// Answers `textDocument/diagnostic`.
@@ -58,7 +58,7 @@ pub async fn pull(
 /// order. It skips states that newer ones have replaced meanwhile.
 pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
     loop {
-        shared.woken.notified().await;
+        shared.diagnostics_due.notified().await;
         while let Some(name) = shared.next_unpublished() {
             let Ok(uri) = name.parse::<Uri>() else { continue };
             // If the checker panics, the client keeps the diagnostics of the state before.
@@ -74,7 +74,7 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
             }
             let shared = Arc::clone(shared);
             tokio::spawn(async move {
-                tokio::time::sleep(QUIET).await;
+                tokio::time::sleep(TIDY_DELAY).await;
                 if let Some(document) = shared.lock().documents.get_mut(&name) {
                     document.tidy();
                 }
@@ -86,8 +86,8 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
 /// All diagnostics of a state: those of the checker, and the error of the model if it cannot be used.
 pub async fn all(shared: &Arc<Shared>, snapshot: &Snapshot, pages: &Pages) -> Vec<Diagnostic> {
     let abilities = shared.lock().abilities;
-    let meant = model::meant(shared, snapshot).await;
-    let found = &snapshot.analysis.checked().diagnostics;
+    let meant = model::similar_models(shared, snapshot).await;
+    let found = &snapshot.analysis.verdict().diagnostics;
     let mut all: Vec<Diagnostic> =
         found.iter().map(|finding| diagnostic(snapshot, finding, abilities, pages)).collect();
     all.extend(model::finding(snapshot, &meant, abilities, pages));
@@ -103,7 +103,7 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
             message: label.message.clone(),
         })
         .collect();
-    let tags = WITHOUT_EFFECT.contains(&finding.code).then(|| vec![DiagnosticTag::UNNECESSARY]);
+    let tags = FADED_CODES.contains(&finding.code).then(|| vec![DiagnosticTag::UNNECESSARY]);
     let page = abilities.code_descriptions.then(|| pages.uri(&finding.code.to_string())).flatten();
     Diagnostic {
         range: snapshot.text.range(finding.span()),

@@ -1,6 +1,6 @@
 //! `sched/drops`: changes to the loops of a nest that a user can make with the mouse, with their edits.
 
-use sched_ide::{self as ide, Written};
+use sched_ide::{self as ide, WrittenDirective};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower_lsp_server::jsonrpc::Result;
@@ -21,7 +21,7 @@ pub struct DropsParams {
 
 /// The answer.
 #[derive(Debug, Serialize)]
-pub struct Drops {
+pub struct DropsAnswer {
     /// The version of the text that the edits apply to.
     pub version: i32,
     /// Loops that can be dropped on others: `[{"loop", "onto", "directive", "edit"}]`.
@@ -35,21 +35,22 @@ pub struct Drops {
 /// # Errors
 ///
 /// The document is not open.
-pub fn drops(shared: &Shared, params: &DropsParams) -> Result<Drops> {
+pub fn drops(shared: &Shared, params: &DropsParams) -> Result<DropsAnswer> {
     let now =
         shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
     let abilities = shared.lock().abilities;
     let found = ide::drops(&now.analysis, params.position.map(|position| now.text.offset(position)));
-    let edit = |written: &Written| workspace_edit(&now, std::slice::from_ref(&written.edit), abilities);
+    let edit =
+        |written: &WrittenDirective| workspace_edit(&now, std::slice::from_ref(&written.edit), abilities);
     let moves = found.moves.iter().map(|one| {
         let (directive, edit) = (&one.written.directive, edit(&one.written));
         json!({ "loop": one.from, "onto": one.onto, "directive": directive, "edit": edit })
     });
     let tiles = found.tiles.iter().map(|tiled| {
-        let size = |(size, written): &(i64, Written)| {
+        let size = |(size, written): &(i64, WrittenDirective)| {
             json!({ "size": size, "directive": written.directive, "edit": edit(written) })
         };
-        json!({ "loop": tiled.of, "sizes": tiled.sizes.iter().map(size).collect::<Vec<_>>() })
+        json!({ "loop": tiled.name, "sizes": tiled.sizes.iter().map(size).collect::<Vec<_>>() })
     });
-    Ok(Drops { version: now.version, moves: moves.collect(), tiles: tiles.collect() })
+    Ok(DropsAnswer { version: now.version, moves: moves.collect(), tiles: tiles.collect() })
 }

@@ -12,7 +12,7 @@ use crate::gains::{ByLabel, ProposalPlace};
 use crate::state::Shared;
 
 /// Rows per call for which gains are predicted; fewer in a block `when n_rows <= N` with a smaller `N`.
-const ROWS: u64 = 1024;
+const PREDICTED_ROWS: u64 = 1024;
 
 /// Puts proposals in the order of their known gains. Otherwise starts the predictions and returns true: the
 /// client should request the list again.
@@ -26,7 +26,9 @@ pub fn order(
     let Some((path, model)) = snapshot.binding.path.clone().zip(snapshot.binding.status.model()) else {
         return false;
     };
-    let Some(first) = items.iter().find(|item| item.taken(source).is_some()) else { return false };
+    let Some(first) = items.iter().find(|item| item.accepted_directive(source).is_some()) else {
+        return false;
+    };
     let (start, end) = (first.replace.start as usize, first.replace.end as usize);
     let (Some(before), Some(after)) = (source.get(..start), source.get(end..)) else { return false };
     let fingerprint = model.fingerprint.clone();
@@ -39,8 +41,8 @@ pub fn order(
     if shared.gains.is_running(name, &place) {
         return true;
     }
-    let rows = snapshot.analysis.rows_at(offset).unwrap_or(ROWS).min(ROWS);
-    let proposed = items.iter().filter(|item| item.taken(source).is_some()).cloned().collect();
+    let rows = snapshot.analysis.rows_at(offset).unwrap_or(PREDICTED_ROWS).min(PREDICTED_ROWS);
+    let proposed = items.iter().filter(|item| item.accepted_directive(source).is_some()).cloned().collect();
     let request = GainRequest { place: place.clone(), snapshot: Arc::clone(snapshot), proposed, path, rows };
     let task = Arc::clone(shared);
     let work = tokio::spawn(async move {
@@ -71,16 +73,18 @@ impl GainRequest {
             return gains;
         };
         for item in &self.proposed {
-            let Some(text) = item.taken(self.snapshot.text.source()) else { continue };
+            let Some(text) = item.accepted_directive(self.snapshot.text.source()) else { continue };
             let at = item.replace.start as usize + item.label.len();
             let (options, taken) = (self.snapshot.analysis.options().clone(), text.clone());
-            let followed = tokio::task::spawn_blocking(move || ide::followed(&taken, at, &options)).await;
+            let followed =
+                tokio::task::spawn_blocking(move || ide::with_following_directives(&taken, at, &options))
+                    .await;
             let Some(now) = self.cost(shared, &mut costs, text).await else { continue };
             let then = match followed {
                 Ok(followed) => self.cost(shared, &mut costs, followed).await.unwrap_or(now),
                 Err(_) => now,
             };
-            gains.insert(item.label.clone(), Gain { now: plain / now, then: plain / then });
+            gains.insert(item.label.clone(), Gain { alone: plain / now, with_following: plain / then });
         }
         gains
     }

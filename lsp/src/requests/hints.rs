@@ -13,10 +13,10 @@ pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<Inl
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let settings = &snapshot.settings;
     let wanted = InlayKinds {
-        ranges: settings.ranges,
-        iterations: settings.iterations,
-        parameters: settings.parameters,
-        values: settings.values,
+        ranges: settings.range_hints,
+        iterations: settings.iteration_hints,
+        parameters: settings.parameter_hints,
+        values: settings.value_hints,
     };
     let hint = |found: ide::InlayHint| InlayHint {
         position: snapshot.text.position(found.offset),

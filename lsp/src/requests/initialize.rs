@@ -34,14 +34,14 @@ pub fn initialize(shared: &Shared, params: InitializeParams) -> (InitializeResul
 
     let info = ServerInfo { name: "schedc".to_owned(), version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
     let result = InitializeResult {
-        capabilities: offered(abilities, encoding),
+        capabilities: server_capabilities(abilities, encoding),
         server_info: Some(info),
         ..InitializeResult::default()
     };
     (result, wrong)
 }
 
-fn offered(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
+fn server_capabilities(abilities: Abilities, encoding: Encoding) -> ServerCapabilities {
     let sync = TextDocumentSyncOptions {
         open_close: Some(true),
         change: Some(TextDocumentSyncKind::INCREMENTAL),

@@ -14,7 +14,7 @@ use crate::document::Snapshot;
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
-use crate::subject::Subject;
+use crate::subject::ScheduleWithModel;
 
 /// The parameters of the request.
 #[derive(Debug, Deserialize)]
@@ -65,7 +65,7 @@ impl Stage {
 
 /// The answer.
 #[derive(Debug, Serialize)]
-pub struct Ir {
+pub struct IrAnswer {
     /// The stage.
     pub stage: Stage,
     /// The version of the schedule's text that was compiled.
@@ -84,8 +84,8 @@ pub struct Ir {
 /// # Errors
 ///
 /// The document is not open, has no model, or cannot be compiled.
-pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> Result<Ir> {
-    let subject = Subject::of(shared, pages, &params.text_document.uri)?;
+pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> Result<IrAnswer> {
+    let subject = ScheduleWithModel::of(shared, pages, &params.text_document.uri)?;
     let stage = params.stage;
     let mut arguments: Vec<OsString> = ["ir", "-s", "-", "--stage", stage.name()].map(Into::into).to_vec();
     arguments.insert(1, subject.model.clone().into());
@@ -100,7 +100,7 @@ pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> R
     };
     let tree = if matches!(stage, Stage::Llvm | Stage::Asm) { Value::Null } else { tree(&text) };
     let lines = lines(&snapshot, &text);
-    Ok(Ir { stage, version, text, tree, lines })
+    Ok(IrAnswer { stage, version, text, tree, lines })
 }
 
 /// The lines with the ranges of the directives that they stem from.
@@ -114,7 +114,7 @@ fn lines(snapshot: &Snapshot, text: &str) -> Vec<Value> {
 }
 
 /// Maximum depth of the tree; a line that is indented further becomes a sibling of its parent.
-const DEEPEST: usize = 64;
+const MAX_TREE_DEPTH: usize = 64;
 
 /// Makes a tree of lines: each line is a child of the line before it that is indented less.
 fn tree(text: &str) -> Value {
@@ -129,7 +129,7 @@ fn tree(text: &str) -> Value {
             close(&mut levels);
         }
         let is_below = levels.last().is_some_and(|(level, lines)| *level < indent && !lines.is_empty());
-        if is_below && levels.len() < DEEPEST {
+        if is_below && levels.len() < MAX_TREE_DEPTH {
             levels.push((indent, Vec::new()));
         }
         let is_outermost = levels.len() == 1;

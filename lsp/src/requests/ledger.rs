@@ -15,9 +15,9 @@ use crate::ledgers::CachedLedger;
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
-use crate::subject::Subject;
+use crate::subject::ScheduleWithModel;
 use crate::text::Moves;
-use crate::workspace::Changed;
+use crate::workspace::AnalysisChanged;
 
 /// The parameters of the request.
 #[derive(Debug, Deserialize)]
@@ -61,7 +61,7 @@ pub struct LedgerOffer {
 /// The command that returns the schedule that schedc chooses: `{uri}` -> `{range, text}`.
 pub const CHOOSE: &str = "schedc.choose";
 /// Minimum speed-up for an offer of schedc's own schedule. A smaller speed-up may be noise.
-const WORTH: f64 = 1.05;
+const MIN_OFFERED_GAIN: f64 = 1.05;
 
 /// The text at the end of a line.
 #[derive(Debug, Serialize)]
@@ -83,9 +83,9 @@ pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerPara
     let uri = &params.text_document.uri;
     let now = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
     if !params.measure {
-        return Ok(answer(&now, known(shared, &now)));
+        return Ok(answer(&now, known_ledger(shared, &now)));
     }
-    let subject = Subject::of(shared, pages, uri)?;
+    let subject = ScheduleWithModel::of(shared, pages, uri)?;
     let task = Arc::clone(shared);
     let work = async move {
         measure(&subject, &task).await?;
@@ -93,7 +93,7 @@ pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerPara
     };
     progress::run(shared, work, params.work_done_token, "Measuring each directive".to_owned()).await?;
     let now = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
-    Ok(answer(&now, known(shared, &now)))
+    Ok(answer(&now, known_ledger(shared, &now)))
 }
 
 /// Measures the ledger of a document, or returns it if this text has been measured with this model.
@@ -101,7 +101,7 @@ pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerPara
 /// # Errors
 ///
 /// The document has no model or has errors, or the measurement fails.
-async fn measure(subject: &Subject, shared: &Shared) -> Result<CachedLedger> {
+async fn measure(subject: &ScheduleWithModel, shared: &Shared) -> Result<CachedLedger> {
     let text = Arc::clone(subject.snapshot.text.source());
     let fingerprint = match shared.model(&subject.model).await.model() {
         Some(model) => model.fingerprint.clone(),
@@ -124,7 +124,7 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<CachedLedger> {
     }
     let mut words: Vec<OsString> = ["bench", "-s", "-", "--prefixes", "--json"].map(Into::into).to_vec();
     words.push(subject.model.clone().into_os_string());
-    let printed = subject.run_aside(words).await?;
+    let printed = subject.run_at_low_priority(words).await?;
     let ledger = serde_json::from_str(&printed).map_err(|error| failed(format!("schedc bench: {error}")))?;
     let kept = CachedLedger { uri, text, fingerprint, ledger: Arc::new(ledger) };
     shared.ledgers.keep(kept.clone());
@@ -133,23 +133,23 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<CachedLedger> {
 
 /// Measures a saved document in the background, if the setting `schedc.ledger` is `save`, and ends the
 /// document's earlier measurement. Ignores errors, since the diagnostics report them.
-pub fn saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
+pub fn measure_saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
     let Ok(Some(snapshot)) = shared.snapshot(uri) else { return };
-    if !snapshot.settings.ledger_on_save || snapshot.analysis.checked().has_errors() {
+    if !snapshot.settings.ledger_on_save || snapshot.analysis.verdict().has_errors() {
         return;
     }
-    let Ok(subject) = Subject::of(shared, pages, uri) else { return };
+    let Ok(subject) = ScheduleWithModel::of(shared, pages, uri) else { return };
     let (task, name) = (Arc::clone(shared), uri.clone());
     let work = tokio::spawn(async move {
         if measure(&subject, &task).await.is_ok() {
-            task.client.send_notification::<Changed>(json!({ "uri": name })).await;
+            task.client.send_notification::<AnalysisChanged>(json!({ "uri": name })).await;
         }
     });
-    shared.ledgers.runs(uri, &work);
+    shared.ledgers.register(uri, &work);
 }
 
 /// The ledger of this text and its model, or else the last one of the document.
-fn known(shared: &Shared, now: &Snapshot) -> Option<(CachedLedger, bool)> {
+fn known_ledger(shared: &Shared, now: &Snapshot) -> Option<(CachedLedger, bool)> {
     let model = now.binding.status.model();
     let exact = model.and_then(|model| shared.ledgers.of(now.text.source(), &model.fingerprint));
     let is_fresh = exact.is_some();
@@ -188,7 +188,7 @@ fn offer(ledger: &Value) -> Option<LedgerOffer> {
     let (gain, rows) = tables.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
     let title = format!("Take schedc's own schedule: {gain:.2}\u{d7} faster for calls of {rows}");
-    (gain >= WORTH).then_some(LedgerOffer { title, command: CHOOSE, gain })
+    (gain >= MIN_OFFERED_GAIN).then_some(LedgerOffer { title, command: CHOOSE, gain })
 }
 
 /// Speed-up of schedc's own schedule over the text's, from a table of the ledger.
@@ -199,7 +199,7 @@ fn own_gain(table: &Value) -> Option<f64> {
 
 /// The offer for the present text, if this text was measured.
 pub fn known_offer(shared: &Shared, now: &Snapshot) -> Option<LedgerOffer> {
-    known(shared, now).filter(|(_, stale)| !stale).and_then(|(kept, _)| offer(&kept.ledger))
+    known_ledger(shared, now).filter(|(_, stale)| !stale).and_then(|(kept, _)| offer(&kept.ledger))
 }
 
 /// The span of a line without its line break. Lines count from 1.
@@ -250,7 +250,7 @@ fn label(line: &Value, table: &Value, is_last: bool) -> String {
     let time = |figure: &Value| figure["us_per_row"].as_f64().map(micros);
     match (is_last, time(&table["whole"]), time(&table["baselines"]["chosen"])) {
         (true, Some(whole), Some(chosen)) => {
-            let faster = own_gain(table).filter(|gain| *gain >= WORTH);
+            let faster = own_gain(table).filter(|gain| *gain >= MIN_OFFERED_GAIN);
             let faster = faster.map_or(String::new(), |gain| format!(" ({gain:.2}\u{d7} faster)"));
             format!("{gain} = {whole}, schedc's own {chosen}{faster}")
         }
@@ -299,7 +299,7 @@ fn three_digits(value: f64) -> String {
 }
 
 /// The span that schedc's own schedule replaces: all directives, or an empty span at the end of the text.
-pub fn replaced(now: &Snapshot) -> Span {
+pub fn replaced_span(now: &Snapshot) -> Span {
     use sched_grammar::ast::StmtKind::{Directive, When};
     let stmts = &now.analysis.parsed().file.stmts;
     let mut own = stmts.iter().filter(|stmt| matches!(stmt.kind, Directive(_) | When(_)));
@@ -310,9 +310,9 @@ pub fn replaced(now: &Snapshot) -> Span {
 }
 
 /// The replacement: the schedule under a key of the ledger.
-pub fn chosen(now: &Snapshot, found: &Value, key: &str) -> Value {
+pub fn replacement(now: &Snapshot, found: &Value, key: &str) -> Value {
     let text = found[key].as_str().unwrap_or_default();
-    let span = replaced(now);
+    let span = replaced_span(now);
     // At the end of a text without a last line break, the schedule needs one before it.
     let begun = now
         .text

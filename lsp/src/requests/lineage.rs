@@ -19,7 +19,7 @@ pub struct LineageParams {
 
 /// The answer.
 #[derive(Debug, Serialize)]
-pub struct Lineage {
+pub struct LineageAnswer {
     /// The version of the text.
     pub version: i32,
     /// The output of `schedc show lineage`.
@@ -33,11 +33,11 @@ pub struct Lineage {
 /// # Errors
 ///
 /// When the document is not open.
-pub fn lineage(shared: &Shared, params: &LineageParams) -> Result<Lineage> {
+pub fn lineage(shared: &Shared, params: &LineageParams) -> Result<LineageAnswer> {
     let snapshot = shared.snapshot(&params.text_document.uri)?;
     let snapshot = snapshot.ok_or_else(|| failed("this document is not open"))?;
     let lineages = snapshot.analysis.lineages();
-    Ok(Lineage {
+    Ok(LineageAnswer {
         version: snapshot.version,
         text: show_lineages(&lineages),
         lineage: lineages_json(&lineages),

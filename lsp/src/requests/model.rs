@@ -13,7 +13,7 @@ use tower_lsp_server::ls_types::{
 use crate::abilities::Abilities;
 use crate::convert::{SOURCE, workspace_edit};
 use crate::document::Snapshot;
-use crate::models::{Model, Status};
+use crate::models::{InspectedModel, Status};
 use crate::neighbours::Neighbours;
 use crate::pages::Pages;
 use crate::refusal::Refusal;
@@ -25,7 +25,7 @@ pub const UNREADABLE: &str = "M0023";
 pub const OTHER_MODEL: &str = "M0024";
 
 /// The message for a model whose fingerprint differs from the one in the schedule.
-pub fn other_fingerprint(path: &Path, model: &Model) -> String {
+pub fn other_fingerprint(path: &Path, model: &InspectedModel) -> String {
     format!(
         "the schedule is for a model with another fingerprint: {} has {}\nUse the model that it was \
          written for; if \
@@ -73,7 +73,7 @@ pub fn finding(
             Some(about(DiagnosticSeverity::WARNING, refusal.code, binding.line, message))
         }
         Status::Ready(model) => {
-            let (wanted, span) = snapshot.analysis.checked().header.fingerprint.as_ref()?;
+            let (wanted, span) = snapshot.analysis.verdict().header.fingerprint.as_ref()?;
             let message = other_fingerprint(path, model);
             let is_other = *wanted != model.fingerprint;
             is_other.then(|| about(DiagnosticSeverity::ERROR, Some(OTHER_MODEL), Some(*span), message))
@@ -83,12 +83,15 @@ pub fn finding(
 }
 
 /// The existing models that the wrong path of a `model` line may be a misspelling of.
-pub async fn meant(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
+pub async fn similar_models(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
     let is_missing = matches!(snapshot.binding.status, Status::Missing) && snapshot.binding.line.is_some();
-    let named = snapshot.analysis.checked().header.model.as_ref().filter(|_| is_missing);
+    let named = snapshot.analysis.verdict().header.model.as_ref().filter(|_| is_missing);
     let (Some((name, _)), Some(folder)) = (named, shared.models_folder(snapshot)) else { return Vec::new() };
     let name = name.clone();
-    shared.look(move |neighbours| neighbours.meant(&folder, &name)).await.unwrap_or_default()
+    shared
+        .with_neighbours(move |neighbours| neighbours.similar_models(&folder, &name))
+        .await
+        .unwrap_or_default()
 }
 
 /// Fixes that replace the path by each of the models in `meant`.
@@ -153,7 +156,7 @@ pub async fn completion(
     let folder = shared.models_folder(snapshot);
     // Paths with escaped characters are not completed.
     let Some(folder) = folder.filter(|_| !typed.contains('\\')) else { return Some(Vec::new()) };
-    let found = shared.look(move |neighbours| proposals(neighbours, &folder, &inner)).await;
+    let found = shared.with_neighbours(move |neighbours| proposals(neighbours, &folder, &inner)).await;
     let range = snapshot.text.range(span);
     let item = |(at, (path, kind)): (usize, (String, CompletionItemKind))| {
         let quoted = quoted(&path);
@@ -176,7 +179,7 @@ fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(St
     let place = folder.join(inner);
     let is_outside = inner.starts_with('/') || inner.split('/').any(|part| part == "..");
     let entries = neighbours.entries(&place);
-    let models = if is_outside { entries.models.clone() } else { neighbours.below(&place) };
+    let models = if is_outside { entries.models.clone() } else { neighbours.models_below(&place) };
     let (here, deeper): (Vec<String>, Vec<String>) = models.into_iter().partition(|name| !name.contains('/'));
     let file = |name: &String| (format!("{inner}{name}"), CompletionItemKind::FILE);
     let folders = entries.folders.iter().map(|name| (format!("{inner}{name}/"), CompletionItemKind::FOLDER));

@@ -64,7 +64,7 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
                 stale: false,
                 text,
                 view: json(&view, &now, &now),
-                left_out: left_out(&now, Some(offset)),
+                left_out: skipped_lines(&now, Some(offset)),
             });
         }
     }
@@ -84,18 +84,18 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
 
 /// The nest of the directives without errors.
 fn so_far(now: &Snapshot) -> NestAnswer {
-    let (view, text) = ide::nest_so_far(&now.analysis);
+    let (view, text) = ide::nest_of_legal_directives(&now.analysis);
     NestAnswer {
         version: now.version,
         stale: false,
         text,
         view: json(&view, now, now),
-        left_out: left_out(now, None),
+        left_out: skipped_lines(now, None),
     }
 }
 
-fn left_out(now: &Snapshot, offset: Option<usize>) -> Vec<Range> {
-    ide::left_out(&now.analysis, offset).into_iter().map(|span| now.text.range(span)).collect()
+fn skipped_lines(now: &Snapshot, offset: Option<usize>) -> Vec<Range> {
+    ide::skipped_statements(&now.analysis, offset).into_iter().map(|span| now.text.range(span)).collect()
 }
 
 /// The view of the state `of` as JSON, with ranges of the present text.

@@ -18,7 +18,7 @@ use crate::models::Status;
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
-use crate::subject::Subject;
+use crate::subject::ScheduleWithModel;
 
 /// Tries values of a number: `{uri, position, values?}` -> [`Sweep`](sweep).
 pub const SWEEP: &str = "schedc.sweep";
@@ -29,7 +29,7 @@ pub const KIND: CodeActionKind = CodeActionKind::REFACTOR_REWRITE;
 /// Whether the schedule can be measured: it has a model and no errors.
 pub fn is_measurable(snapshot: &Snapshot) -> bool {
     matches!(snapshot.binding.status, Status::Loading | Status::Ready(_))
-        && !snapshot.analysis.checked().has_errors()
+        && !snapshot.analysis.verdict().has_errors()
 }
 
 fn command(snapshot: &Snapshot, title: &str, at: usize) -> Command {
@@ -99,7 +99,7 @@ pub async fn sweep(
     values: &[i64],
     token: Option<ProgressToken>,
 ) -> Result<Value> {
-    let subject = Subject::of(shared, pages, uri)?;
+    let subject = ScheduleWithModel::of(shared, pages, uri)?;
     let snapshot = Arc::clone(&subject.snapshot);
     let offset = position.map(|position| snapshot.text.offset(position));
     let (name, span) = offset
@@ -113,7 +113,7 @@ pub async fn sweep(
     let task = Arc::clone(shared);
     let work = async move {
         let _permit = task.ledgers.permit().await?;
-        subject.run_aside(words).await
+        subject.run_at_low_priority(words).await
     };
     let printed = progress::run(shared, work, token, format!("Trying values of {name}")).await?;
     let ledger: Value =

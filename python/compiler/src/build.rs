@@ -1,7 +1,7 @@
 //! Builds libraries from the bytes of a model and the text of a schedule.
 
 use crate::language::Values;
-use crate::report::{FindingsReport, Keeper};
+use crate::report::{DiagnosticCollector, FindingsReport};
 use crate::rows::Probes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,13 +12,15 @@ use sched_forest::{
     codes,
 };
 use sched_llvm::runtime::ModelHandle;
-use sched_llvm::{ArtefactName, Cpu, Emit};
+use sched_llvm::{ArtefactForm, ArtefactName, Cpu};
 use schedc_driver::cache::{self, Cache, CacheKey};
 use schedc_driver::compile::RowRules;
 use schedc_driver::outputs;
-use schedc_driver::saved::{self, Build, Circumstances};
-use schedc_driver::versions::{Served, artefact, header_of, versions};
-use schedc_driver::{Effort, Failure, Job, LockUse, Lookup, Model, RowTypes, ScheduleValues, Source, Walker};
+use schedc_driver::saved::{self, Build, BuildInputs};
+use schedc_driver::versions::{ServedCalls, artefact, header_of, versions};
+use schedc_driver::{
+    Effort, Failure, Job, LockUse, Model, RowTypes, ScheduleLookup, ScheduleValues, Source, Walker,
+};
 use serde_json::{Value, json};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -128,7 +130,7 @@ struct BuildOptions {
 impl BuildOptions {
     /// Runs `body` with the user's cache, or without it if the option `cache` is off.
     fn with_cache<T>(&self, body: impl FnOnce() -> T) -> T {
-        cache::with(self.cache.then(Cache::of_user).flatten(), body)
+        cache::with_cache(self.cache.then(Cache::of_user).flatten(), body)
     }
 
     /// The key of the build in the cache. `None` if the build depends on the GPU or the tools of the machine.
@@ -137,7 +139,7 @@ impl BuildOptions {
         if !self.cache || self.schedule.iter().chain(&self.values.target).any(for_gpu) {
             return None;
         }
-        let circumstances = Circumstances {
+        let circumstances = BuildInputs {
             model,
             path: Path::new(&self.name),
             cpus: &self.cpus,
@@ -149,7 +151,7 @@ impl BuildOptions {
 }
 
 /// A model that was read, with everything that its compilation needs.
-struct Prepared {
+struct PreparedModel {
     model: Model,
     values: ScheduleValues,
     options: BuildOptions,
@@ -166,9 +168,9 @@ pub struct Compilation {
 /// The stage of a compilation.
 enum Stage {
     /// The cache had the build.
-    Known(Build),
+    Cached(Build),
     /// The model was read.
-    Begun { prepared: Box<Prepared>, walker: Arc<Walker>, key: Option<CacheKey> },
+    Begun { prepared: Box<PreparedModel>, walker: Arc<Walker>, key: Option<CacheKey> },
 }
 
 /// Content of a Python capsule: the walker, which predicts without compiled code, and its handle. The capsule
@@ -181,7 +183,7 @@ struct WalkerCapsule {
 }
 
 /// Name of capsules that hold a handle.
-const HANDLE: &CStr = c"schedc.ModelHandle";
+const HANDLE_CAPSULE_NAME: &CStr = c"schedc.ModelHandle";
 
 #[pymethods]
 impl Compilation {
@@ -192,14 +194,14 @@ impl Compilation {
         let walker = Arc::clone(walker);
         // SAFETY: the capsule keeps the walker alive, and the walker does not move.
         let handle = unsafe { walker.handle() };
-        PyCapsule::new_with_value(py, WalkerCapsule { handle, walker }, HANDLE).map(Some)
+        PyCapsule::new_with_value(py, WalkerCapsule { handle, walker }, HANDLE_CAPSULE_NAME).map(Some)
     }
 
     /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
     /// bound of the magnitude of sums.
     fn probes<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, f64)> {
         let Stage::Begun { prepared, .. } = &self.stage else { return None };
-        let Prepared { model, options, .. } = prepared.as_ref();
+        let PreparedModel { model, options, .. } = prepared.as_ref();
         let probes = options.probes.then(|| probes_of(model, options.rows))?;
         Some((PyBytes::new(py, &bytes_of(&probes.values)), probes.magnitude))
     }
@@ -207,13 +209,15 @@ impl Compilation {
     /// Compiles the model. Raises `Refused` if it cannot be compiled, or was cancelled.
     fn finish(&self, py: Python<'_>) -> PyResult<Artefact> {
         let (prepared, key) = match &self.stage {
-            Stage::Known(build) => return Artefact::of(py, build),
+            Stage::Cached(build) => return Artefact::of(py, build),
             Stage::Begun { prepared, key, .. } => (prepared, key),
         };
         let is_cancelled = || self.is_cancelled.load(Ordering::Relaxed);
         let built = py.detach(|| {
             prepared.options.with_cache(|| {
-                or_built(key.as_ref(), || reported(|keeper| finished(prepared, keeper, &is_cancelled)))
+                cached_or_built(key.as_ref(), || {
+                    with_findings(|collector| compile_prepared(prepared, collector, &is_cancelled))
+                })
             })
         });
         Artefact::of(py, &built.map_err(FindingsReport::error)?)
@@ -226,7 +230,7 @@ impl Compilation {
 }
 
 impl Artefact {
-    /// The artefact of a build that [`finished`] made.
+    /// The artefact of a build that [`compile_prepared`] made.
     fn of(py: Python<'_>, build: &Build) -> PyResult<Artefact> {
         let wrong = || PyValueError::new_err("the build in the cache has another form");
         let [library, probes] = build.files.as_slice() else { return Err(wrong()) };
@@ -265,23 +269,25 @@ impl LibraryReport {
 }
 
 /// Returns the build of a key in the cache. If there is none, calls `make` and caches its build.
-fn or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
+fn cached_or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
     match key {
-        Some(key) => saved::or_make(|| key.clone(), make),
+        Some(key) => saved::get_or_make(|| key.clone(), make),
         None => make(),
     }
 }
 
 /// Calls `make` and adds the findings in the schedule to its build. Returns the findings if the build fails.
-fn reported(make: impl FnOnce(&Keeper) -> Result<Build, Failure>) -> Result<Build, FindingsReport> {
-    let keeper = Keeper::default();
-    match make(&keeper) {
+fn with_findings(
+    make: impl FnOnce(&DiagnosticCollector) -> Result<Build, Failure>,
+) -> Result<Build, FindingsReport> {
+    let collector = DiagnosticCollector::default();
+    match make(&collector) {
         Ok(mut build) => {
-            let FindingsReport { json, text, color } = keeper.report();
+            let FindingsReport { json, text, color } = collector.report();
             build.about["findings"] = json!([json, text, color]);
             Ok(build)
         }
-        Err(failure) => Err(keeper.stopped(failure)),
+        Err(failure) => Err(collector.stopped(failure)),
     }
 }
 
@@ -318,8 +324,10 @@ pub fn build(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Artef
     let options = options_of(keywords)?;
     let built = py.detach(|| {
         options.with_cache(|| {
-            or_built(options.key(model).as_ref(), || {
-                reported(|keeper| finished(&prepared(model, options.clone())?, keeper, &|| false))
+            cached_or_built(options.key(model).as_ref(), || {
+                with_findings(|collector| {
+                    compile_prepared(&prepare_model(model, options.clone())?, collector, &|| false)
+                })
             })
         })
     });
@@ -334,29 +342,29 @@ pub fn begin(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Compi
     let stage = py.detach(|| {
         let key = options.key(model);
         if let Some(build) = key.as_ref().and_then(|key| options.with_cache(|| saved::find(key))) {
-            return Ok(Stage::Known(build));
+            return Ok(Stage::Cached(build));
         }
-        let keeper = Keeper::default();
-        let begun = prepared(model, options).and_then(|prepared| {
-            if let Some(source) = given(&prepared.options) {
-                Job { model: prepared.model.clone(), source }.nest(&prepared.values, &keeper)?;
+        let collector = DiagnosticCollector::default();
+        let begun = prepare_model(model, options).and_then(|prepared| {
+            if let Some(source) = given_schedule(&prepared.options) {
+                Job { model: prepared.model.clone(), source }.nest(&prepared.values, &collector)?;
             }
             let walker = Arc::new(Walker::new(&prepared.model, prepared.options.rules));
             Ok(Stage::Begun { prepared: Box::new(prepared), walker, key })
         });
-        begun.map_err(|failure| keeper.stopped(failure))
+        begun.map_err(|failure| collector.stopped(failure))
     });
     let stage = stage.map_err(FindingsReport::error)?;
     Ok(Compilation { stage, is_cancelled: AtomicBool::new(false) })
 }
 
 /// Reads a model, and checks the options that depend on it.
-fn prepared(model: &[u8], options: BuildOptions) -> Result<Prepared, Failure> {
+fn prepare_model(model: &[u8], options: BuildOptions) -> Result<PreparedModel, Failure> {
     let name = Path::new(&options.name);
     let values = options.values.clone().checked()?;
     let mut model = Model::of_bytes(name, model, &options.reading)?;
     if !options.encoded.is_empty() {
-        let forest = Forest::clone(model.forest()).of_encoded(&options.encoded);
+        let forest = Forest::clone(model.forest()).decode_categories(&options.encoded);
         model = model.with_forest(forest.map_err(|error| Failure::model(name, error))?);
         model.source.trainer = "scikit-learn";
     }
@@ -369,17 +377,17 @@ fn prepared(model: &[u8], options: BuildOptions) -> Result<Prepared, Failure> {
     }
     options.rules.check(&model)?;
     outputs::of_word(&options.output, model.forest())?;
-    Ok(Prepared { model, values, options })
+    Ok(PreparedModel { model, values, options })
 }
 
 /// The caller's schedule, if there is one.
-fn given(options: &BuildOptions) -> Option<Source> {
+fn given_schedule(options: &BuildOptions) -> Option<Source> {
     let text = options.schedule.clone()?;
     Some(Source { name: "schedule".to_string(), text, is_chosen: false, path: None })
 }
 
 fn probes_of(model: &Model, rows: RowTypes) -> Probes {
-    let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };
+    let float = if rows == RowTypes::F32 { Float::F32 } else { model.trainer_row_type };
     Probes::new(model.forest(), float)
 }
 
@@ -388,32 +396,36 @@ fn bytes_of(values: &[f64]) -> Vec<u8> {
 }
 
 /// Compiles a model: the library, rows for a comparison, and the report.
-fn finished(prepared: &Prepared, keeper: &Keeper, is_cancelled: &dyn Fn() -> bool) -> Result<Build, Failure> {
+fn compile_prepared(
+    prepared: &PreparedModel,
+    collector: &DiagnosticCollector,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Build, Failure> {
     let stop = || match is_cancelled() {
         true => Err(Failure::usage("the compilation was cancelled", "compile the model again")),
         false => Ok(()),
     };
-    let Prepared { model, values, options } = prepared;
+    let PreparedModel { model, values, options } = prepared;
     let BuildOptions { cpus, rows, rules, lock, object, effort, .. } = options;
     let probes = options.probes.then(|| probes_of(model, *rows));
     let first = cpus.first().copied().unwrap_or_default();
     stop()?;
     let mut miss = None;
-    let source = match given(options) {
+    let source = match given_schedule(options) {
         Some(source) => source,
         None => {
             let mut report = |diagnostic: Diagnostic| miss = Some(diagnostic.to_string());
-            let mut lookup = Lookup { lock, cpus, threads: None, report: &mut report };
+            let mut lookup = ScheduleLookup { lock, cpus, threads: None, report: &mut report };
             lookup.source(model, values.target.as_ref(), (first, effort.destination()))?
         }
     };
     stop()?;
     let mut job = Job { model: model.clone(), source };
-    let served = Served { cpus: cpus.clone(), rows: *rows, rules: *rules, effort: *effort };
-    let mut made = versions(&mut job, values, &served, keeper)?;
+    let served = ServedCalls { cpus: cpus.clone(), rows: *rows, rules: *rules, effort: *effort };
+    let mut made = versions(&mut job, values, &served, collector)?;
     stop()?;
-    made.iter_mut().for_each(|version| version.entry.object.clone_from(object));
-    let library = artefact(&made, ArtefactName { prefix: PREFIX, file: None }, Emit::SharedLibrary)?;
+    made.iter_mut().for_each(|version| version.entry.python_object.clone_from(object));
+    let library = artefact(&made, ArtefactName { prefix: PREFIX, file: None }, ArtefactForm::SharedLibrary)?;
     let rows_name = |rows| if rows == Float::F32 { "f32" } else { "f64" };
     let described = made
         .iter()

@@ -1,9 +1,9 @@
 //! The language from Python: checks, nests and the formatter, and the endings of models.
 
-use crate::report::{FindingsReport, Keeper};
+use crate::report::{DiagnosticCollector, FindingsReport};
 use pyo3::prelude::*;
 use sched_forest::ReadOptions;
-use sched_lang::{Supported, Target};
+use sched_lang::{CheckPurpose, Target};
 use sched_nest::show::{nests_json, show_nests};
 use schedc_driver::{Failure, Model, ScheduleValues, Source};
 use std::path::Path;
@@ -55,11 +55,11 @@ impl ScheduleCheck {
         Ok(ScheduleCheck { source, model: model.map(read).transpose()?, values: values.checked()? })
     }
 
-    fn checked(&self) -> sched_lang::Checked {
+    fn checked(&self) -> sched_lang::CheckedSchedule {
         let options = Source::options(self.model.as_ref(), &self.values);
         sched_lang::check(
             &self.source.text,
-            &sched_lang::Options { supported: Supported::Everything, ..options },
+            &sched_lang::Options { purpose: CheckPurpose::Display, ..options },
         )
     }
 }
@@ -79,7 +79,7 @@ pub fn check(
         Ok(FindingsReport::of(&check.source.name, text, &check.checked().diagnostics))
     });
     let FindingsReport { json, text, color } =
-        found.map_err(|failure: Failure| Keeper::default().stopped(failure).error())?;
+        found.map_err(|failure: Failure| DiagnosticCollector::default().stopped(failure).error())?;
     Ok((json, text, color))
 }
 
@@ -88,7 +88,7 @@ pub fn check(
 #[pyo3(signature = (text, model, values))]
 pub fn nest(py: Python<'_>, text: &str, model: Option<&[u8]>, values: Values) -> PyResult<(String, String)> {
     let found = py.detach(|| {
-        let stopped = |failure| Keeper::default().stopped(failure);
+        let stopped = |failure| DiagnosticCollector::default().stopped(failure);
         let check = ScheduleCheck::new(text, model, values).map_err(stopped)?;
         let checked = check.checked();
         let nests = checked

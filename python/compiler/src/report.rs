@@ -3,7 +3,7 @@
 use crate::Refused;
 use pyo3::PyErr;
 use sched_diagnostics::Diagnostic;
-use sched_lang::Checked;
+use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::{Severity, full, json};
 use schedc_driver::{Failure, Reporter, Source};
 use std::cell::RefCell;
@@ -46,9 +46,9 @@ impl FindingsReport {
 
 /// Collects diagnostics for a later report.
 #[derive(Default)]
-pub struct Keeper(RefCell<FindingsReport>);
+pub struct DiagnosticCollector(RefCell<FindingsReport>);
 
-impl Keeper {
+impl DiagnosticCollector {
     /// The collected diagnostics.
     pub fn report(self) -> FindingsReport {
         self.0.into_inner()
@@ -63,8 +63,8 @@ impl Keeper {
     }
 }
 
-impl Reporter for Keeper {
-    fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
+impl Reporter for DiagnosticCollector {
+    fn report(&self, source: &Source, checked: &CheckedSchedule, least: Severity) -> usize {
         let severe = |diagnostic: &&Diagnostic| diagnostic.severity >= least;
         let found: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();

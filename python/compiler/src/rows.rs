@@ -4,10 +4,11 @@ use sched_forest::{Boundary, BoundaryOptions, Float, Forest, Predicate};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of rows on and beside thresholds.
-const SOLVED: usize = 24;
-/// Number of additional rows, with more missing values and with the categories of several sets.
-const MIXED: usize = 24;
+/// Maximum number of rows on and beside thresholds.
+const SOLVED_ROWS: usize = 24;
+/// Maximum number of mixed rows: solved rows with more missing values. Features with sets of categories have
+/// a member of any set, a value outside of all sets, or no value.
+const MIXED_ROWS: usize = 24;
 /// Maximum number of values in all rows together. Bounds the memory for models with very many features.
 const MOST_VALUES: usize = 1 << 22;
 /// Maximum number of inner nodes of the trees for which rows are solved, about 5 ms of work. Of larger
@@ -16,7 +17,7 @@ const MOST_NODES: usize = 1 << 13;
 /// Maximum number of members that are collected from a feature's sets of categories.
 const MOST_MEMBERS: usize = 1 << 12;
 /// Largest magnitude of values if leaves are linear. Products with larger values could overflow.
-const MOST_LINEAR: f64 = 1e6;
+const MAX_LINEAR_VALUE: f64 = 1e6;
 
 /// Rows for a comparison, and a bound of the magnitude of sums.
 pub struct Probes {
@@ -30,9 +31,9 @@ impl Probes {
     /// Makes rows of a type for a forest. Values are finite, or NaN for missing ones.
     pub fn new(forest: &Forest, rows: Float) -> Probes {
         let features = forest.num_features;
-        let count = (MOST_VALUES / features.max(1)).clamp(2, SOLVED + MIXED);
-        let solved = solved(&few_trees(forest), rows, count.div_ceil(2));
-        let choices = choices(forest);
+        let count = (MOST_VALUES / features.max(1)).clamp(2, SOLVED_ROWS + MIXED_ROWS);
+        let solved = solved(&sample_trees(forest), rows, count.div_ceil(2));
+        let choices = mixed_values(forest);
         let mut values = solved.concat();
         for (number, row) in (0..count / 2).zip(solved.iter().cycle()) {
             values.extend(row.iter().enumerate().map(
@@ -44,7 +45,7 @@ impl Probes {
             ));
         }
         if forest.has_linear_leaves() {
-            values.iter_mut().for_each(|x| *x = x.clamp(-MOST_LINEAR, MOST_LINEAR));
+            values.iter_mut().for_each(|x| *x = x.clamp(-MAX_LINEAR_VALUE, MAX_LINEAR_VALUE));
         }
         Probes { values, magnitude: magnitude(forest) }
     }
@@ -65,7 +66,7 @@ fn solved(forest: &Forest, rows: Float, count: usize) -> Vec<Vec<f64>> {
 }
 
 /// The forest, or a sample of its trees if it has too many nodes.
-fn few_trees(forest: &Forest) -> Cow<'_, Forest> {
+fn sample_trees(forest: &Forest) -> Cow<'_, Forest> {
     let nodes: usize = forest.trees.iter().map(|tree| tree.inner.len()).sum();
     if nodes <= MOST_NODES {
         return Cow::Borrowed(forest);
@@ -78,7 +79,7 @@ fn few_trees(forest: &Forest) -> Cow<'_, Forest> {
 
 /// For each feature with sets of categories, the values that mixed rows cycle through: members, a number
 /// outside of all sets, and NaN.
-fn choices(forest: &Forest) -> BTreeMap<u32, Vec<f64>> {
+fn mixed_values(forest: &Forest) -> BTreeMap<u32, Vec<f64>> {
     let mut members: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for node in forest.trees.iter().flat_map(|tree| &tree.inner) {
         if let Predicate::Member { set } = node.predicate {
@@ -88,7 +89,7 @@ fn choices(forest: &Forest) -> BTreeMap<u32, Vec<f64>> {
         }
     }
     let of_feature = |known: &BTreeSet<u32>| {
-        let step = known.len().div_ceil(MIXED - 2).max(1);
+        let step = known.len().div_ceil(MIXED_ROWS - 2).max(1);
         let mut values: Vec<f64> = known.iter().step_by(step).map(|it| f64::from(*it)).collect();
         values.push(known.last().map_or(0.0, |last| f64::from(*last) + 1.0));
         values.push(f64::NAN);

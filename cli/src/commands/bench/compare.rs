@@ -102,7 +102,7 @@ pub fn to_json(run: &BenchRun, changes: &[Change]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::{FORMAT, Processor};
+    use super::super::run::{FORMAT_VERSION, Processor};
     use super::*;
     use schedc_measure::Quartiles;
 
@@ -113,7 +113,7 @@ mod tests {
 
     fn run(points: Vec<Point>) -> BenchRun {
         BenchRun {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             model: "m.json".to_string(),
             fingerprint: None,
             trees: 10,

@@ -1,28 +1,29 @@
 //! Times of kernels without transfers, by the clock of the GPU, on rows in its memory.
 
 use crate::terminal::Terminal;
-use sched_gpu::{GpuError, Resident};
+use sched_gpu::{GpuError, ResidentRows};
 use sched_llvm::Jit;
 use schedc_driver::Failure;
 use std::time::Duration;
 
 /// Approximate duration of a sample. A longer one averages more calls, but takes longer.
-const SAMPLE: Duration = Duration::from_millis(2);
+const SAMPLE_DURATION: Duration = Duration::from_millis(2);
 /// Most calls of a sample. A stream blocks after some hundred launches, until one of them is done.
 const MOST_CALLS: usize = 64;
 
 /// The contenders by their numbers, with copies of the rows in the GPU's memory for those that run on it.
-pub struct Kernels<'a> {
-    contenders: Vec<Option<Resident<'a>>>,
+pub struct KernelTimer<'a> {
+    contenders: Vec<Option<ResidentRows<'a>>>,
 }
 
-impl<'a> Kernels<'a> {
+impl<'a> KernelTimer<'a> {
     /// Copies the rows to the GPU for each contender that is not `None`. Prints a note if kernels cannot be
     /// timed.
-    pub fn new(contenders: &[Option<&'a Jit>], rows: &[f32], terminal: &Terminal) -> Kernels<'a> {
+    pub fn new(contenders: &[Option<&'a Jit>], rows: &[f32], terminal: &Terminal) -> KernelTimer<'a> {
         let mut why = None;
-        let resident =
-            |jit: &Option<&'a Jit>| jit.and_then(|jit| keep_first_error(Resident::new(jit, rows), &mut why));
+        let resident = |jit: &Option<&'a Jit>| {
+            jit.and_then(|jit| keep_first_error(ResidentRows::new(jit, rows), &mut why))
+        };
         let contenders: Vec<_> = contenders.iter().map(resident).collect();
         let any = contenders.iter().any(Option::is_some);
         if let Some(why) = why {
@@ -38,7 +39,7 @@ impl<'a> Kernels<'a> {
         {
             terminal.say(&format!("device: {device}"));
         }
-        Kernels { contenders }
+        KernelTimer { contenders }
     }
 
     /// The median time of a contender's kernels per row, in microseconds. `None` if the contender runs on the
@@ -55,12 +56,12 @@ impl<'a> Kernels<'a> {
             Failure::new(sched_llvm::codes::PREDICTION, format!("timing kernels failed: {error}"), help)
         };
         // The first call of a size allocates memory; the second one estimates the duration of a call.
-        resident.time(batch, 1).map_err(failed)?;
-        let one = resident.time(batch, 1).map_err(failed)?.max(Duration::from_nanos(100));
-        let calls = ((SAMPLE.as_secs_f64() / one.as_secs_f64()) as usize).clamp(1, MOST_CALLS);
+        resident.mean_call_time(batch, 1).map_err(failed)?;
+        let one = resident.mean_call_time(batch, 1).map_err(failed)?.max(Duration::from_nanos(100));
+        let calls = ((SAMPLE_DURATION.as_secs_f64() / one.as_secs_f64()) as usize).clamp(1, MOST_CALLS);
         let mut times = Vec::new();
         for _ in 0..samples.max(1) {
-            times.push(resident.time(batch, calls).map_err(failed)?.max(Duration::from_nanos(1)));
+            times.push(resident.mean_call_time(batch, calls).map_err(failed)?.max(Duration::from_nanos(1)));
         }
         times.sort();
         let median = times.get(times.len() / 2).copied().unwrap_or_default();

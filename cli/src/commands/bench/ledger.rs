@@ -6,18 +6,18 @@ use crate::commands::load_job;
 use crate::commands::timed_rows::{filled, rows_of};
 use crate::terminal::Terminal;
 use sched_forest::Float;
-use sched_llvm::host_name;
+use sched_llvm::host_cpu_name;
 use schedc_data::Values;
 use schedc_driver::{CodeDestination, Failure};
-use schedc_measure::ledger::{Ledger, Prepared, Question, Subject};
-use schedc_measure::{Ordered, Rule};
+use schedc_measure::ledger::{Ledger, LedgerExperiments, Question, Subject};
+use schedc_measure::{OrderedRows, RaceLimits};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// The version of the JSON.
-const FORMAT: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 /// Default duration of a race.
-const BUDGET: Duration = Duration::from_millis(700);
+const DEFAULT_BUDGET: Duration = Duration::from_millis(700);
 
 /// The text to print.
 pub fn text(args: &Bench, terminal: &Terminal) -> Result<String, Failure> {
@@ -46,14 +46,14 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
     let mut job = load_job(model, &options, &args.reading, place)?;
     let once = rows_of(&args.rows, args.row_type, &job.model)?;
     if matches!(once, Values::F32(_)) {
-        job.read_rows(Float::F32, args.values.target.as_ref(), place);
+        job.set_row_type(Float::F32, args.values.target.as_ref(), place);
     }
     let (_, target) = job.nest(&args.values, terminal)?;
     let batches = args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
     let question = Question {
         prefixes: args.prefixes,
         ablations: args.ablate,
-        advice: None,
+        advice_threads: None,
         sweeps: args.sweep.clone(),
         batches,
     };
@@ -64,21 +64,21 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
         target: &target,
         cpu: args.cpu,
     };
-    let prepared = Prepared::new(&subject, &question)?;
+    let prepared = LedgerExperiments::new(&subject, &question)?;
     let features = job.model.forest().num_features;
-    let rows = Ordered::new(filled(once, features, prepared.largest_call())?, features, false);
-    let budget = args.budget.unwrap_or(BUDGET);
-    let rule = Rule { samples: args.samples, budget: Some(budget), ..Rule::default() };
+    let rows = OrderedRows::new(filled(once, features, prepared.largest_batch())?, features, false);
+    let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
+    let limits = RaceLimits { max_samples: args.samples, budget: Some(budget), ..RaceLimits::default() };
     let mut watch = watch(terminal, &prepared, args, budget);
-    let tables = prepared.time(&rows, &args.threads, &rule, &mut watch)?;
+    let tables = prepared.time(&rows, &args.threads, &limits, &mut watch)?;
     drop(watch);
     Ok(Ledger {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         model: job.model.path.display().to_string(),
         fingerprint: job.model.fingerprint.clone(),
         trees: job.model.forest().trees.len(),
         features,
-        processor: host_name(),
+        processor: host_cpu_name(),
         schedule: job.source.name.clone(),
         chosen: prepared.chosen,
         tables,
@@ -88,10 +88,10 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
 /// Advances a progress bar by the time that has passed.
 fn watch(
     terminal: &Terminal,
-    prepared: &Prepared,
+    prepared: &LedgerExperiments,
     args: &Bench,
     budget: Duration,
-) -> impl FnMut(&schedc_measure::Progress) -> ControlFlow<()> {
+) -> impl FnMut(&schedc_measure::RaceProgress) -> ControlFlow<()> {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let races = prepared.races(&args.threads) as u64;
     let bar = terminal.progress(millis(budget).saturating_mul(races), "timing");

@@ -2,7 +2,7 @@
 //! of other numbers.
 
 use super::table::{micros, times};
-use schedc_measure::ledger::{Ablation, Figure, Ledger, PrefixLine, State, Sweep, Table};
+use schedc_measure::ledger::{Ablation, DirectiveEffect, Ledger, MeasuredTime, PrefixLine, Sweep, Table};
 use std::fmt::Write;
 
 /// The tables.
@@ -36,7 +36,7 @@ fn calls(table: &Table) -> String {
 }
 
 /// Time and quartiles, the first columns of all tables.
-fn figure(figure: &Figure) -> String {
+fn figure(figure: &MeasuredTime) -> String {
     match (figure.us_per_row, figure.spread) {
         (Some(time), Some([low, high])) => {
             format!("{:>10} {:>19}", micros(time), format!("{}..{}", micros(low), micros(high)))
@@ -60,7 +60,7 @@ fn slower(speed_up: Option<f64>) -> String {
 }
 
 /// The reason for a missing figure, at the end of a line.
-fn why(figure: &Figure) -> String {
+fn why(figure: &MeasuredTime) -> String {
     figure.why.as_ref().map(|why| format!("    ({why})")).unwrap_or_default()
 }
 
@@ -72,7 +72,7 @@ fn baselines(table: &Table) -> String {
         ("the plain nest", &table.baselines.plain),
     ];
     for (name, one) in lines {
-        let of_plain = slower(one.over(&table.baselines.plain));
+        let of_plain = slower(one.speed_up_over(&table.baselines.plain));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{} {of_plain:>13}  {name}{}", figure(one), why(one));
     }
@@ -87,12 +87,12 @@ fn prefixes(table: &Table) -> String {
     for line in &table.prefixes {
         let PrefixLine { line: number, text: directive, state, figure: one, gain, over_plain } = line;
         let remark = match state {
-            State::Own => String::new(),
-            State::Same => "    (changes nothing)".to_string(),
-            State::Waits => "    (waits for a later directive)".to_string(),
-            State::Illegal => "    (needs a later directive)".to_string(),
+            DirectiveEffect::Own => String::new(),
+            DirectiveEffect::Same => "    (changes nothing)".to_string(),
+            DirectiveEffect::Waits => "    (waits for a later directive)".to_string(),
+            DirectiveEffect::Illegal => "    (needs a later directive)".to_string(),
         };
-        let remark = if *state == State::Own { why(one) } else { remark };
+        let remark = if *state == DirectiveEffect::Own { why(one) } else { remark };
         let (gain, of_plain) = (ratio(*gain), slower(*over_plain));
         let _ = writeln!(text, "{} {of_plain:>13} {gain:>8}  {number}: {directive}{remark}", figure(one));
     }
@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn the_document_names_every_field_of_the_json() {
-        let figure = || Figure { us_per_row: Some(1.0), spread: Some([1.0, 1.0]), why: Some(String::new()) };
+        let figure =
+            || MeasuredTime { us_per_row: Some(1.0), spread: Some([1.0, 1.0]), why: Some(String::new()) };
         let text = String::new;
         let table = Table {
             max_rows: Some(8),
@@ -144,7 +145,7 @@ mod tests {
             prefixes: vec![PrefixLine {
                 line: 1,
                 text: text(),
-                state: State::Own,
+                state: DirectiveEffect::Own,
                 figure: figure(),
                 gain: None,
                 over_plain: None,
@@ -153,7 +154,7 @@ mod tests {
             sweeps: vec![Sweep {
                 name: text(),
                 value: 1,
-                tried: vec![Tried { value: 1, figure: figure(), over_whole: None }],
+                tried: vec![SweepValue { value: 1, figure: figure(), over_whole: None }],
             }],
             advice: vec![Advice { text: text(), figure: figure(), gain: 1.0, predicted: None }],
         };
@@ -181,7 +182,9 @@ mod tests {
         for key in keys {
             assert!(document.contains(&format!("`{key}`")), "docs/tools.md does not explain `{key}`");
         }
-        for state in [State::Own, State::Same, State::Waits, State::Illegal] {
+        for state in
+            [DirectiveEffect::Own, DirectiveEffect::Same, DirectiveEffect::Waits, DirectiveEffect::Illegal]
+        {
             let name = serde_json::to_value(state).unwrap_or_default();
             assert!(document.contains(&format!("`{}`", name.as_str().unwrap_or("?"))), "{name}");
         }

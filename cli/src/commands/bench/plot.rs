@@ -268,7 +268,7 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::{FORMAT, Processor};
+    use super::super::run::{FORMAT_VERSION, Processor};
     use super::*;
     use schedc_measure::Quartiles;
 
@@ -280,7 +280,7 @@ mod tests {
             point
         };
         BenchRun {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             model: "m.json".to_string(),
             fingerprint: None,
             trees: 100,

@@ -1,23 +1,23 @@
 //! Measures a run: compiles the schedules for the type of the rows, and times them with each number of rows
 //! per call and of threads.
 
-use super::kernels::Kernels;
-use super::run::{BenchRun, FORMAT, Point, Processor};
+use super::kernels::KernelTimer;
+use super::run::{BenchRun, FORMAT_VERSION, Point, Processor};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
 use crate::commands::timed_rows::{filled, narrow, rows_of};
 use crate::terminal::Terminal;
 use sched_forest::Float;
-use sched_llvm::host_name;
+use sched_llvm::host_cpu_name;
 use schedc_data::Values;
 use schedc_driver::job::is_schedule;
 use schedc_driver::{CodeDestination, Failure, Model, Source};
-use schedc_measure::{Contender, Draft, Order, Ordered, Rule, Workload, race};
+use schedc_measure::{Contender, Draft, OrderedRows, RaceLimits, RowOrder, Workload, race};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Default numbers of rows per call.
-const BATCHES: [usize; 4] = [1, 64, 1024, 16384];
+const DEFAULT_BATCHES: [usize; 4] = [1, 64, 1024, 16384];
 
 /// Times the schedules with each number of rows per call and of threads.
 pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchRun, Failure> {
@@ -25,21 +25,21 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchR
     let mut batches: Vec<usize> =
         args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
     if batches.is_empty() {
-        batches.extend(BATCHES);
+        batches.extend(DEFAULT_BATCHES);
     }
     let largest = batches.iter().copied().max().unwrap_or(1);
-    let rows = Ordered::new(filled(once, run.features, largest)?, run.features, args.columns);
+    let rows = OrderedRows::new(filled(once, run.features, largest)?, run.features, args.columns);
     let points = (batches.len() * args.threads.len()) as u64;
     let any_on_device = contenders.iter().any(|contender| contender.on_device);
     let on_device: Vec<_> = contenders.iter().map(|one| one.on_device.then_some(&*one.code)).collect();
     let mut kernels =
-        Kernels::new(&on_device, &if any_on_device { narrow(rows.rows()) } else { Vec::new() }, terminal);
-    let rule = Rule { samples: args.samples, budget: args.budget, ..Rule::default() };
+        KernelTimer::new(&on_device, &if any_on_device { narrow(rows.rows()) } else { Vec::new() }, terminal);
+    let limits = RaceLimits { max_samples: args.samples, budget: args.budget, ..RaceLimits::default() };
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
         for &batch in &batches {
             let workload = Workload { rows: &rows, batch, threads };
-            let timings = race(&contenders, &workload, &rule, &mut |_| ControlFlow::Continue(()))?;
+            let timings = race(&contenders, &workload, &limits, &mut |_| ControlFlow::Continue(()))?;
             for (number, (contender, timing)) in contenders.iter().zip(timings).enumerate() {
                 let Some(quartiles) = timing.quartiles() else { continue };
                 let mut point = Point::of(&contender.name, batch, threads, run.trees, quartiles);
@@ -60,14 +60,14 @@ fn contenders(
     terminal: &Terminal,
 ) -> Result<(BenchRun, Vec<Contender>, Values), Failure> {
     let mut run = BenchRun {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         model: model.display().to_string(),
         fingerprint: None,
         trees: 0,
         features: 0,
         threads: args.threads.iter().copied().max().unwrap_or(1),
         cpu: Processor {
-            name: host_name(),
+            name: host_cpu_name(),
             features: args.cpu.features().into_iter().map(String::from).collect(),
         },
         points: Vec::new(),
@@ -89,7 +89,7 @@ fn contenders(
             none => none.insert(rows_of(&args.rows, args.row_type, &job.model)?),
         };
         if matches!(rows, Values::F32(_)) {
-            job.read_rows(Float::F32, args.values.target.as_ref(), place);
+            job.set_row_type(Float::F32, args.values.target.as_ref(), place);
         }
         let mut values = args.values.clone().into_inner();
         if matches!(which, ScheduleChoice::Chosen | ScheduleChoice::Plain) {
@@ -115,7 +115,7 @@ fn contenders(
             } else {
                 contender.clone()
             };
-            from_columns = Some(Contender { name, order: Order::Columns, ..code });
+            from_columns = Some(Contender { name, order: RowOrder::Columns, ..code });
         }
         contenders.push(contender);
         contenders.extend(from_columns);

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Version of the JSON: increased if a field is removed or changes its meaning, unchanged if one is added.
-pub const FORMAT: u32 = 1;
+pub const FORMAT_VERSION: u32 = 1;
 
 /// A run: the times of contenders on one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchRun {
-    /// Always [`FORMAT`].
+    /// Always [`FORMAT_VERSION`].
     pub format: u32,
     /// The path or the name of the model.
     pub model: String,
@@ -118,8 +118,8 @@ impl BenchRun {
     /// Parses a run from JSON; fails with the reason.
     pub fn parse(text: &str) -> Result<BenchRun, String> {
         let run: BenchRun = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if run.format != FORMAT {
-            return Err(format!("its format is {}, and this schedc reads {FORMAT}", run.format));
+        if run.format != FORMAT_VERSION {
+            return Err(format!("its format is {}, and this schedc reads {FORMAT_VERSION}", run.format));
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
         let sound = |p: &Point| {
@@ -197,7 +197,7 @@ mod tests {
     fn example() -> BenchRun {
         let time = Quartiles { low: 2.0, median: 3.0, high: 4.0 };
         BenchRun {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             model: "model.json".to_string(),
             fingerprint: Some("sha256:12".to_string()),
             trees: 100,

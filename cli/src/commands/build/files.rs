@@ -1,7 +1,7 @@
 //! Files that `schedc build` writes: the artefact, its C header and its pkg-config file.
 
 use crate::args::{Build, Emit};
-use crate::outputs::{Companion, PKG_CONFIG_MARK, is_same, keep, keep_foreign};
+use crate::outputs::{Companion, PKG_CONFIG_MARK, is_same, refuse_foreign, refuse_overwriting};
 use crate::stdout::print_bytes;
 use crate::terminal::Terminal;
 use schedc_data::write_together;
@@ -39,20 +39,20 @@ impl Files {
         }
         let profile = args.schedule.values.profile.as_deref();
         let read = [Some(model), schedule, profile];
-        keep(&read, &out)?;
+        refuse_overwriting(&read, &out)?;
         if has_header(args.emit) && !special {
             check_ending(&out, args.emit)?;
         }
         for beside in [&header, &pkg_config].into_iter().flatten() {
-            keep(&read, beside)?;
+            refuse_overwriting(&read, beside)?;
             if is_same(&out, beside) {
                 let message = format!("{} and {} are the same file", out.display(), beside.display());
                 return Err(Failure::usage(message, "remove the link between them, or use another name"));
             }
         }
         let own = (args.emit == Emit::Header).then_some(&out);
-        header.iter().chain(own).try_for_each(|header| keep_foreign(header, Companion::Header))?;
-        pkg_config.iter().try_for_each(|path| keep_foreign(path, Companion::PkgConfig))?;
+        header.iter().chain(own).try_for_each(|header| refuse_foreign(header, Companion::Header))?;
+        pkg_config.iter().try_for_each(|path| refuse_foreign(path, Companion::PkgConfig))?;
         let own_name = match args.emit {
             Emit::So => args.soname.clone().or_else(|| file_name(&out).filter(|_| !special)),
             Emit::Static => file_name(&out.with_extension("o")).filter(|_| !special),

@@ -25,7 +25,7 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
                 "build once with --row-type f32 and once with --row-type f64",
             ));
         };
-        job.read_rows(rows, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Artefact));
+        job.set_row_type(rows, args.schedule.values.target.as_ref(), (cpu, CodeDestination::Artefact));
     }
     if args.explain_schedule {
         terminal.say(job.source.text.trim_end());
@@ -39,7 +39,7 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
         ));
     }
     let gpu = match args.emit {
-        Emit::Hsaco if target.options.is_empty() => Gpu::usual(Maker::Amd),
+        Emit::Hsaco if target.options.is_empty() => Gpu::default_of(Maker::Amd),
         _ => gpu_of(&target)?,
     };
     let (bytes, kernels) = match args.emit {
@@ -48,7 +48,7 @@ pub fn run(args: &Build, mut job: Job, out: &Path, terminal: &Terminal) -> Resul
             (code.bytes, texts(&code.kernels))
         }
         Emit::Cubin => {
-            let ptxas = Ptxas::needed()?;
+            let ptxas = Ptxas::require()?;
             let mut code = DeviceCode::compile(&compiled.lir, gpu)?;
             code.assemble(&ptxas, gpu)?;
             (code.cubin().unwrap_or_default().to_vec(), texts(code.kernels()))

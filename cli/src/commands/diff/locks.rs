@@ -5,7 +5,7 @@ use crate::args::{Diff, ModelChoice};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diff::{diff_by_rows_json, show_diff_by_rows};
-use schedc_driver::lock::{Entry, Key, Lock};
+use schedc_driver::lock::{Entry, EntryKey, Lock};
 use schedc_driver::{Failure, Source};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub fn entry_at(path: &Path) -> Option<(PathBuf, String)> {
 /// The schedule of an entry.
 pub fn side(lock: &Path, name: &str, model: &ModelChoice) -> Result<Side, Failure> {
     let read = Lock::read(lock)?;
-    let entry = read.named(name).map_err(|failure| failure.of(lock.display()))?;
+    let entry = read.entry_named(name).map_err(|failure| failure.in_file(lock.display()))?;
     Ok(side_of(entry, &[lock], model))
 }
 
@@ -46,7 +46,7 @@ fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
 }
 
 /// The change of an entry between two locks: added, removed or changed.
-enum Fate<'a> {
+enum EntryChange<'a> {
     Added(&'a Entry),
     Removed(&'a Entry),
     Changed(&'a Entry, &'a Entry),
@@ -60,14 +60,16 @@ pub fn run(
     terminal: &Terminal,
 ) -> Result<(), Failure> {
     let (before, after) = (Lock::read(first)?, Lock::read(second)?);
-    let fates = fates(&before, &after);
+    let entry_changes = entry_changes(&before, &after);
     let mut text = String::new();
     let mut all = Vec::new();
-    for (key, fate) in &fates {
-        let (line, value) = match fate {
-            Fate::Added(entry) => (format!("+ {key}: {}", speed(entry)), json!({ "change": "added" })),
-            Fate::Removed(entry) => (format!("- {key}: {}", speed(entry)), json!({ "change": "removed" })),
-            Fate::Changed(old, new) => {
+    for (key, change) in &entry_changes {
+        let (line, value) = match change {
+            EntryChange::Added(entry) => (format!("+ {key}: {}", speed(entry)), json!({ "change": "added" })),
+            EntryChange::Removed(entry) => {
+                (format!("- {key}: {}", speed(entry)), json!({ "change": "removed" }))
+            }
+            EntryChange::Changed(old, new) => {
                 let (one, other) =
                     (side_of(old, &[first, second], model), side_of(new, &[second, first], model));
                 let changes = changes(&one, &other, args, terminal)?;
@@ -78,28 +80,28 @@ pub fn run(
             }
         };
         let _ = writeln!(text, "{}", line.trim_end());
-        all.push(with_figures(key, fate, value));
+        all.push(with_figures(key, change, value));
     }
     print(&if args.json { format!("{:#}\n", Value::from(all)) } else { text })?;
-    if fates.is_empty() && !args.json {
+    if entry_changes.is_empty() && !args.json {
         terminal.say("the locks have the same entries");
     }
-    if args.exit_code && !fates.is_empty() { Err(Failure::Findings) } else { Ok(()) }
+    if args.exit_code && !entry_changes.is_empty() { Err(Failure::Findings) } else { Ok(()) }
 }
 
 /// The changes of all entries that differ, sorted by model, target, rows and threads.
-fn fates<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a Key, Fate<'a>)> {
+fn entry_changes<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a EntryKey, EntryChange<'a>)> {
     let all = before.entries().iter().chain(after.entries());
-    let keys: BTreeSet<&Key> = all.map(|entry| &entry.key).collect();
-    let fate = |key| match (before.get(key), after.get(key)) {
-        (Some(old), Some(new)) if old != new => Some((key, Fate::Changed(old, new))),
-        (Some(old), None) => Some((key, Fate::Removed(old))),
-        (None, Some(new)) => Some((key, Fate::Added(new))),
+    let keys: BTreeSet<&EntryKey> = all.map(|entry| &entry.key).collect();
+    let change = |key| match (before.get(key), after.get(key)) {
+        (Some(old), Some(new)) if old != new => Some((key, EntryChange::Changed(old, new))),
+        (Some(old), None) => Some((key, EntryChange::Removed(old))),
+        (None, Some(new)) => Some((key, EntryChange::Added(new))),
         _ => None,
     };
-    let mut fates: Vec<_> = keys.into_iter().filter_map(fate).collect();
-    fates.sort_by_key(|(key, _)| (&key.model, &key.target, key.rows, key.threads));
-    fates
+    let mut entry_changes: Vec<_> = keys.into_iter().filter_map(change).collect();
+    entry_changes.sort_by_key(|(key, _)| (&key.model, &key.target, key.rows, key.threads));
+    entry_changes
 }
 
 /// `0.05 µs per row on znver5`
@@ -107,11 +109,11 @@ fn speed(entry: &Entry) -> String {
     format!("{} µs per row on {}", entry.measured.schedule.median, entry.processor)
 }
 
-fn with_figures(key: &Key, fate: &Fate, mut value: Value) -> Value {
-    let (old, new) = match fate {
-        Fate::Added(new) => (None, Some(new)),
-        Fate::Removed(old) => (Some(old), None),
-        Fate::Changed(old, new) => (Some(old), Some(new)),
+fn with_figures(key: &EntryKey, change: &EntryChange, mut value: Value) -> Value {
+    let (old, new) = match change {
+        EntryChange::Added(new) => (None, Some(new)),
+        EntryChange::Removed(old) => (Some(old), None),
+        EntryChange::Changed(old, new) => (Some(old), Some(new)),
     };
     let about = |entry: &&&Entry| {
         let us_per_row = entry.measured.schedule.median;

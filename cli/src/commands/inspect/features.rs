@@ -4,7 +4,7 @@ use sched_forest::{FeatureUse, ModelSummary};
 use std::fmt::Write;
 
 /// Most features that are listed; the others are counted.
-const LISTED: usize = 20;
+const MOST_LISTED: usize = 20;
 
 /// A column of the table.
 struct Column {
@@ -50,12 +50,12 @@ pub fn describe(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
         format!("  {}", cells.join("  ")).trim_end().to_string()
     };
     writeln!(out, "{}", line(&|column| column.title.to_string(), "name"))?;
-    for feature in used.iter().take(LISTED) {
+    for feature in used.iter().take(MOST_LISTED) {
         let name = feature.name.as_deref().unwrap_or_default();
         writeln!(out, "{}", line(&|column| (column.cell)(feature), name))?;
     }
-    if used.len() > LISTED {
-        writeln!(out, "  ... and {} more: --json lists all", used.len() - LISTED)?;
+    if used.len() > MOST_LISTED {
+        writeln!(out, "  ... and {} more: --json lists all", used.len() - MOST_LISTED)?;
     }
     Ok(())
 }

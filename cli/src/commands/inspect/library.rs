@@ -12,16 +12,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Most names that are listed; the others are counted.
-const LISTED: usize = 8;
+const MOST_LISTED: usize = 8;
 /// Suffix of an exported function that every library has.
-const CALL: &str = "_predict_ex";
+const PREDICT_SUFFIX: &str = "_predict_ex";
 /// First bytes of the description that each version of the code contains.
-const ABOUT: &[u8] = b"{\"model\":{";
+const DESCRIPTION_START: &[u8] = b"{\"model\":{";
 
 /// First bytes of static libraries.
-const ARCHIVE: &[u8] = b"!<arch>\n";
+const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 /// First bytes of shared libraries and object files.
-pub const ELF: &[u8; 4] = b"\x7fELF";
+pub const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
 
 /// A library or an object file.
 pub struct Library {
@@ -38,7 +38,7 @@ pub struct Library {
 
 /// Whether bytes are an ELF file or a static library.
 pub fn is_library(bytes: &[u8]) -> bool {
-    bytes.starts_with(ELF) || bytes.starts_with(ARCHIVE)
+    bytes.starts_with(ELF_MAGIC) || bytes.starts_with(ARCHIVE_MAGIC)
 }
 
 /// Whether the functions of an ELF file are known, and none is a predict function of `schedc build`.
@@ -48,8 +48,8 @@ pub fn has_no_predict_function(bytes: &[u8]) -> bool {
 
 /// The single object of a static library; any other file unchanged.
 fn object_in(bytes: &[u8]) -> &[u8] {
-    let is_archive = bytes.starts_with(ARCHIVE);
-    let at = bytes.windows(ELF.len()).position(|window| is_archive && window == ELF).unwrap_or(0);
+    let is_archive = bytes.starts_with(ARCHIVE_MAGIC);
+    let at = bytes.windows(ELF_MAGIC.len()).position(|window| is_archive && window == ELF_MAGIC).unwrap_or(0);
     bytes.get(at..).unwrap_or_default()
 }
 
@@ -58,7 +58,7 @@ impl Library {
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Library, Failure> {
         let foreign = |why: &str| {
             let help = "name a library or an object file that `schedc build` has made";
-            Failure::new(sched_llvm::codes::LOADING, why, help).of(path.display())
+            Failure::new(sched_llvm::codes::LOADING, why, help).in_file(path.display())
         };
         let Symbols { prefix, soname, needs } = symbols(object_in(bytes))
             .map_err(|_| foreign("it is damaged: its symbol table cannot be read"))?;
@@ -148,9 +148,9 @@ fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(values) => {
-            let mut names: Vec<String> = values.iter().take(LISTED).map(value_text).collect();
-            if values.len() > LISTED {
-                names.push(format!("... and {} more: --json lists all", values.len() - LISTED));
+            let mut names: Vec<String> = values.iter().take(MOST_LISTED).map(value_text).collect();
+            if values.len() > MOST_LISTED {
+                names.push(format!("... and {} more: --json lists all", values.len() - MOST_LISTED));
             }
             names.join(", ")
         }
@@ -208,7 +208,7 @@ fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
     for (at, symbol) in symbols.iter().enumerate() {
         if symbol.st_shndx != SHN_UNDEF {
             let name = names.get(symbol.st_name as usize)?;
-            if let Some(found) = name.strip_suffix(CALL).filter(|_| symbol.st_bind() != STB_LOCAL) {
+            if let Some(found) = name.strip_suffix(PREDICT_SUFFIX).filter(|_| symbol.st_bind() != STB_LOCAL) {
                 prefix.get_or_insert_with(|| found.to_string());
             }
         } else if let Some(versions) = &versions
@@ -229,7 +229,8 @@ fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
 fn texts(bytes: &[u8]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     let mut rest = bytes;
-    while let Some(at) = rest.windows(ABOUT.len()).position(|window| window == ABOUT) {
+    while let Some(at) = rest.windows(DESCRIPTION_START.len()).position(|window| window == DESCRIPTION_START)
+    {
         rest = rest.get(at..).unwrap_or_default();
         let value = serde_json::Deserializer::from_slice(rest).into_iter::<Value>().next();
         if let Some(Ok(value)) = value
@@ -238,7 +239,7 @@ fn texts(bytes: &[u8]) -> Vec<Value> {
         {
             found.push(value);
         }
-        rest = rest.get(ABOUT.len()..).unwrap_or_default();
+        rest = rest.get(DESCRIPTION_START.len()..).unwrap_or_default();
     }
     let key = |version: &Value| {
         let target = version["target"].as_str().unwrap_or_default();

@@ -16,7 +16,7 @@ pub fn differences(model: &Model) -> Vec<String> {
     let mut inner = forest.trees.iter().flat_map(|tree| &tree.inner);
     let has_hashes = inner.any(|inner| is_equality(&inner.predicate));
     let mut sentences = Vec::new();
-    if model.source.has(Quirk::FiniteRows) && single {
+    if model.source.has(Quirk::RefusesInfinities) && single {
         sentences.push(format!("{trainer} rejects infinities; schedc accepts them"));
     }
     let of_trainers: &[(&str, bool, &str)] = &[

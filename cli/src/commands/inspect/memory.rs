@@ -1,8 +1,8 @@
 //! Memory of the trees in each representation. The trees are compiled, so the sizes are those of the code's
 //! tables.
 
-use sched_ir::lir::Kind;
-use sched_lang::{Options, Supported, check};
+use sched_ir::lir::OutputKind;
+use sched_lang::{CheckPurpose, Options, check};
 use sched_llvm::Cpu;
 use sched_nest::Layout;
 use schedc_driver::Failure;
@@ -24,16 +24,17 @@ pub fn of_each_layout(model: &Model) -> Vec<Size> {
 }
 
 fn size(model: &Model, word: &str) -> Result<usize, String> {
-    let options =
-        Options { model: Some(model.facts()), supported: Supported::Compilable, ..Options::default() };
+    let options = Options { model: Some(model.info()), purpose: CheckPurpose::Compile, ..Options::default() };
     let checked = check(&format!("representation({word})\n"), &options);
     let message = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
     let nests = checked.nests.ok_or_else(|| message.unwrap_or_else(|| "it is not legal".to_string()))?;
     let compiled =
-        compile(model, nests, &[Kind::Raw], &machines::of(MACHINE)).map_err(|failure| match failure {
-            Failure::Refused(diagnostic) => diagnostic.message,
-            Failure::Findings | Failure::Reported(_) => "it does not compile".to_string(),
-        })?;
+        compile(model, nests, &[OutputKind::Raw], &machines::of(MACHINE)).map_err(
+            |failure| match failure {
+                Failure::Refused(diagnostic) => diagnostic.message,
+                Failure::Findings | Failure::Reported(_) => "it does not compile".to_string(),
+            },
+        )?;
     Ok(compiled.lir.tables.iter().map(|table| table.bytes.len()).sum())
 }
 

@@ -1,28 +1,28 @@
 //! The stages of a pipeline, and the compilation of their columns: folded, a table, computed or never read.
 
-use schedc_driver::{ColumnSummary, Fate, Model};
+use schedc_driver::{ColumnFate, ColumnSummary, Model};
 use std::fmt::Write;
 
 /// Most columns of a stage that are listed; the others are counted.
-const LISTED: usize = 20;
+const MOST_LISTED: usize = 20;
 
 /// The words for the compilation of a column, in the order in which they are counted.
 const WORDS: [&str; 4] = ["folded", "table", "computed", "never read"];
 
-fn word(fate: Fate) -> &'static str {
+fn word(fate: ColumnFate) -> &'static str {
     let [folded, table, computed, never_read] = WORDS;
     match fate {
-        Fate::Folded => folded,
-        Fate::Categories | Fate::Table => table,
-        Fate::Computed(_) => computed,
-        Fate::Unread => never_read,
+        ColumnFate::Folded => folded,
+        ColumnFate::Categories | ColumnFate::Table => table,
+        ColumnFate::Computed(_) => computed,
+        ColumnFate::Unread => never_read,
     }
 }
 
 /// The names of a model's stages: those of the pipeline's steps, each of which may have several operators.
 /// The last one has the name that schedules take.
 fn names(model: &Model) -> Vec<String> {
-    let facts = model.facts();
+    let facts = model.info();
     let last = facts.stages.last().map(|stage| stage.name.clone());
     let before = model.stages.len().saturating_sub(1);
     let steps = model.stages.iter().map(|stage| stage.name.split('/').next().unwrap_or_default().to_owned());
@@ -37,11 +37,11 @@ pub fn describe(out: &mut String, model: &Model) -> std::fmt::Result {
         let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
         writeln!(out, "stage {name}: {} columns: {}", stage.columns.len(), counts.join(", "))?;
         writeln!(out, "  column  fate        from")?;
-        for (number, column) in stage.columns.iter().enumerate().take(LISTED) {
+        for (number, column) in stage.columns.iter().enumerate().take(MOST_LISTED) {
             writeln!(out, "  {number:>6}  {:<10}  {}", word(column.fate), column.description)?;
         }
-        if stage.columns.len() > LISTED {
-            writeln!(out, "  and {} more", stage.columns.len() - LISTED)?;
+        if stage.columns.len() > MOST_LISTED {
+            writeln!(out, "  and {} more", stage.columns.len() - MOST_LISTED)?;
         }
     }
     Ok(())

@@ -4,9 +4,9 @@
 use super::stages::stage_text;
 use crate::args::{Ir, Stage};
 use clap::ValueEnum;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_lang::diagnostics::{Diagnostic, Severity, full};
-use sched_lang::{Supported, Target};
+use sched_lang::{CheckPurpose, Target};
 use sched_nest::{Nest, Variants};
 use schedc_driver::compile::compile;
 use schedc_driver::{Failure, Model, Source, machines};
@@ -31,12 +31,12 @@ struct StageRequest {
 }
 
 /// Default number of rows per call.
-const ROWS: usize = 1024;
+const DEFAULT_ROWS: usize = 1024;
 /// Most nests whose costs are cached.
-const MOST: usize = 256;
+const MOST_COSTS: usize = 256;
 
 /// A model that was read from its file, and the costs of its nests.
-struct LoadedModel {
+struct ServedModel {
     stamp: Stamp,
     model: Model,
     predictor: CostPredictor,
@@ -49,7 +49,7 @@ type Stamp = (u64, Option<SystemTime>);
 
 /// Answers lines of standard input, each by a line of standard output: `{"text"}` or `{"error"}`.
 pub fn serve(args: &Ir, path: &Path) -> Result<(), Failure> {
-    let mut loaded: Option<LoadedModel> = None;
+    let mut loaded: Option<ServedModel> = None;
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -65,12 +65,12 @@ pub fn serve(args: &Ir, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn answer(args: &Ir, path: &Path, loaded: &mut Option<LoadedModel>, line: &str) -> Result<String, String> {
+fn answer(args: &Ir, path: &Path, loaded: &mut Option<ServedModel>, line: &str) -> Result<String, String> {
     let request: StageRequest = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let loaded = model(args, path, loaded).map_err(in_words)?;
     let source = Source { name: "schedule".to_owned(), text: request.text, is_chosen: false, path: None };
     if request.stage == "cost" {
-        let cost = cost_of(args, loaded, &source, request.rows.unwrap_or(ROWS));
+        let cost = cost_of(args, loaded, &source, request.rows.unwrap_or(DEFAULT_ROWS));
         return cost.map(|cycles| cycles.to_string());
     }
     let stage = Stage::from_str(&request.stage, false)?;
@@ -81,40 +81,40 @@ fn answer(args: &Ir, path: &Path, loaded: &mut Option<LoadedModel>, line: &str) 
 fn model<'k>(
     args: &Ir,
     path: &Path,
-    loaded: &'k mut Option<LoadedModel>,
-) -> Result<&'k mut LoadedModel, Failure> {
+    loaded: &'k mut Option<ServedModel>,
+) -> Result<&'k mut ServedModel, Failure> {
     let stamp = fs::metadata(path).map(|file| (file.len(), file.modified().ok())).unwrap_or_default();
     let fresh = match loaded.take().filter(|old| old.stamp == stamp) {
         Some(loaded) => loaded,
         None => {
             let model = Model::read(path, &args.reading.options())?
-                .profiled(args.schedule.values.profile.as_deref())?;
+                .with_profile(args.schedule.values.profile.as_deref())?;
             let predictor = CostPredictor::new(&model, args.cpu);
-            LoadedModel { stamp, model, predictor, costs: Vec::new() }
+            ServedModel { stamp, model, predictor, costs: Vec::new() }
         }
     };
     Ok(loaded.insert(fresh))
 }
 
 /// The cycles of a call of `rows` rows, by the cost model.
-fn cost_of(args: &Ir, loaded: &mut LoadedModel, source: &Source, rows: usize) -> Result<f64, String> {
+fn cost_of(args: &Ir, loaded: &mut ServedModel, source: &Source, rows: usize) -> Result<f64, String> {
     let (nests, _) = nests(args, &loaded.model, source)?;
     let nest = nests.into_for_rows(rows);
     let before = loaded.costs.iter().find(|(other, of, _)| *of == rows && *other == nest);
     if let Some((.., cycles)) = before {
         return Ok(*cycles);
     }
-    let predicted = loaded.predictor.cycles(&loaded.model, Variants::only(nest.clone()), (rows, 1));
+    let predicted = loaded.predictor.predicted_cycles(&loaded.model, Variants::only(nest.clone()), (rows, 1));
     let cycles = predicted.ok_or_else(|| "the cost model has no prediction for this schedule".to_owned())?;
     loaded.costs.push((nest, rows, cycles));
-    let surplus = loaded.costs.len().saturating_sub(MOST);
+    let surplus = loaded.costs.len().saturating_sub(MOST_COSTS);
     loaded.costs.drain(..surplus);
     Ok(cycles)
 }
 
 /// The nests of a schedule, and its target.
 fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, Target), String> {
-    let checked = source.check_for(Supported::Compilable, model, &args.schedule.values);
+    let checked = source.check_for(CheckPurpose::Compile, model, &args.schedule.values);
     source.check_fingerprint(&checked, model, &args.schedule.values).map_err(in_words)?;
     let error = checked.diagnostics.into_iter().find(|found| found.severity == Severity::Error);
     match (error, checked.nests) {
@@ -126,9 +126,9 @@ fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, T
 fn text(args: &Ir, model: &Model, source: &Source, stage: Stage) -> Result<String, String> {
     let (nests, target) = nests(args, model, source)?;
     // The stages before LIR need no kernel.
-    let kernels: &[Kind] = match stage {
+    let kernels: &[OutputKind] = match stage {
         Stage::Hir | Stage::Mir => &[],
-        _ => &[Kind::Raw],
+        _ => &[OutputKind::Raw],
     };
     let compiled = compile(model, nests, kernels, &machines::of(args.cpu)).map_err(in_words)?;
     stage_text(args, stage, &compiled, &target).map_err(in_words)

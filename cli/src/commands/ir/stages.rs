@@ -32,7 +32,7 @@ pub fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target)
         Stage::Sass => {
             sass_text(&ptx_text(with_launches(compiled)?, gpu(Gpu::default())?)?, gpu(Gpu::default())?)?
         }
-        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::usual(Maker::Amd))?)?,
+        Stage::Gcn => amdgpu_text(with_launches(compiled)?, gpu(Gpu::default_of(Maker::Amd))?)?,
     })
 }
 

@@ -47,7 +47,7 @@ fn figures(figures: Figures) -> String {
 /// The entries as JSON, with all their fields.
 pub fn json(lock: &Lock) -> String {
     let entries: Vec<Value> = sorted(lock).into_iter().map(entry).collect();
-    format!("{:#}\n", json!({ "format": schedc_driver::lock::FORMAT, "entries": entries }))
+    format!("{:#}\n", json!({ "format": schedc_driver::lock::FORMAT_VERSION, "entries": entries }))
 }
 
 fn entry(entry: &Entry) -> Value {

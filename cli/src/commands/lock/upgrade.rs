@@ -2,21 +2,21 @@
 
 use super::files::{model_of, write};
 use crate::args;
-use crate::commands::timed_rows::{drawn, filled};
+use crate::commands::timed_rows::{filled, random_rows};
 use crate::terminal::Terminal;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use schedc_driver::compile::for_one_call_of;
-use schedc_driver::lock::{Entry, Figures, Lock, Measured};
+use schedc_driver::lock::{Entry, Figures, Lock, Measurement};
 use schedc_driver::{CodeDestination, Failure, Job, Model, ScheduleValues, Source};
-use schedc_measure::{Contender, DRAWN_FROM, Draft, Ordered, Quartiles, Rule, Workload, race};
+use schedc_measure::{Contender, DRAW_SEED, Draft, OrderedRows, Quartiles, RaceLimits, Workload, race};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Failure> {
     let mut lock = Lock::read(&args.file)?;
-    let entry = lock.named(name).map_err(|failure| failure.of(args.file.display()))?.clone();
+    let entry = lock.entry_named(name).map_err(|failure| failure.in_file(args.file.display()))?.clone();
     let model = Model::read(&model_of(&entry, &args.file), &args.reading.options())?;
     let (cpu, target) = target_of(&entry, &args.file)?;
     let measured = measure(args, &entry, &model, (cpu, target.as_ref()), terminal)?;
@@ -34,7 +34,7 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
 
 /// `0.05 µs per row, 0.06 µs with the default`
 fn speeds(entry: &Entry) -> String {
-    let Measured { schedule, default, .. } = entry.measured;
+    let Measurement { schedule, default, .. } = entry.measured;
     format!("{} µs per row, {} µs with the default", schedule.median, default.median)
 }
 
@@ -55,7 +55,7 @@ fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failur
             ),
             "use the schedc that wrote it",
         )
-        .of(lock.display())
+        .in_file(lock.display())
     })?;
     Ok((cpu, None))
 }
@@ -67,11 +67,11 @@ fn measure(
     model: &Model,
     (cpu, target): (Cpu, Option<&Target>),
     terminal: &Terminal,
-) -> Result<Measured, Failure> {
+) -> Result<Measurement, Failure> {
     let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
     let features = model.forest().num_features;
-    let values = Ordered::new(filled(drawn(model), features, rows)?, features, false);
-    let model = model.for_rows(model.own_rows);
+    let values = OrderedRows::new(filled(random_rows(model), features, rows)?, features, false);
+    let model = model.for_rows(model.trainer_row_type);
     let own = Source {
         name: format!("{}, {}", args.file.display(), entry.key),
         text: entry.schedule.clone(),
@@ -90,13 +90,13 @@ fn measure(
     let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
     let workload = Workload { rows: &values, batch: rows, threads };
     // More samples than any budget allows, so that the budget ends the race.
-    let rule = Rule { samples: 1000, budget: Some(args.budget), ..Rule::default() };
-    let timings = race(&contenders, &workload, &rule, &mut |_| ControlFlow::Continue(()))?;
+    let limits = RaceLimits { max_samples: 1000, budget: Some(args.budget), ..RaceLimits::default() };
+    let timings = race(&contenders, &workload, &limits, &mut |_| ControlFlow::Continue(()))?;
     let figures: Vec<Figures> = timings.iter().filter_map(|timing| timing.quartiles()).map(figures).collect();
     let [schedule, default] = figures.as_slice() else {
         return Err(Failure::usage("the time budget is too short to measure", "raise it with --budget"));
     };
-    Ok(Measured { schedule: *schedule, default: *default, seed: DRAWN_FROM, budget: args.budget })
+    Ok(Measurement { schedule: *schedule, default: *default, seed: DRAW_SEED, budget: args.budget })
 }
 
 fn figures(quartiles: Quartiles) -> Figures {

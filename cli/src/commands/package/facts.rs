@@ -1,9 +1,9 @@
 //! Properties of a library that a server's configuration needs.
 
 use sched_categories::{Label, Names, Naming, from_json};
-use sched_llvm::runtime::{self, Kind};
+use sched_llvm::runtime::{self, OutputKind};
 use schedc_driver::Failure;
-use schedc_driver::outputs::lacked;
+use schedc_driver::outputs::missing_output;
 use serde_json::Value;
 
 /// A type of tensors.
@@ -25,7 +25,7 @@ pub struct Tensor {
 }
 
 /// Inputs, output and other properties of a library, for a server's configuration.
-pub struct Facts {
+pub struct LibraryInfo {
     /// One tensor for all features in the model's order; if features have named categories, one for each
     /// feature that the model reads.
     pub inputs: Vec<Tensor>,
@@ -39,16 +39,16 @@ pub struct Facts {
     pub runs_on_gpu: bool,
 }
 
-impl Facts {
+impl LibraryInfo {
     /// The properties of a library with these versions, for a server that returns the output `output`.
-    pub fn of(versions: &[Value], output: Kind) -> Result<Facts, Failure> {
+    pub fn of(versions: &[Value], output: OutputKind) -> Result<LibraryInfo, Failure> {
         let about = versions.first().unwrap_or(&Value::Null);
         let model = &about["model"];
         let kind = output.word();
-        let columns_of = |kind: Kind| about["outputs"][kind.word()].as_u64().unwrap_or(0);
+        let columns_of = |kind: OutputKind| about["outputs"][kind.word()].as_u64().unwrap_or(0);
         let columns = columns_of(output);
         if columns == 0 {
-            return Err(lacked(kind, |kind| columns_of(kind) > 0));
+            return Err(missing_output(kind, |kind| columns_of(kind) > 0));
         }
         let texts = |value: &Value| -> Vec<String> {
             value
@@ -64,7 +64,7 @@ impl Facts {
         let number = if wide { Element::F64 } else { Element::F32 };
         let output = Tensor { name: output.heading().to_owned(), element: result(model, output), columns };
         let runs_on_gpu = versions.iter().any(|version| version["runs_on"] == "gpu");
-        Ok(Facts { inputs: inputs(model, &features, number), output, kind, features, runs_on_gpu })
+        Ok(LibraryInfo { inputs: inputs(model, &features, number), output, kind, features, runs_on_gpu })
     }
 }
 
@@ -85,7 +85,7 @@ fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
     read.map(|(name, names)| Tensor { name: name.clone(), element: element(names), columns: 1 }).collect()
 }
 
-fn result(model: &Value, output: Kind) -> Element {
+fn result(model: &Value, output: OutputKind) -> Element {
     let float = |word: &str| if model["types"][word] == "f64" { Element::F64 } else { Element::F32 };
     let labels: Vec<&Value> = model["labels"].as_array().into_iter().flatten().collect();
     match output.element() {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Name of the manifest, which lists the files that this command wrote to the folder.
-const MANIFEST: &str = "schedc.json";
+const MANIFEST_NAME: &str = "schedc.json";
 /// Deepest level of folders that is searched for files of other programs; folders of this command have two
 /// levels.
 const MOST_DEPTH: usize = 8;
@@ -20,11 +20,11 @@ pub type Files = Vec<(PathBuf, Vec<u8>)>;
 pub fn manifest(files: &Files) -> (PathBuf, Vec<u8>) {
     let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
     let text = format!("{:#}\n", json!({ "schedc": env!("CARGO_PKG_VERSION"), "files": names }));
-    (PathBuf::from(MANIFEST), text.into_bytes())
+    (PathBuf::from(MANIFEST_NAME), text.into_bytes())
 }
 
 /// Refuses to replace a file, or a folder with files that schedc did not write.
-pub fn keep_foreign(folder: &Path) -> Result<(), Failure> {
+pub fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
     let refused = |what: &str| {
         let message = format!("{} {what}, which schedc has not written", folder.display());
         Failure::new(
@@ -47,13 +47,13 @@ pub fn keep_foreign(folder: &Path) -> Result<(), Failure> {
         )
     })?;
     let own: Option<Value> =
-        fs::read(folder.join(MANIFEST)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        fs::read(folder.join(MANIFEST_NAME)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let mut own: BTreeSet<PathBuf> = own
         .iter()
         .flat_map(|own| own["files"].as_array().into_iter().flatten())
         .filter_map(|name| name.as_str().map(PathBuf::from))
         .collect();
-    own.insert(PathBuf::from(MANIFEST));
+    own.insert(PathBuf::from(MANIFEST_NAME));
     match found.difference(&own).next() {
         Some(foreign) => Err(refused(&format!("has the file {}", foreign.display()))),
         None => Ok(()),

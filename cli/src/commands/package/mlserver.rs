@@ -1,12 +1,12 @@
 //! Model folders of MLServer.
 
-use super::facts::{Element, Facts, Tensor};
+use super::facts::{Element, LibraryInfo, Tensor};
 use super::files::Files;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The files of a folder with one model.
-pub fn files(name: &str, facts: &Facts, threads: i64, library: Vec<u8>) -> Files {
+pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) -> Files {
     let folder = Path::new(name);
     let model = json!({
         "name": name,

@@ -1,6 +1,6 @@
 //! Model repositories of Triton.
 
-use super::facts::{Element, Facts, Tensor};
+use super::facts::{Element, LibraryInfo, Tensor};
 use super::files::Files;
 use std::fmt::Write;
 use std::path::Path;
@@ -9,28 +9,28 @@ use std::path::Path;
 const MOST_ROWS: u32 = 65536;
 
 /// The module that Triton's Python backend runs.
-const MODEL: &str =
+const MODEL_MODULE: &str =
     "from schedc_runtime.triton import TritonPythonModel\n\n__all__ = [\"TritonPythonModel\"]\n";
 
 /// The files of a repository with one version of one model.
-pub fn files(name: &str, facts: &Facts, threads: i64, library: Vec<u8>) -> Files {
+pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) -> Files {
     let folder = Path::new(name);
     let version = folder.join("1");
     vec![
         (folder.join("config.pbtxt"), config(name, facts, threads).into_bytes()),
-        (version.join("model.py"), MODEL.as_bytes().to_vec()),
+        (version.join("model.py"), MODEL_MODULE.as_bytes().to_vec()),
         (version.join("model.so"), library),
     ]
 }
 
-fn config(name: &str, facts: &Facts, threads: i64) -> String {
+fn config(name: &str, facts: &LibraryInfo, threads: i64) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_config(&mut text, name, facts, threads);
     text
 }
 
-fn write_config(out: &mut String, name: &str, facts: &Facts, threads: i64) -> std::fmt::Result {
+fn write_config(out: &mut String, name: &str, facts: &LibraryInfo, threads: i64) -> std::fmt::Result {
     writeln!(out, "name: {}", quoted(name))?;
     writeln!(out, "backend: \"python\"\nmax_batch_size: {MOST_ROWS}")?;
     if facts.inputs.iter().any(|rows| rows.columns == facts.features.len() as u64) {

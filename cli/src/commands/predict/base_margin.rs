@@ -8,52 +8,52 @@ use schedc_driver::Failure;
 use std::path::Path;
 
 /// Most rows of a separate array that are read at a time.
-const PIECES: usize = 1 << 16;
+const PIECE_ROWS: usize = 1 << 16;
 
 /// The origin of a base margin, as an argument names it.
-pub enum Origin {
+pub enum BaseMarginOrigin {
     /// Columns of the input.
     Columns(Vec<String>),
     /// A file.
     File(String),
 }
 
-impl Origin {
+impl BaseMarginOrigin {
     /// The origin that the argument names: an array if the name ends in .npy or .npz, otherwise columns,
     /// separated by commas.
-    pub fn of(args: &Predict) -> Option<Origin> {
+    pub fn of(args: &Predict) -> Option<BaseMarginOrigin> {
         let named = args.base_margin.as_ref()?;
         let is_array = Path::new(named).extension().is_some_and(|end| end == "npy" || end == "npz");
         Some(match is_array {
-            true => Origin::File(named.clone()),
-            false => Origin::Columns(named.split(',').map(str::to_owned).collect()),
+            true => BaseMarginOrigin::File(named.clone()),
+            false => BaseMarginOrigin::Columns(named.split(',').map(str::to_owned).collect()),
         })
     }
 
     /// The columns of the input that hold the base margin.
     pub fn columns(&self) -> &[String] {
         match self {
-            Origin::Columns(columns) => columns,
-            Origin::File(_) => &[],
+            BaseMarginOrigin::Columns(columns) => columns,
+            BaseMarginOrigin::File(_) => &[],
         }
     }
 
     /// Opens the source for a model of `margins` margins.
     pub fn open(self, margins: usize, args: &Predict) -> Result<BaseMargin, Failure> {
         match self {
-            Origin::Columns(columns) if columns.len() != margins => Err(Failure::usage(
+            BaseMarginOrigin::Columns(columns) if columns.len() != margins => Err(Failure::usage(
                 format!(
                     "--base-margin needs a column for each margin: it names {}, the model has {margins}",
                     columns.len()
                 ),
                 "name one column of the input for each margin, with commas between them, or a .npy file",
             )),
-            Origin::Columns(_) => Ok(BaseMargin { array: None, margins, rows: 0 }),
-            Origin::File(_) if args.shard.is_some() => Err(Failure::usage(
+            BaseMarginOrigin::Columns(_) => Ok(BaseMargin { array: None, margins, rows: 0 }),
+            BaseMarginOrigin::File(_) if args.shard.is_some() => Err(Failure::usage(
                 "--base-margin names an array for all rows, and --shard predicts a part of them",
                 "put the base margin into a column of the input",
             )),
-            Origin::File(name) => {
+            BaseMarginOrigin::File(name) => {
                 let stream = RowStream::open(
                     &Source::Path(name.clone().into()),
                     Expect::unnamed(margins),
@@ -75,31 +75,31 @@ pub struct BaseMargin {
 }
 
 /// The base margin of a batch, in the type of the model's sums.
-pub enum Begin {
+pub enum BatchBaseMargin {
     F32(Vec<f32>),
     F64(Vec<f64>),
 }
 
-impl Begin {
+impl BatchBaseMargin {
     /// The values in the form of a call's argument.
     pub fn as_rows(&self) -> Rows<'_> {
         match self {
-            Begin::F32(values) => Rows::F32(values),
-            Begin::F64(values) => Rows::F64(values),
+            BatchBaseMargin::F32(values) => Rows::F32(values),
+            BatchBaseMargin::F64(values) => Rows::F64(values),
         }
     }
 }
 
 impl BaseMargin {
     /// The base margin of a batch, for sums of type `element`.
-    pub fn next(&mut self, batch: &Batch, element: Dtype) -> Result<Begin, Failure> {
+    pub fn next(&mut self, batch: &Batch, element: Dtype) -> Result<BatchBaseMargin, Failure> {
         let values = match &mut self.array {
             None => batch.beside.clone(),
             Some((stream, name)) => {
                 let mut values = Vec::new();
                 let mut lacking = batch.rows;
                 while lacking > 0 {
-                    let Some(piece) = stream.next(lacking.min(PIECES))? else {
+                    let Some(piece) = stream.next(lacking.min(PIECE_ROWS))? else {
                         return Err(length(name, &format!("there are only {} rows in it", self.rows)));
                     };
                     lacking -= piece.rows;
@@ -114,8 +114,8 @@ impl BaseMargin {
         };
         debug_assert_eq!(values.len(), batch.rows * self.margins);
         Ok(match element {
-            Dtype::F64 => Begin::F64(values),
-            _ => Begin::F32(values.into_iter().map(|value| value as f32).collect()),
+            Dtype::F64 => BatchBaseMargin::F64(values),
+            _ => BatchBaseMargin::F32(values.into_iter().map(|value| value as f32).collect()),
         })
     }
 

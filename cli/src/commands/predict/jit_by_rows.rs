@@ -1,7 +1,7 @@
 //! Compiled code in memory for rows of both floating-point types.
 
-use sched_llvm::runtime::{CallError, Dtype, Kind, Status};
-use sched_llvm::{Extras, Jit, Output as Results, Rows};
+use sched_llvm::runtime::{CallError, Dtype, OutputKind, Status};
+use sched_llvm::{Jit, PredictOptions, Results, Rows};
 use schedc_driver::{Failure, Predictor};
 use std::cell::OnceCell;
 
@@ -52,21 +52,21 @@ impl Predictor for JitByRows<'_> {
         Predictor::num_features(&self.first)
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         Predictor::num_outputs(&self.first, kind)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         Predictor::output_type(&self.first, kind)
     }
 
     fn predict(
         &self,
-        kind: Kind,
+        kind: OutputKind,
         rows: Rows,
         n: usize,
         out: Results,
-        extras: Extras<'_>,
+        extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         Predictor::predict(self.code_for(rows)?, kind, rows, n, out, extras)
     }

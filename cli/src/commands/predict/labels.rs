@@ -2,7 +2,7 @@
 
 use sched_diagnostics::usage;
 use sched_forest::{Forest, Label};
-use sched_llvm::runtime::{Element, Kind};
+use sched_llvm::runtime::{Element, OutputKind};
 use schedc_data::{KeptColumns, Layout, Number};
 use serde_json::Value;
 
@@ -69,13 +69,13 @@ impl Labels {
     }
 
     /// Whether the results of an output are numbers of classes.
-    pub fn are_classes(&self, output: Kind) -> bool {
-        (output == Kind::Value && self.values == Meaning::Classes) || output.element() == Element::Class
+    pub fn are_classes(&self, output: OutputKind) -> bool {
+        (output == OutputKind::Value && self.values == Meaning::Classes) || output.element() == Element::Class
     }
 
     /// Whether the results of an output are labels of classes.
-    pub fn are_labels(&self, output: Kind) -> bool {
-        output == Kind::Value && self.values == Meaning::Labels
+    pub fn are_labels(&self, output: OutputKind) -> bool {
+        output == OutputKind::Value && self.values == Meaning::Labels
     }
 
     fn are_integers(&self) -> bool {
@@ -89,9 +89,9 @@ impl Labels {
     /// Headings and types of the columns of results. A column of probabilities is named by its class,
     /// `P(label)`, and a column of decision values `score(label)`, with the number of the target if there are
     /// several, as in `P_0(label)`. A column of classes holds their labels, if the model has any.
-    pub fn layout(&self, output: Kind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+    pub fn layout(&self, output: OutputKind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
         if self.are_classes(output) {
-            let layout = Layout::of(Kind::Class.heading(), columns, number, kept);
+            let layout = Layout::of(OutputKind::Class.heading(), columns, number, kept);
             return match () {
                 () if self.labels.is_empty() => layout,
                 () if self.are_integers() => Layout { number: Number::I64, ..layout },
@@ -100,10 +100,10 @@ impl Labels {
             };
         }
         if self.are_labels(output) {
-            return Layout::of(Kind::Class.heading(), columns, Number::I64, kept);
+            return Layout::of(OutputKind::Class.heading(), columns, Number::I64, kept);
         }
         let mut layout = Layout::of(output.heading(), columns, number, kept);
-        if let Some(headings) = self.headings(columns).filter(|_| output == Kind::Value) {
+        if let Some(headings) = self.headings(columns).filter(|_| output == OutputKind::Value) {
             layout.headings = headings;
         }
         layout

@@ -5,7 +5,7 @@ use schedc_driver::simulator::WARP;
 use serde_json::{Value, json};
 
 /// Most statements of a launch that are listed.
-const LISTED: usize = 20;
+const MOST_LISTED: usize = 20;
 
 /// The report for people: launches in the order of their first run, each with its most expensive accesses
 /// first.
@@ -21,16 +21,16 @@ pub fn lines(launches: &[LaunchCost]) -> Vec<String> {
         lines.push(head(launch));
         let mut costs: Vec<&AccessCost> = launch.accesses.iter().collect();
         costs.sort_by_key(|cost| std::cmp::Reverse(cost.transfers));
-        for cost in costs.iter().take(LISTED) {
-            let AccessCost { statement, shared, warp_executions, .. } = cost;
-            let (place, unit) = if *shared { ("shared", "wavefronts") } else { ("global", "sectors") };
+        for cost in costs.iter().take(MOST_LISTED) {
+            let AccessCost { statement, is_shared, warp_executions, .. } = cost;
+            let (place, unit) = if *is_shared { ("shared", "wavefronts") } else { ("global", "sectors") };
             lines.push(format!(
                 "  {place} {:5.1} {unit:<10} x {warp_executions:>8}  {statement}",
                 average(cost)
             ));
         }
-        if costs.len() > LISTED {
-            lines.push(format!("  and {} more", costs.len() - LISTED));
+        if costs.len() > MOST_LISTED {
+            lines.push(format!("  and {} more", costs.len() - MOST_LISTED));
         }
         let [wavefronts, sectors] = [true, false].map(|shared| in_all(launch, shared));
         lines.push(format!("  total: {wavefronts} wavefronts and {sectors} sectors"));
@@ -40,16 +40,16 @@ pub fn lines(launches: &[LaunchCost]) -> Vec<String> {
 
 /// The line of a launch.
 fn head(launch: &LaunchCost) -> String {
-    let LaunchCost { name, times, grid: [x, y, z], block, shared, .. } = launch;
+    let LaunchCost { name, runs, grid: [x, y, z], block, shared_bytes, .. } = launch;
     let [threads_x, threads_y, threads_z] = block;
     let mut line = format!(
         "launch {name}: {x} x {y} x {z} blocks of {threads_x} x {threads_y} x {threads_z} threads, \
-         {shared} bytes of \
+         {shared_bytes} bytes of \
          shared memory, {} barriers in a block",
         barriers(launch),
     );
-    if *times > 1 {
-        line += &format!(", {times} times");
+    if *runs > 1 {
+        line += &format!(", {runs} times");
     }
     line
 }
@@ -65,7 +65,7 @@ fn average(cost: &AccessCost) -> f64 {
 
 /// The wavefronts (`shared`) or sectors of all accesses of a launch.
 fn in_all(launch: &LaunchCost, shared: bool) -> u64 {
-    launch.accesses.iter().filter(|cost| cost.shared == shared).map(|cost| cost.transfers).sum()
+    launch.accesses.iter().filter(|cost| cost.is_shared == shared).map(|cost| cost.transfers).sum()
 }
 
 /// The report as JSON.
@@ -74,21 +74,21 @@ pub fn json(launches: &[LaunchCost]) -> Value {
         json!({
             "statement": cost.statement,
             "buffer": cost.buffer,
-            "space": if cost.shared { "shared" } else { "global" },
-            "unit": if cost.shared { "wavefronts" } else { "sectors" },
+            "space": if cost.is_shared { "shared" } else { "global" },
+            "unit": if cost.is_shared { "wavefronts" } else { "sectors" },
             "pieces": cost.transfers,
             "warps": cost.warp_executions,
-            "lanes": cost.lanes,
+            "lanes": cost.active_lanes,
         })
     };
     let launch = |launch: &LaunchCost| {
         json!({
             "name": launch.name,
-            "times": launch.times,
+            "times": launch.runs,
             "grid": launch.grid,
             "block": launch.block,
             "blocks": launch.blocks,
-            "shared_bytes": launch.shared,
+            "shared_bytes": launch.shared_bytes,
             "barriers_per_block": barriers(launch),
             "wavefronts": in_all(launch, true),
             "sectors": in_all(launch, false),

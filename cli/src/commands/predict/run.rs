@@ -1,15 +1,15 @@
 //! Predicts rows with a library, compiled code, the walker or the simulator, batch by batch, so that memory
 //! does not grow with the number of rows.
 
-use super::base_margin::{BaseMargin, Begin};
+use super::base_margin::{BaseMargin, BatchBaseMargin};
 use super::labels::{Classes, Labels};
 use crate::args::Predict;
 use crate::terminal::Terminal;
 use sched_llvm::column::{Column, ColumnValues};
-use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Extras, Output as Results, Rows};
+use sched_llvm::runtime::{Dtype, OutputKind};
+use sched_llvm::{PredictOptions, Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
-use schedc_driver::outputs::lacked;
+use schedc_driver::outputs::missing_output;
 use schedc_driver::{Failure, Predictor, help_for_status};
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ pub enum Preparation {
 }
 
 /// The batch after the first one.
-pub enum Second {
+pub enum SecondBatch {
     /// Not read yet.
     Unknown,
     /// Read: a batch, or the end of the rows.
@@ -42,18 +42,18 @@ pub enum Second {
 }
 
 /// The rows of a run.
-pub struct Input<'a> {
+pub struct PredictInput<'a> {
     /// The stream of the rows.
     pub stream: RowStream<'a>,
     /// The first batch, which is read already; `None` if there are no rows.
     pub first: Option<Batch>,
     /// The second batch, if it was read already.
-    pub second: Second,
+    pub second: SecondBatch,
     /// The base margin, if there is one.
     pub base_margin: Option<BaseMargin>,
 }
 
-impl Input<'_> {
+impl PredictInput<'_> {
     /// Whether the first batch is of single precision.
     pub fn are_narrow(&self) -> bool {
         self.first.as_ref().is_some_and(Batch::is_narrow)
@@ -66,7 +66,7 @@ impl Input<'_> {
 
     /// The number of all rows, if known.
     pub fn all(&self) -> Option<usize> {
-        let is_all = self.stream.rows().is_some() || matches!(self.second, Second::Known(None));
+        let is_all = self.stream.rows().is_some() || matches!(self.second, SecondBatch::Known(None));
         is_all.then(|| self.rows())
     }
 
@@ -94,17 +94,17 @@ impl PredictRun<'_> {
     pub fn predict(
         &self,
         predictor: &impl Predictor,
-        input: Input<'_>,
+        input: PredictInput<'_>,
         preparation: Preparation,
     ) -> Result<(), Failure> {
         let kind = self.args.output;
         let columns = predictor.num_outputs(kind);
         if columns == 0 {
-            return Err(lacked(kind.word(), |kind| predictor.num_outputs(kind) > 0));
+            return Err(missing_output(kind.word(), |kind| predictor.num_outputs(kind) > 0));
         }
         let number =
             if self.labels.are_classes(kind) { Number::I32 } else { number_of(predictor.output_type(kind)) };
-        let Input { mut stream, first, mut second, mut base_margin } = input;
+        let PredictInput { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(kind, columns, number, stream.kept());
         // The first results create the file, so a failed run leaves none.
         let mut writer = None;
@@ -114,7 +114,8 @@ impl PredictRun<'_> {
         let mut next = first;
         while let Some(batch) = next {
             let since = Instant::now();
-            let begin = base_margin.as_mut().map(|base| base.next(&batch, predictor.output_type(Kind::Raw)));
+            let begin =
+                base_margin.as_mut().map(|base| base.next(&batch, predictor.output_type(OutputKind::Raw)));
             let begin = begin.transpose()?.filter(|_| !kind.walks_itself());
             let results = self.batch(predictor, kind, &batch, begin.as_ref(), columns)?;
             spent += since.elapsed();
@@ -128,9 +129,9 @@ impl PredictRun<'_> {
                 break;
             }
             drop(batch);
-            next = match std::mem::replace(&mut second, Second::Unknown) {
-                Second::Known(batch) => batch,
-                Second::Unknown => stream.next(most)?,
+            next = match std::mem::replace(&mut second, SecondBatch::Unknown) {
+                SecondBatch::Known(batch) => batch,
+                SecondBatch::Unknown => stream.next(most)?,
             };
             print_notes(&mut stream, self.terminal);
         }
@@ -151,9 +152,9 @@ impl PredictRun<'_> {
     fn batch(
         &self,
         predictor: &impl Predictor,
-        kind: Kind,
+        kind: OutputKind,
         batch: &Batch,
-        begin: Option<&Begin>,
+        begin: Option<&BatchBaseMargin>,
         columns: usize,
     ) -> Result<Predictions, Failure> {
         let n = batch.rows;
@@ -174,7 +175,11 @@ impl PredictRun<'_> {
             Predictions::I32(values) => Results::I32(values),
             Predictions::I64(_) | Predictions::Label(_) => Results::I32(&mut []),
         };
-        let extras = Extras { threads: self.args.threads, base_margin: begin.map(Begin::as_rows), stride: 0 };
+        let extras = PredictOptions {
+            threads: self.args.threads,
+            base_margin: begin.map(BatchBaseMargin::as_rows),
+            stride: 0,
+        };
         predictor.predict(kind, rows, n, out, extras).map_err(|error| {
             let help = help_for_status(error.status);
             Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {error}"), help)

@@ -3,17 +3,17 @@
 use crate::args::Verify;
 use crate::commands::inspect::targets;
 use schedc_driver::{Failure, Model};
-use schedc_verify::{Version, other_versions};
+use schedc_verify::{VersionReport, other_versions};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The environment variable that limits the instruction sets of code.
-const LEVEL: &str = "SCHEDC_CPU";
+const LEVEL_VARIABLE: &str = "SCHEDC_CPU";
 
 /// Verifies the versions that this process does not run. Does nothing if the environment selects a version.
-pub fn verify_others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure> {
+pub fn verify_others(args: &Verify, path: &Path) -> Result<Vec<VersionReport>, Failure> {
     let targets = targets(path, &Model::bytes(path)?)?;
-    if std::env::var_os(LEVEL).is_some() {
+    if std::env::var_os(LEVEL_VARIABLE).is_some() {
         return Ok(Vec::new());
     }
     other_versions(&targets, |target| verify(args, path, target))
@@ -37,7 +37,7 @@ fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value,
     if args.columns.by_position {
         command.arg("--by-position");
     }
-    let output = command.env(LEVEL, target).stdin(Stdio::null()).output();
+    let output = command.env(LEVEL_VARIABLE, target).stdin(Stdio::null()).output();
     let output = output.map_err(|error| refused(target, &error))?;
     serde_json::from_slice(&output.stdout).map_err(|_| {
         let text = String::from_utf8_lossy(&output.stderr);
@@ -49,6 +49,6 @@ fn refused(target: &str, why: &dyn std::fmt::Display) -> Failure {
     Failure::new(
         sched_llvm::codes::PREDICTION,
         format!("the version for {target} cannot be verified: {why}"),
-        format!("verify it alone: {LEVEL}={target} schedc verify MODEL LIBRARY"),
+        format!("verify it alone: {LEVEL_VARIABLE}={target} schedc verify MODEL LIBRARY"),
     )
 }

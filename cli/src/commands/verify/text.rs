@@ -3,12 +3,12 @@
 use sched_forest::Coverage;
 use sched_llvm::runtime::Element;
 use schedc_verify::{
-    Comparison, Difference, Divergence, ExplainedDifference, Report, RowSummary, Test, bits,
+    Comparison, Difference, Divergence, DivergingTest, ExplainedDifference, Report, RowSummary, bits_text,
 };
 use std::fmt::Write;
 
 /// Most unreachable leaves that are listed.
-const SHOWN: usize = 5;
+const MOST_SHOWN: usize = 5;
 
 /// A report as text.
 pub fn report_text(report: &Report) -> String {
@@ -54,7 +54,7 @@ fn write_report(report: &Report, out: &mut String) -> std::fmt::Result {
     for note in &report.notes {
         writeln!(out, "  note        {note}")?;
     }
-    match &report.found {
+    match &report.first_difference {
         Some(found) => {
             writeln!(out, "different: row {} of {}", found.difference.row, rows_type(found))?;
             out.push_str(&difference_text(found));
@@ -71,9 +71,12 @@ fn write_unreachable(leaves: &[(u32, u32)], out: &mut String) -> std::fmt::Resul
         return Ok(());
     }
     let shown: Vec<String> =
-        leaves.iter().take(SHOWN).map(|(tree, leaf)| format!("leaf {leaf} of tree {tree}")).collect();
-    let more =
-        if count > SHOWN { format!(" and {} more: --json lists them", count - SHOWN) } else { String::new() };
+        leaves.iter().take(MOST_SHOWN).map(|(tree, leaf)| format!("leaf {leaf} of tree {tree}")).collect();
+    let more = if count > MOST_SHOWN {
+        format!(" and {} more: --json lists them", count - MOST_SHOWN)
+    } else {
+        String::new()
+    };
     let noun = if count == 1 { "leaf" } else { "leaves" };
     writeln!(out, "  unreachable {count} {noun}, whatever the row: {}{more}", shown.join(", "))
 }
@@ -117,17 +120,18 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
 
 /// Writes the comparison with another program.
 fn write_comparison(comparison: &Comparison, out: &mut String) -> std::fmt::Result {
-    let Comparison { who, kind, numbers, same, off, largest, tolerance, first } = comparison;
-    write!(out, "  {who}: {} of {numbers} {} are equal", same, kind.plural())?;
+    let Comparison { source, kind, numbers, equal, too_far_off, largest_difference, tolerance, first } =
+        comparison;
+    write!(out, "  {source}: {} of {numbers} {} are equal", equal, kind.plural())?;
     let is_number = !kind.element().is_whole();
-    if same < numbers && is_number {
-        write!(out, ", the others off by {largest:e} at most")?;
+    if equal < numbers && is_number {
+        write!(out, ", the others off by {largest_difference:e} at most")?;
     }
     writeln!(out)?;
     let Some(first) = first else { return Ok(()) };
     match is_number {
-        true => writeln!(out, "    {off} differ by more than the tolerance {:e}", tolerance)?,
-        false => writeln!(out, "    {off} differ")?,
+        true => writeln!(out, "    {too_far_off} differ by more than the tolerance {:e}", tolerance)?,
+        false => writeln!(out, "    {too_far_off} differ")?,
     }
     writeln!(
         out,
@@ -135,18 +139,18 @@ fn write_comparison(comparison: &Comparison, out: &mut String) -> std::fmt::Resu
         first.row,
         first.column,
         first.theirs,
-        bits(first.theirs),
+        bits_text(first.theirs),
         first.ours,
-        bits(first.ours)
+        bits_text(first.ours)
     )?;
     if let Some(Divergence { tree, node: Some(test), .. }) = &first.divergence {
-        let Test { depth, feature, value, test, left, .. } = test;
-        let side = if *left { "left" } else { "right" };
+        let DivergingTest { depth, feature, value, test, goes_left, .. } = test;
+        let side = if *goes_left { "left" } else { "right" };
         writeln!(
             out,
             "    tree {tree}, depth {depth}: feature {feature} is {value:?} ({}), and goes {side} here \
              at `{test}`",
-            bits(*value)
+            bits_text(*value)
         )?;
     }
     Ok(())
@@ -161,7 +165,7 @@ fn difference_text(explained: &ExplainedDifference) -> String {
         Element::Leaf => String::new(),
         Element::Class => format!("  {noun} {column} {verb} {found}, not {expected}\n"),
         Element::Result | Element::Sum => {
-            let (found_bits, expected_bits) = (bits(found), bits(expected));
+            let (found_bits, expected_bits) = (bits_text(found), bits_text(expected));
             format!("  {noun} {column} {verb} {found:?} ({found_bits}), not {expected:?} ({expected_bits})\n")
         }
     };
@@ -169,7 +173,7 @@ fn difference_text(explained: &ExplainedDifference) -> String {
     let _ = writeln!(
         text,
         "  call        {shape}; {}",
-        match explained.alone {
+        match explained.differs_alone {
             true => "the row alone differs, too",
             false => "the row alone does not differ",
         }
@@ -184,14 +188,14 @@ fn difference_text(explained: &ExplainedDifference) -> String {
         match &divergence.node {
             Some(test) => {
                 let name = test.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
-                let side = if test.left { "left" } else { "right" };
+                let side = if test.goes_left { "left" } else { "right" };
                 let _ = writeln!(
                     text,
                     "  node        at depth {}: feature {}{name} is {:?} ({}), and goes {side} at `{}`",
                     test.depth,
                     test.feature,
                     test.value,
-                    bits(test.value),
+                    bits_text(test.value),
                     test.test
                 );
             }
@@ -203,25 +207,30 @@ fn difference_text(explained: &ExplainedDifference) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bits, difference_text};
-    use sched_llvm::runtime::Kind;
-    use schedc_verify::{Difference, Divergence, ExplainedDifference, Shape, Test};
+    use super::{bits_text, difference_text};
+    use sched_llvm::runtime::OutputKind;
+    use schedc_verify::{CallShape, Difference, Divergence, DivergingTest, ExplainedDifference};
 
     #[test]
     fn a_difference_names_the_call_the_leaves_and_the_node() {
-        let shape = Shape { doubles: false, rows: 33, gap: 3, threads: 1 };
-        let difference = Difference { kind: Kind::Leaf, row: 2, column: 4, found: 7.0, expected: 6.0, shape };
-        let node = Test {
+        let shape = CallShape { doubles: false, rows: 33, gap: 3, threads: 1 };
+        let difference =
+            Difference { kind: OutputKind::Leaf, row: 2, column: 4, found: 7.0, expected: 6.0, shape };
+        let node = DivergingTest {
             depth: 1,
             feature: 9,
             name: Some("width".to_owned()),
             value: 0.5,
-            test: format!("x < 0.5 ({}), missing left", bits(0.5)),
-            left: false,
+            test: format!("x < 0.5 ({}), missing left", bits_text(0.5)),
+            goes_left: false,
         };
         let divergence = Divergence { tree: 4, expected: 6, found: 7, from_margin: false, node: Some(node) };
-        let explained =
-            ExplainedDifference { difference, alone: true, row: vec![0.5; 10], divergence: Some(divergence) };
+        let explained = ExplainedDifference {
+            difference,
+            differs_alone: true,
+            row: vec![0.5; 10],
+            divergence: Some(divergence),
+        };
         let expected = "  call        33 rows of f32, 3 values apart; the row alone differs, too
   tree 4      ends in leaf 7, not in leaf 6
   node        at depth 1: feature 9 (width) is 0.5 (0x3f000000), and goes right at `x < 0.5 (0x3f000000), \

@@ -12,7 +12,8 @@ pub fn without_trainer(model: &Model, rows: &Values, library: &str, why: &str) -
     let folder = PathBuf::from(format!("{stem}.verify"));
     let made = std::fs::create_dir_all(&folder).map_err(|error| {
         let message = format!("the folder cannot be made: {error}");
-        Failure::new(schedc_data::codes::UNWRITABLE, message, "check its permissions").of(folder.display())
+        Failure::new(schedc_data::codes::UNWRITABLE, message, "check its permissions")
+            .in_file(folder.display())
     });
     let written = made.and_then(|()| {
         write_atomically(&folder.join("trainer.py"), |out| out.write_all(SCRIPT.as_bytes()))?;

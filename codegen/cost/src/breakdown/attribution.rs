@@ -6,7 +6,7 @@
 //! cycles of the loop then go to the origins inside by their share in that limit. The cycles of all origins
 //! add up to those of the call.
 
-use super::limit::{LEVELS, Limit, LimitCycles};
+use super::limit::{Limit, LimitCycles, MEMORY_LEVELS};
 use crate::machine::Machine;
 use crate::memory::Residency;
 use crate::work::{CoreUnit, Resource, Work};
@@ -17,7 +17,7 @@ struct OriginCost {
     cycles: LimitCycles,
     work: Work,
     /// Cycles for cache lines, by the level of memory that serves them.
-    lines: [f64; LEVELS],
+    lines: [f64; MEMORY_LEVELS],
     /// Cycles that the current statement waits for cache lines.
     waits: f64,
 }
@@ -77,13 +77,13 @@ impl Attribution {
     }
 
     /// Notes a piece of code: its work, and the cycles by which it makes its iteration longer.
-    pub fn note(&mut self, origin: Option<usize>, work: &Work, longer: f64) {
+    pub fn note(&mut self, origin: Option<usize>, work: &Work, added_cycles: f64) {
         let of = self.of(origin);
         of.work.merge(work);
         // The waits of accesses noted since the last piece are part of these cycles.
-        let far = longer.clamp(0.0, std::mem::take(&mut of.waits));
+        let far = added_cycles.clamp(0.0, std::mem::take(&mut of.waits));
         of.cycles.add(Limit::Lines(of.main_level()), far);
-        of.cycles.add(Limit::Latency, longer.max(0.0) - far);
+        of.cycles.add(Limit::Latency, added_cycles.max(0.0) - far);
     }
 
     /// Adds the cycles of the cache lines that an access touches to the access's origin. Call it before
@@ -92,13 +92,14 @@ impl Attribution {
         &mut self,
         origin: Option<usize>,
         is_load: bool,
-        found: &Residency,
+        residency: &Residency,
         machine: &Machine,
     ) {
         let of = self.of(origin);
-        for cost in found.costs(machine).filter(|cost| cost.busy > 0.0 || cost.wait > 0.0) {
+        for cost in residency.costs(machine).filter(|cost| cost.busy > 0.0 || cost.wait > 0.0) {
             let holding = machine.caches.iter().position(|cache| cache.bytes >= cost.bytes);
-            let level = holding.unwrap_or(machine.caches.len().saturating_sub(1)).clamp(1, LEVELS - 2) + 1;
+            let level =
+                holding.unwrap_or(machine.caches.len().saturating_sub(1)).clamp(1, MEMORY_LEVELS - 2) + 1;
             let wait = if is_load { cost.wait } else { 0.0 };
             of.lines[level] += cost.busy + wait;
             of.waits += wait;
@@ -108,7 +109,7 @@ impl Attribution {
     /// Gives the `elapsed` cycles of a loop to the origins inside. Their shares are proportional to their use
     /// of `resource` if it limits the loop, else to the cycles noted for them. The core issues `issue`
     /// instructions a cycle.
-    pub fn settle(&mut self, elapsed: f64, resource: Option<Resource>, issue: f64) {
+    pub fn distribute(&mut self, elapsed: f64, resource: Option<Resource>, issue: f64) {
         let Some(resource) = resource else {
             let all: f64 = self.0.iter().flat_map(|of| of.cycles.all()).sum();
             let factor = if all > 0.0 { elapsed / all } else { 0.0 };
@@ -137,12 +138,12 @@ impl Attribution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Kind;
+    use crate::operation::InstructionKind;
 
     /// An attribution in which origin 1 waits for 30 cycles, and origin 2 waits for 10 and looks up for 8.
     fn noted() -> Attribution {
         let mut work = Work::default();
-        work.add(Kind::Shuffle, 8.0, 8.0);
+        work.add(InstructionKind::Shuffle, 8.0, 8.0);
         let mut attribution = Attribution::default();
         attribution.note(Some(1), &Work::default(), 30.0);
         attribution.note(Some(2), &work, 10.0);
@@ -152,12 +153,12 @@ mod tests {
     #[test]
     fn cycles_go_to_origins_by_what_limits_the_loop() {
         let mut by_latency = noted();
-        by_latency.settle(80.0, None, 4.0);
+        by_latency.distribute(80.0, None, 4.0);
         let limits: Vec<_> = by_latency.limits().collect();
         let expected = [vec![], vec![(Limit::Latency, 60.0)], vec![(Limit::Latency, 20.0)]];
         assert_eq!(limits, expected);
         let mut by_resource = noted();
-        by_resource.settle(80.0, Some(Resource::Lookups), 4.0);
+        by_resource.distribute(80.0, Some(Resource::Lookups), 4.0);
         let limits: Vec<_> = by_resource.limits().collect();
         assert_eq!(limits, [vec![], vec![], vec![(Limit::Lookups, 80.0)]]);
     }

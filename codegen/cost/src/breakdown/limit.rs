@@ -24,7 +24,7 @@ pub enum Limit {
 }
 
 /// The limits that are no memory level, in index order; those of `Lines(level)` follow.
-const SIMPLE: [Limit; 8] = [
+const NON_MEMORY_LIMITS: [Limit; 8] = [
     Limit::Latency,
     Limit::Instructions,
     Limit::Arithmetic,
@@ -36,27 +36,30 @@ const SIMPLE: [Limit; 8] = [
 ];
 
 /// Levels of memory that are counted separately, from 0 on; deeper ones share the last counter.
-pub(super) const LEVELS: usize = 6;
+pub(super) const MEMORY_LEVELS: usize = 6;
 
 /// Number of limits.
-const LIMITS: usize = SIMPLE.len() + LEVELS;
+const LIMIT_COUNT: usize = NON_MEMORY_LIMITS.len() + MEMORY_LEVELS;
 
 impl Limit {
     fn index(self) -> usize {
         match self {
-            Limit::Lines(level) => SIMPLE.len() + level.min(LEVELS - 1),
-            other => SIMPLE.iter().position(|limit| *limit == other).unwrap_or(0),
+            Limit::Lines(level) => NON_MEMORY_LIMITS.len() + level.min(MEMORY_LEVELS - 1),
+            other => NON_MEMORY_LIMITS.iter().position(|limit| *limit == other).unwrap_or(0),
         }
     }
 
     fn at(index: usize) -> Limit {
-        SIMPLE.get(index).copied().unwrap_or(Limit::Lines(index.saturating_sub(SIMPLE.len())))
+        NON_MEMORY_LIMITS
+            .get(index)
+            .copied()
+            .unwrap_or(Limit::Lines(index.saturating_sub(NON_MEMORY_LIMITS.len())))
     }
 }
 
 /// Cycles by limit.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LimitCycles([f64; LIMITS]);
+pub(super) struct LimitCycles([f64; LIMIT_COUNT]);
 
 impl LimitCycles {
     /// Adds cycles to a limit.
@@ -77,7 +80,7 @@ impl LimitCycles {
     }
 
     /// The cycles in index order.
-    pub fn all(&self) -> [f64; LIMITS] {
+    pub fn all(&self) -> [f64; LIMIT_COUNT] {
         self.0
     }
 

@@ -17,19 +17,19 @@ pub struct Breakdown {
     /// The cost of the whole call.
     pub cost: Cost,
     /// The cycles of each origin, which add up to those of the call.
-    pub pieces: Vec<Piece>,
+    pub by_origin: Vec<OriginCycles>,
 }
 
 /// The cycles of one origin, without those of loops inside.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct OriginCycles {
     /// The loop of the nest, and the task that the code does for it.
     pub origin: Origin,
     /// Cycles by limit, largest first.
     pub limits: Vec<(Limit, f64)>,
 }
 
-impl Piece {
+impl OriginCycles {
     /// The cycles of all limits.
     pub fn cycles(&self) -> f64 {
         self.limits.iter().map(|(_, cycles)| cycles).sum()
@@ -40,10 +40,10 @@ impl Breakdown {
     /// The breakdown of a call's cost. Origins without cycles are left out.
     pub fn new(cost: Cost, attribution: &Attribution, origins: &Origins) -> Breakdown {
         let all = attribution.limits().enumerate().filter(|(_, limits)| !limits.is_empty());
-        let pieces = all.filter_map(|(number, limits)| {
+        let by_origin = all.filter_map(|(number, limits)| {
             let origin = origins.all().get(number)?.clone();
-            Some(Piece { origin, limits })
+            Some(OriginCycles { origin, limits })
         });
-        Breakdown { cost, pieces: pieces.collect() }
+        Breakdown { cost, by_origin: by_origin.collect() }
     }
 }

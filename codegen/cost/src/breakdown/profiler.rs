@@ -14,7 +14,7 @@ pub struct Profiler<'a> {
 }
 
 /// The attribution from before an iteration or a pause, to be continued after it.
-pub struct Suspended(Option<Attribution>);
+pub struct SavedAttribution(Option<Attribution>);
 
 impl<'a> Profiler<'a> {
     /// A profiler of a function with these origins.
@@ -29,10 +29,10 @@ impl<'a> Profiler<'a> {
 
     /// Notes the piece of code that defines `value`: its work, and the cycles by which it makes its iteration
     /// longer.
-    pub fn note(&mut self, value: Value, work: &Work, longer: f64) {
+    pub fn note(&mut self, value: Value, work: &Work, added_cycles: f64) {
         let origin = self.origins.number(value);
         if let Some(attribution) = &mut self.attribution {
-            attribution.note(origin, work, longer);
+            attribution.note(origin, work, added_cycles);
         }
     }
 
@@ -45,26 +45,26 @@ impl<'a> Profiler<'a> {
     }
 
     /// Begins an iteration with an empty attribution, and returns the previous one.
-    pub fn begin_iteration(&mut self) -> Suspended {
-        Suspended(self.attribution.as_mut().map(std::mem::take))
+    pub fn begin_iteration(&mut self) -> SavedAttribution {
+        SavedAttribution(self.attribution.as_mut().map(std::mem::take))
     }
 
     /// Ends an iteration, continues with the attribution `outside` it, and returns the iteration's own.
-    pub fn end_iteration(&mut self, outside: Suspended) -> Option<Attribution> {
+    pub fn end_iteration(&mut self, outside: SavedAttribution) -> Option<Attribution> {
         std::mem::replace(&mut self.attribution, outside.0)
     }
 
     /// Turns the profiler off.
-    pub fn pause(&mut self) -> Suspended {
-        Suspended(self.attribution.take())
+    pub fn pause(&mut self) -> SavedAttribution {
+        SavedAttribution(self.attribution.take())
     }
 
     /// Continues with the attribution before the pause.
-    pub fn resume(&mut self, before: Suspended) {
+    pub fn resume(&mut self, before: SavedAttribution) {
         self.attribution = before.0;
     }
 
-    /// Adds the cost of a loop that took `elapsed` cycles; see [`Attribution::settle`].
+    /// Adds the cost of a loop that took `elapsed` cycles; see [`Attribution::distribute`].
     pub fn add_loop(
         &mut self,
         mut inside: Attribution,
@@ -73,7 +73,7 @@ impl<'a> Profiler<'a> {
         issue: f64,
     ) {
         let Some(all) = &mut self.attribution else { return };
-        inside.settle(elapsed, resource, issue);
+        inside.distribute(elapsed, resource, issue);
         all.merge(&inside, 1.0);
     }
 

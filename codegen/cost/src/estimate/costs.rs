@@ -1,15 +1,15 @@
 //! Costs of single operations on a machine.
 
-use super::folded::Folded;
+use super::folded::FoldedValues;
 use crate::machine::Machine;
-use crate::operation::{Amount, Kind, instructions};
+use crate::operation::{Amount, InstructionKind, instructions};
 use sched_ir::lir::{Function, Op, Stmt, Ty, Value};
 
 /// The cost of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OperationCost {
     /// Kind of the operation's instructions.
-    pub kind: Kind,
+    pub kind: InstructionKind,
     /// Cycles for which it occupies the unit of the core for this kind.
     pub busy: f64,
     /// Cycles from its operands to its result, if the first-level cache serves it.
@@ -25,11 +25,11 @@ pub struct OperationCosts(Vec<Option<OperationCost>>);
 impl OperationCosts {
     /// The costs of a function on a machine.
     pub fn new(function: &Function, machine: &Machine) -> OperationCosts {
-        let folded = Folded::of(function, machine.register_bits);
+        let folded = FoldedValues::of(function, machine.register_bits);
         let mut costs = vec![None; function.types.len()];
         Stmt::visit_all(&function.body, |stmt| {
             if let Stmt::Let(value, op) = stmt
-                && !folded.has(*value)
+                && !folded.contains(*value)
                 && let Some(cost) = costs.get_mut(value.0 as usize)
             {
                 *cost = operation(function, *value, op, machine);
@@ -58,7 +58,7 @@ fn operation(function: &Function, value: Value, op: &Op, machine: &Machine) -> O
         _ => amount.registers.max(1.0),
     };
     let kind = match amount.kind {
-        Kind::Multiply if !machine.multiplies_apart => Kind::Float,
+        InstructionKind::Multiply if !machine.multiplies_apart => InstructionKind::Float,
         kind => kind,
     };
     Some(OperationCost { kind, busy: charge.each, latency: charge.latency, instructions })
@@ -68,13 +68,18 @@ fn operation(function: &Function, value: Value, op: &Op, machine: &Machine) -> O
 pub fn store(ty: Ty, machine: &Machine) -> OperationCost {
     let registers = f64::from(ty.bytes()) / f64::from(machine.register_bits / 8);
     let registers = if registers < 1.0 { registers } else { registers.ceil() };
-    let charge = machine.cost(Amount { kind: Kind::Store, registers });
+    let charge = machine.cost(Amount { kind: InstructionKind::Store, registers });
     let instructions = registers.max(1.0);
-    OperationCost { kind: Kind::Store, busy: charge.each, latency: charge.latency, instructions }
+    OperationCost { kind: InstructionKind::Store, busy: charge.each, latency: charge.latency, instructions }
 }
 
 /// The cost of a prefetch.
 pub fn prefetch(machine: &Machine) -> OperationCost {
-    let charge = machine.charge(Kind::Load);
-    OperationCost { kind: Kind::Load, busy: charge.each, latency: charge.latency, instructions: 1.0 }
+    let charge = machine.charge(InstructionKind::Load);
+    OperationCost {
+        kind: InstructionKind::Load,
+        busy: charge.each,
+        latency: charge.latency,
+        instructions: 1.0,
+    }
 }

@@ -5,27 +5,27 @@ use sched_ir::lir::{Bin, Block, Function, Op, Scalar, Stmt, Ty, Value};
 
 /// Bytes of the shortest element that a load can broadcast to all lanes. For shorter elements, x86-64 needs a
 /// second instruction.
-const BROADCAST: u32 = 4;
+const LEAST_BROADCAST_BYTES: u32 = 4;
 /// Mask of an integer's low byte, which a zero-extending move selects.
-const LOW_BYTE: i64 = 255;
+const LOW_BYTE_MASK: i64 = 255;
 /// Bits of a register on machines that can compare under a mask (AVX-512).
-const MASKED_BITS: u32 = 512;
+const MASKING_REGISTER_BITS: u32 = 512;
 
 /// The values of a function whose operations fold into other instructions.
 #[derive(Clone, Debug, Default)]
-pub struct Folded(Vec<bool>);
+pub struct FoldedValues(Vec<bool>);
 
-impl Folded {
+impl FoldedValues {
     /// The folded values of a function on registers of `register_bits` bits.
-    pub fn of(function: &Function, register_bits: u32) -> Folded {
+    pub fn of(function: &Function, register_bits: u32) -> FoldedValues {
         let mut uses = Uses::of(function);
         uses.note_loops(&function.body, 0);
         let folds = |number| uses.folds(Value(number as u32), function, register_bits);
-        Folded((0..function.types.len()).map(folds).collect())
+        FoldedValues((0..function.types.len()).map(folds).collect())
     }
 
     /// Whether a value's operation folds.
-    pub fn has(&self, value: Value) -> bool {
+    pub fn contains(&self, value: Value) -> bool {
         self.0.get(value.0 as usize).copied().unwrap_or(false)
     }
 }
@@ -115,7 +115,7 @@ impl<'f> Uses<'f> {
     fn note_roles(&mut self, op: &Op) {
         match op {
             Op::Load(at, _) | Op::LoadMasked(at, _) => self.update(at.index, |uses| uses.as_index += 1),
-            Op::Bin(Bin::And, value, mask) if self.int(*mask) == Some(LOW_BYTE) => {
+            Op::Bin(Bin::And, value, mask) if self.int(*mask) == Some(LOW_BYTE_MASK) => {
                 self.update(*value, |uses| uses.as_byte += 1);
             }
             _ => {}
@@ -162,7 +162,7 @@ impl<'f> Uses<'f> {
             Op::Splat(v) => {
                 let of = self.get(*v);
                 let is_load = matches!(of.op, Some(Op::Load(..)));
-                is_load && of.count == 1 && function.ty(*v).bytes() >= BROADCAST
+                is_load && of.count == 1 && function.ty(*v).bytes() >= LEAST_BROADCAST_BYTES
             }
             // The comparison takes the other operand as its mask.
             Op::Bin(Bin::And, a, b) if ty.scalar == Scalar::I1 && ty.lanes > 1 => {
@@ -170,7 +170,7 @@ impl<'f> Uses<'f> {
                     let of = self.get(value);
                     of.count == 1 && matches!(of.op, Some(Op::Cmp(..)))
                 };
-                register_bits >= MASKED_BITS && (compares(*a) || compares(*b))
+                register_bits >= MASKING_REGISTER_BITS && (compares(*a) || compares(*b))
             }
             // A bit test, or an addition with carry, needs no separate conjunction with 1.
             Op::Bin(Bin::And, _, one) if ty.lanes == 1 && self.int(*one) == Some(1) => true,
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn addresses_bytes_masks_and_broadcasts_fold() {
         let mut b = Builder::new("raw");
-        let table = b.buffer("table", Space::Model(0), Scalar::I32);
-        let (zero, start, lanes) = (b.int(0), b.rows(), Ty::vector(Scalar::I8, 64));
+        let table = b.buffer("table", Space::ModelTable(0), Scalar::I32);
+        let (zero, start, lanes) = (b.int(0), b.n_rows(), Ty::vector(Scalar::I8, 64));
         let mut found = Vec::new();
         b.for_loop((zero, start, 1), &[], |b, at, _| {
             let place = b.add(start, at);
@@ -225,9 +225,9 @@ mod tests {
         });
         let function = b.finish();
         let of = |bits| {
-            let folded = Folded::of(&function, bits);
-            let count = (0..function.types.len()).filter(|n| folded.has(Value(*n as u32))).count();
-            (found.iter().map(|value| folded.has(*value)).collect::<Vec<_>>(), count)
+            let folded = FoldedValues::of(&function, bits);
+            let count = (0..function.types.len()).filter(|n| folded.contains(Value(*n as u32))).count();
+            (found.iter().map(|value| folded.contains(*value)).collect::<Vec<_>>(), count)
         };
         // The first value, a sum, folds into an address, and the second one, a shift, into a move. The third
         // one, a conjunction, folds into a comparison if the machine has masks. The fourth one, a broadcast,

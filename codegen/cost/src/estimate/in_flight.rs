@@ -5,7 +5,7 @@
 //! full, even if its operands are available.
 
 use crate::machine::Machine;
-use crate::operation::Kind;
+use crate::operation::InstructionKind;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -22,7 +22,7 @@ pub struct InFlight {
     /// oldest pair first.
     done: VecDeque<(f64, f64)>,
     /// Start cycles of the operations in each scheduler queue (vector, scalar); a queue holds at most
-    /// [`Machine::queue`] of them.
+    /// [`Machine::scheduler_entries`] of them.
     waiting: [BinaryHeap<Reverse<Cycle>>; 2],
     /// First cycle in which the next instruction can enter.
     next_entry: f64,
@@ -33,7 +33,7 @@ impl InFlight {
     pub fn new(machine: &Machine) -> InFlight {
         InFlight {
             buffer: machine.in_flight,
-            queue: machine.queue(),
+            queue: machine.scheduler_entries(),
             entered: 0.0,
             done: VecDeque::new(),
             waiting: Default::default(),
@@ -50,7 +50,7 @@ impl InFlight {
 
     /// Enters an operation of `instructions` instructions whose operands are available in cycle `operands`,
     /// and returns its start cycle.
-    pub fn start(&mut self, operands: f64, kind: Kind, instructions: f64) -> f64 {
+    pub fn start(&mut self, operands: f64, kind: InstructionKind, instructions: f64) -> f64 {
         self.entered += instructions;
         while let Some((number, at)) = self.done.front()
             && number + self.buffer <= self.entered
@@ -58,7 +58,7 @@ impl InFlight {
             self.next_entry = self.next_entry.max(*at);
             self.done.pop_front();
         }
-        let waiting = &mut self.waiting[usize::from(kind == Kind::Scalar)];
+        let waiting = &mut self.waiting[usize::from(kind == InstructionKind::Scalar)];
         if waiting.len() as f64 >= self.queue
             && let Some(Reverse(Cycle(first))) = waiting.pop()
         {
@@ -70,7 +70,7 @@ impl InFlight {
     }
 
     /// Instructions that have entered since the window was empty.
-    pub fn entered(&self) -> f64 {
+    pub fn entered_instructions(&self) -> f64 {
         self.entered
     }
 
@@ -109,7 +109,7 @@ mod tests {
         let mut in_flight = InFlight::new(machine);
         let mut end = 0.0;
         for _ in 0..operations {
-            end = in_flight.start(if is_chain { end } else { 0.0 }, Kind::Vector, 1.0) + 10.0;
+            end = in_flight.start(if is_chain { end } else { 0.0 }, InstructionKind::Vector, 1.0) + 10.0;
             in_flight.finish(end);
         }
         end
@@ -127,15 +127,18 @@ mod tests {
         let machine = Machine { in_flight: 1e6, ..Machine::like("znver4", Level::V4) };
         let mut in_flight = InFlight::new(&machine);
         let mut chain = 0.0;
-        let queue = machine.queue() as usize;
+        let queue = machine.scheduler_entries() as usize;
         for _ in 0..2 * queue {
-            chain = in_flight.start(chain, Kind::Vector, 1.0) + 10.0;
+            chain = in_flight.start(chain, InstructionKind::Vector, 1.0) + 10.0;
             in_flight.finish(chain);
         }
         // Half of the chain must have started before another instruction enters.
-        let next = in_flight.start(0.0, Kind::Vector, 1.0);
+        let next = in_flight.start(0.0, InstructionKind::Vector, 1.0);
         assert!((0.4..0.6).contains(&(next / chain)), "{next} of {chain}");
         in_flight.clear();
-        assert_eq!((in_flight.start(0.0, Kind::Vector, 1.0), in_flight.entered()), (0.0, 1.0));
+        assert_eq!(
+            (in_flight.start(0.0, InstructionKind::Vector, 1.0), in_flight.entered_instructions()),
+            (0.0, 1.0)
+        );
     }
 }

@@ -8,14 +8,14 @@ use crate::work::Work;
 /// Most interior iterations that are sampled when iterations differ, besides the first and the last one. With
 /// six, the estimates of node sweeps for covtype, where trees of different classes alternate, were a third
 /// too low.
-const INTERIOR: u32 = 16;
+const MOST_INTERIOR: u32 = 16;
 
 /// Fractional part of the golden ratio. Its multiples modulo 1 spread evenly over the unit interval.
-const GOLDEN: f64 = 0.618_033_988_749_895;
+const GOLDEN_FRACTION: f64 = 0.618_033_988_749_895;
 
 /// Exponent of the p-norm that combines the throughput bound and the latency bound. Larger exponents come
 /// closer to the maximum of both bounds. If both are equal, an exponent of 3 adds 26%.
-const SHARPNESS: i32 = 3;
+const NORM_EXPONENT: i32 = 3;
 
 /// A simulated iteration of a loop.
 #[derive(Debug)]
@@ -63,12 +63,12 @@ impl LoopSample {
     /// The iterations to simulate between the first one and the last one, each with the number of iterations
     /// that it represents.
     pub fn interior(trips: f64) -> impl Iterator<Item = (f64, f64)> {
-        let count = (trips - 2.0).clamp(0.0, f64::from(INTERIOR));
+        let count = (trips - 2.0).clamp(0.0, f64::from(MOST_INTERIOR));
         let each = (trips - 2.0) / count.max(1.0);
         // The loop is cut into `count` equal parts, and one iteration of each is simulated, at a different
         // position in each part. Fixed positions could select trees of one class alone if classes alternate.
         (1..=count as u32).map(move |n| {
-            let position = f64::from(n - 1) + (f64::from(n) * GOLDEN).fract();
+            let position = f64::from(n - 1) + (f64::from(n) * GOLDEN_FRACTION).fract();
             ((1.0 + position * each).floor(), each)
         })
     }
@@ -89,7 +89,7 @@ impl LoopSample {
     }
 
     /// The sums of all `trips` iterations.
-    pub fn completed(mut self, trips: f64, has_inner_loops: bool) -> LoopSample {
+    pub fn scaled_to(mut self, trips: f64, has_inner_loops: bool) -> LoopSample {
         self.has_inner_loops = has_inner_loops;
         if self.weight > 0.0 && self.weight < trips {
             let factor = trips / self.weight;
@@ -126,26 +126,26 @@ impl LoopSample {
         let latency_bound = one + (trips - 1.0) * distance.max(chain);
         // With inner loops, the latency is a sum of their times, which already combine both bounds.
         let elapsed =
-            if self.has_inner_loops { bound.max(latency_bound) } else { combined(bound, latency_bound) };
+            if self.has_inner_loops { bound.max(latency_bound) } else { p_norm(bound, latency_bound) };
         LoopTime { elapsed, latency_bound }
     }
 }
 
 /// The p-norm of two bounds: the larger one, and more if both are close.
-fn combined(a: f64, b: f64) -> f64 {
+fn p_norm(a: f64, b: f64) -> f64 {
     let largest = a.max(b);
     if largest <= 0.0 {
         return 0.0;
     }
-    let power = |bound: f64| (bound / largest).powi(SHARPNESS);
-    largest * (power(a) + power(b)).powf(1.0 / f64::from(SHARPNESS))
+    let power = |bound: f64| (bound / largest).powi(NORM_EXPONENT);
+    largest * (power(a) + power(b)).powf(1.0 / f64::from(NORM_EXPONENT))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Level;
-    use crate::operation::Kind;
+    use crate::operation::InstructionKind;
 
     #[test]
     fn sampled_iterations_stand_for_all() {
@@ -160,20 +160,20 @@ mod tests {
 
     #[test]
     fn two_equal_bounds_add_a_quarter() {
-        assert!((combined(100.0, 100.0) - 126.0).abs() < 0.1);
-        assert!((combined(100.0, 10.0) - 100.0).abs() < 0.1);
-        assert_eq!(combined(0.0, 0.0), 0.0);
+        assert!((p_norm(100.0, 100.0) - 126.0).abs() < 0.1);
+        assert!((p_norm(100.0, 10.0) - 100.0).abs() < 0.1);
+        assert_eq!(p_norm(0.0, 0.0), 0.0);
     }
 
     #[test]
     fn carried_values_keep_iterations_apart() {
         let machine = Machine::like("znver4", Level::V4);
         let mut work = Work::default();
-        work.add(Kind::Vector, 1.0, 1.0);
+        work.add(InstructionKind::Vector, 1.0, 1.0);
         let mut sample = LoopSample::default();
         sample.add(&Iteration { work, span: 20.0, attribution: None }, 1.0);
         sample.set_distance(2.0);
-        let sample = sample.completed(100.0, false);
+        let sample = sample.scaled_to(100.0, false);
         let latency = |chain| sample.time(100.0, chain, &machine).latency_bound;
         assert_eq!([latency(0.0), latency(2.0), latency(10.0)], [218.0, 218.0, 1010.0]);
         let time = sample.time(100.0, 10.0, &machine);

@@ -4,7 +4,7 @@ use super::Estimator;
 use super::loop_sample::{LoopSample, LoopTime};
 use super::recurrence::Recurrence;
 use crate::memory::LoopAround;
-use crate::value::{StaticValue, ValueState, Varies};
+use crate::value::{Dependences, StaticValue, ValueState};
 use crate::work::Work;
 use sched_ir::lir::{For, Parallel, Value, While};
 
@@ -15,7 +15,7 @@ impl Estimator<'_> {
     /// Estimates a counted loop.
     pub(super) fn for_loop(&mut self, this: &For, work: &mut Work) {
         let (lo, hi) = (self.values.get(this.lo).content, self.values.get(this.hi).content);
-        self.loops.decide_by(lo.varies | hi.varies);
+        self.loops.decide_by(lo.dependences | hi.dependences);
         let begin = lo.int.unwrap_or(0);
         let trips = match (lo.int, hi.int) {
             (Some(lo), Some(hi)) => ((hi - lo).max(0) as f64 / this.step as f64).ceil(),
@@ -30,11 +30,11 @@ impl Estimator<'_> {
             let mut counter = lo;
             counter.int = Some(begin + this.step * at as i64);
             counter.set_slope(depth, this.step as f32);
-            counter.varies = counter.varies | Varies::with_loop(depth);
+            counter.dependences = counter.dependences | Dependences::with_loop(depth);
             estimator.define_counter(this.iv, counter);
             recurrence.enter(&mut estimator.values, &mut estimator.timeline, &estimator.loops, at);
             let mut work = estimator.block(&this.body);
-            estimator.control(this.iv, &mut work);
+            estimator.add_loop_control(this.iv, &mut work);
             if at == 0.0 {
                 recurrence.measure_growth(&estimator.values);
             }
@@ -46,13 +46,13 @@ impl Estimator<'_> {
         work.merge(sample.work());
         self.attribute(sample, time);
         recurrence.leave(&mut self.values, &mut self.timeline, time.elapsed, trips);
-        recurrence.set_totals(&mut self.values, trips, hi.varies);
+        recurrence.set_totals(&mut self.values, trips, hi.dependences);
     }
 
     /// Estimates a loop whose iterations are divided among threads.
     pub(super) fn parallel_loop(&mut self, this: &Parallel, work: &mut Work) {
         let trip = self.values.get(this.trip).content;
-        self.loops.decide_by(trip.varies);
+        self.loops.decide_by(trip.dependences);
         let trips = trip.int.unwrap_or(1).max(0) as f64;
         if trips < 1.0 {
             return;
@@ -61,7 +61,7 @@ impl Estimator<'_> {
         let sample = self.iterations(LoopAround { name: this.iv, trips }, |estimator, at| {
             let mut counter = StaticValue::constant(at as i64);
             counter.set_slope(depth, 1.0);
-            counter.varies = Varies::with_loop(depth);
+            counter.dependences = Dependences::with_loop(depth);
             estimator.define_counter(this.iv, counter);
             estimator.block(&this.body)
         });
@@ -93,7 +93,7 @@ impl Estimator<'_> {
             let mut work = estimator.block(&this.test);
             let body = estimator.block(&this.body);
             work.merge(&body);
-            estimator.control(first, &mut work);
+            estimator.add_loop_control(first, &mut work);
             recurrence.measure_chain(&estimator.values);
             work
         });
@@ -111,12 +111,12 @@ impl Estimator<'_> {
     }
 
     fn define_counter(&mut self, counter: Value, content: StaticValue) {
-        let ready = self.timeline.floor();
+        let ready = self.timeline.earliest_start();
         self.define(counter, ValueState { content, ready, chain: None });
     }
 
     /// Adds the loop's own instructions to an iteration.
-    fn control(&mut self, counter: Value, work: &mut Work) {
+    fn add_loop_control(&mut self, counter: Value, work: &mut Work) {
         work.add_instructions(LOOP_CONTROL);
         let mut own = Work::default();
         own.add_instructions(LOOP_CONTROL);
@@ -127,7 +127,7 @@ impl Estimator<'_> {
     /// of the loop if [`Machine::window`](crate::Machine) has room for its instructions.
     fn overlap_following_code(&mut self, elapsed: f64, instructions: f64) {
         let passed = elapsed * instructions / (instructions + self.machine.window);
-        self.timeline.raise_floor(self.timeline.latest() + passed);
+        self.timeline.raise_earliest_start(self.timeline.latest() + passed);
     }
 
     /// Gives the cycles of a loop to the origins of its code.

@@ -55,7 +55,7 @@ const BUFFERS_SIMULATED: f64 = 2.0;
 
 /// Instructions that allocate one temporary buffer: an assumption, not measured. They matter only in calls of
 /// few rows.
-const ALLOCATION: f64 = 40.0;
+const ALLOCATION_INSTRUCTIONS: f64 = 40.0;
 
 /// Estimates the cycles of a function's code on a machine, for one call.
 pub struct Estimator<'a> {
@@ -89,10 +89,10 @@ impl<'a> Estimator<'a> {
 
     /// The estimator for the second pass. It knows which level of memory serves each access that the first
     /// pass recorded.
-    pub fn second(self, is_profiled: bool) -> Estimator<'a> {
+    pub fn into_second_pass(self, is_profiled: bool) -> Estimator<'a> {
         Estimator {
-            values: self.values.anew(),
-            memory: self.memory.placed(self.function, self.machine),
+            values: self.values.reset(),
+            memory: self.memory.place_accesses(self.function, self.machine),
             timeline: Timeline::new(self.machine),
             loops: LoopStack::default(),
             profiler: Profiler::new(&self.function.origins, is_profiled),
@@ -122,11 +122,13 @@ impl<'a> Estimator<'a> {
     fn statement(&mut self, stmt: &Stmt, work: &mut Work) {
         match stmt {
             Stmt::Let(value, op) => {
-                self.profiled(*value, work, |estimator, work| estimator.operation(*value, op, work));
+                self.profile_statement(*value, work, |estimator, work| estimator.operation(*value, op, work));
             }
             Stmt::Store(at, value) | Stmt::StoreMasked(at, value, _) | Stmt::AtomicAdd(at, value) => {
                 let defined_last = at.index.max(*value);
-                self.profiled(defined_last, work, |estimator, work| estimator.store(at, *value, work));
+                self.profile_statement(defined_last, work, |estimator, work| {
+                    estimator.store(at, *value, work)
+                });
             }
             Stmt::Prefetch(_) => {
                 let OperationCost { kind, busy, instructions, .. } = costs::prefetch(self.machine);
@@ -143,7 +145,7 @@ impl<'a> Estimator<'a> {
     }
 
     /// Estimates a statement, and notes it in the profiler as code of `value`'s origin.
-    fn profiled(&mut self, value: Value, work: &mut Work, visit: impl FnOnce(&mut Self, &mut Work)) {
+    fn profile_statement(&mut self, value: Value, work: &mut Work, visit: impl FnOnce(&mut Self, &mut Work)) {
         if !self.profiler.is_on() {
             return visit(self, work);
         }
@@ -157,7 +159,7 @@ impl<'a> Estimator<'a> {
         if let Some(state) = self.values.reuse_load(value) {
             return self.define(value, state);
         }
-        let (mut start, chain) = self.values.operands(op, self.timeline.floor(), self.loops.depth());
+        let (mut start, chain) = self.values.operands(op, self.timeline.earliest_start(), self.loops.depth());
         let mut latency = 0.0;
         if let Some(cost) = self.costs.of(value) {
             work.add(cost.kind, cost.busy, cost.instructions);
@@ -207,7 +209,7 @@ impl<'a> Estimator<'a> {
     fn alloc(&mut self, this: &Alloc, work: &mut Work) {
         let bytes = self.values.get(this.bytes).content.int.unwrap_or(0).max(0);
         self.memory.allocate(this.buffer, bytes as f64);
-        work.add_instructions(ALLOCATION);
+        work.add_instructions(ALLOCATION_INSTRUCTIONS);
         let inside = self.block(&this.body);
         work.merge(&inside);
     }
@@ -216,15 +218,15 @@ impl<'a> Estimator<'a> {
     /// data ask whether some row of a vector still needs a step, which is usually so.
     fn branch(&mut self, this: &If, work: &mut Work) {
         let condition = self.values.get(this.cond).content;
-        self.loops.decide_by(condition.varies);
+        self.loops.decide_by(condition.dependences);
         let holds = condition.int.is_none_or(|int| int != 0);
         let arm = self.block(if holds { &this.then } else { &this.otherwise });
         work.merge(&arm);
         work.add_instructions(1.0);
         for joined in &this.joined {
             let state = self.values.get(if holds { joined.then } else { joined.otherwise });
-            let varies = state.content.varies | condition.varies;
-            let content = StaticValue { varies, ..state.content };
+            let dependences = state.content.dependences | condition.dependences;
+            let content = StaticValue { dependences, ..state.content };
             self.define(joined.after, ValueState { content, ..state });
         }
     }
@@ -237,7 +239,7 @@ impl<'a> Estimator<'a> {
         mut visit: impl FnMut(&mut Self, f64) -> Work,
     ) -> LoopSample {
         let trips = around.trips;
-        let (floor, begin) = (self.timeline.floor(), self.timeline.latest());
+        let (earliest_start, begin) = (self.timeline.earliest_start(), self.timeline.latest());
         let entered = self.loops.enter(around);
         let mut sample = LoopSample::default();
         let first = self.iteration(begin, 0.0, &mut visit);
@@ -252,10 +254,10 @@ impl<'a> Estimator<'a> {
         if has_more && is_innermost {
             sample.set_distance(self.steady_distance((begin, first_end), trips, &mut visit));
         }
-        self.timeline.restart(floor, begin);
+        self.timeline.restart(earliest_start, begin);
         let has_inner_loops = self.loops.has_inner_loops(&entered);
         self.loops.leave(&entered);
-        sample.completed(trips, has_inner_loops)
+        sample.scaled_to(trips, has_inner_loops)
     }
 
     /// Estimates iteration `at` as if it were the first of the loop and began in cycle `begin`.
@@ -308,10 +310,10 @@ impl<'a> Estimator<'a> {
         let enough = BUFFERS_SIMULATED * self.machine.in_flight;
         self.loops.set_consecutive(true);
         while (ends.len() as f64) < trips
-            && (ends.len() < LEAST_CONSECUTIVE || self.timeline.entered() < enough)
+            && (ends.len() < LEAST_CONSECUTIVE || self.timeline.entered_instructions() < enough)
         {
             let loads = self.values.reusable_loads();
-            self.timeline.set_floor(begin);
+            self.timeline.set_earliest_start(begin);
             visit(self, 0.0);
             self.values.forget_loads(loads);
             ends.push(self.timeline.latest());

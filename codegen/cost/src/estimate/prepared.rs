@@ -1,7 +1,7 @@
 //! Kernels prepared for estimates.
 
 use super::costs::OperationCosts;
-use super::reuse::LoadPlaces;
+use super::reuse::LoadAddresses;
 use crate::machine::Machine;
 use sched_ir::lir::{Function, Module};
 
@@ -11,13 +11,13 @@ pub struct PreparedKernel<'a> {
     pub(super) function: &'a Function,
     pub(super) machine: &'a Machine,
     pub(super) costs: OperationCosts,
-    pub(super) loads: LoadPlaces,
+    pub(super) loads: LoadAddresses,
 }
 
 impl<'a> PreparedKernel<'a> {
     /// Prepares a function of a module for estimates on a machine.
     pub fn new(module: &'a Module, function: &'a Function, machine: &'a Machine) -> PreparedKernel<'a> {
-        let (costs, loads) = (OperationCosts::new(function, machine), LoadPlaces::new(function));
+        let (costs, loads) = (OperationCosts::new(function, machine), LoadAddresses::new(function));
         PreparedKernel { module, function, machine, costs, loads }
     }
 

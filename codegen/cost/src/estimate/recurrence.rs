@@ -3,7 +3,7 @@
 use super::loop_stack::LoopStack;
 use super::timeline::Timeline;
 use super::values::Values;
-use crate::value::{Chain, StaticValue, ValueState, Varies};
+use crate::value::{Chain, Dependences, StaticValue, ValueState};
 use sched_ir::lir::Carried;
 
 /// The carried values of one loop: their growth, and the cycles for which an iteration waits for the one
@@ -37,11 +37,11 @@ impl<'l> Recurrence<'l> {
             let before = if loops.is_consecutive() { values.get(one.next).ready } else { first.ready };
             let growth = self.growth.get(n).copied().unwrap_or((at == 0.0).then_some(0));
             let mut content = first.content;
-            content.varies = content.varies | Varies::with_loop(self.depth);
+            content.dependences = content.dependences | Dependences::with_loop(self.depth);
             content.int = content.int.zip(growth).map(|(first, growth)| first + growth * at as i64);
             content.set_slope(self.depth, growth.unwrap_or(0) as f32);
             let chain = Some(Chain { depth: self.depth + 1, cycles: 0.0 });
-            let state = ValueState { content, ready: timeline.floor().max(before), chain };
+            let state = ValueState { content, ready: timeline.earliest_start().max(before), chain };
             timeline.reach(state.ready);
             values.set(one.inside, state);
         }
@@ -49,7 +49,7 @@ impl<'l> Recurrence<'l> {
 
     /// Marks the carried values as dependent on data, since data decides the number of iterations.
     pub fn mark_data(&self, values: &mut Values<'_>) {
-        self.carried.iter().for_each(|one| values.add_dependence(one.inside, Varies::DATA));
+        self.carried.iter().for_each(|one| values.add_dependence(one.inside, Dependences::DATA));
     }
 
     /// Measures the growth of carried integers in the iteration that was just simulated.
@@ -72,8 +72,8 @@ impl<'l> Recurrence<'l> {
         for one in self.carried {
             let (first, next) = (values.get(one.first), values.get(one.next));
             let chain = first.chain.map(|chain| Chain { cycles: chain.cycles + self.chain * trips, ..chain });
-            let varies = first.content.varies | next.content.varies;
-            let content = StaticValue { varies, ..StaticValue::default() };
+            let dependences = first.content.dependences | next.content.dependences;
+            let content = StaticValue { dependences, ..StaticValue::default() };
             values.set(one.after, ValueState { content, ready, chain });
         }
         timeline.reach(ready);
@@ -81,20 +81,20 @@ impl<'l> Recurrence<'l> {
 
     /// Sets the integers that carried values have after a counted loop of `trips` iterations. `bounds` has
     /// the dependences of the loop's bounds.
-    pub fn set_totals(&self, values: &mut Values<'_>, trips: f64, bounds: Varies) {
+    pub fn set_totals(&self, values: &mut Values<'_>, trips: f64, bounds: Dependences) {
         for (one, growth) in self.carried.iter().zip(&self.growth) {
             let first = values.get(one.first).content;
             let mut after = values.get(one.after);
             let total = first.int.zip(*growth).map(|(first, growth)| first + growth * trips as i64);
-            let varies = (after.content.varies | bounds).without_loop(self.depth);
-            after.content = StaticValue { int: total, slopes: first.slopes, varies };
+            let dependences = (after.content.dependences | bounds).without_loop(self.depth);
+            after.content = StaticValue { int: total, slopes: first.slopes, dependences };
             values.set(one.after, after);
         }
     }
 
     /// Marks the values after a loop as dependent on data, since data decides the number of iterations.
     pub fn mark_data_after(&self, values: &mut Values<'_>) {
-        self.carried.iter().for_each(|one| values.add_dependence(one.after, Varies::DATA));
+        self.carried.iter().for_each(|one| values.add_dependence(one.after, Dependences::DATA));
     }
 
     /// For a loop without iterations, sets the values after the loop to the initial ones.

@@ -11,17 +11,17 @@ enum LoadSource {
 }
 
 /// The addresses of a function's loads, numbered.
-pub struct LoadPlaces {
+pub struct LoadAddresses {
     /// By value: the number of the address that it is loaded from. `None` if the value is not loaded, or the
     /// load cannot reuse another.
     numbers: Vec<Option<u32>>,
     count: usize,
 }
 
-impl LoadPlaces {
+impl LoadAddresses {
     /// The addresses of a function's loads.
-    pub fn new(function: &Function) -> LoadPlaces {
-        let mut places: HashMap<LoadSource, u32> = HashMap::new();
+    pub fn new(function: &Function) -> LoadAddresses {
+        let mut addresses: HashMap<LoadSource, u32> = HashMap::new();
         let mut numbers = vec![None; function.types.len()];
         Stmt::visit_all(&function.body, |stmt| {
             let Stmt::Let(value, op) = stmt else { return };
@@ -30,18 +30,18 @@ impl LoadPlaces {
                 Op::Load(at, keep @ (Keep::Invariant | Keep::UntilReload)) => LoadSource::Load(*at, *keep),
                 _ => return,
             };
-            let next = places.len() as u32;
+            let next = addresses.len() as u32;
             if let Some(number) = numbers.get_mut(value.0 as usize) {
-                *number = Some(*places.entry(place).or_insert(next));
+                *number = Some(*addresses.entry(place).or_insert(next));
             }
         });
-        LoadPlaces { numbers, count: places.len() }
+        LoadAddresses { numbers, count: addresses.len() }
     }
 }
 
 /// The loads of the current iterations, by address.
 pub struct LoadedValues<'a> {
-    places: &'a LoadPlaces,
+    addresses: &'a LoadAddresses,
     /// By number of the address: the value that was loaded from it.
     values: Vec<Option<Value>>,
     /// The numbers of the addresses that were loaded from, in order.
@@ -50,13 +50,13 @@ pub struct LoadedValues<'a> {
 
 impl<'a> LoadedValues<'a> {
     /// A record without loads.
-    pub fn new(places: &'a LoadPlaces) -> LoadedValues<'a> {
-        LoadedValues { places, values: vec![None; places.count], order: Vec::new() }
+    pub fn new(addresses: &'a LoadAddresses) -> LoadedValues<'a> {
+        LoadedValues { addresses, values: vec![None; addresses.count], order: Vec::new() }
     }
 
     /// The value of an earlier load from the same address. If there is none, later loads reuse `value`.
-    pub fn earlier(&mut self, value: Value) -> Option<Value> {
-        let place = self.places.numbers.get(value.0 as usize).copied().flatten()?;
+    pub fn reuse_or_record(&mut self, value: Value) -> Option<Value> {
+        let place = self.addresses.numbers.get(value.0 as usize).copied().flatten()?;
         let loaded = self.values.get_mut(place as usize)?;
         if loaded.is_none() {
             *loaded = Some(value);

@@ -1,9 +1,9 @@
 //! Evaluation of the code's values: integers that are determined by the number of rows and the model's
 //! tables.
 
-use super::reuse::{LoadPlaces, LoadedValues};
+use super::reuse::{LoadAddresses, LoadedValues};
 use crate::call::Call;
-use crate::value::{Chain, DEPTHS, StaticValue, ValueState, Varies};
+use crate::value::{Chain, DEPTHS, Dependences, StaticValue, ValueState};
 use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Module, Op, Space, Value};
 
 /// Mask of the bits of a shift distance that a 64-bit shift uses.
@@ -24,7 +24,7 @@ impl<'a> Values<'a> {
     pub fn new(
         module: &'a Module,
         function: &'a Function,
-        loads: &'a LoadPlaces,
+        loads: &'a LoadAddresses,
         call: Call<'a>,
     ) -> Values<'a> {
         let states = vec![ValueState::default(); function.types.len()];
@@ -32,7 +32,7 @@ impl<'a> Values<'a> {
     }
 
     /// Resets the values to their states before the first statement, for another pass.
-    pub fn anew(mut self) -> Values<'a> {
+    pub fn reset(mut self) -> Values<'a> {
         self.states.fill(ValueState::default());
         self.loads.forget(0);
         self
@@ -50,18 +50,18 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Adds `varies` to the set that a value depends on.
-    pub fn add_dependence(&mut self, value: Value, varies: Varies) {
+    /// Adds `dependences` to the set that a value depends on.
+    pub fn add_dependence(&mut self, value: Value, dependences: Dependences) {
         if let Some(state) = self.states.get_mut(value.0 as usize) {
-            state.content.varies = state.content.varies | varies;
+            state.content.dependences = state.content.dependences | dependences;
         }
     }
 
-    /// Returns the cycle in which all operands of an operation are available, at least `floor`. Also returns
-    /// the longest chain that they continue from a value carried by the loop whose body has `depth` loops
-    /// around it.
-    pub fn operands(&self, op: &Op, floor: f64, depth: usize) -> (f64, Option<Chain>) {
-        let (mut ready, mut longest) = (floor, None::<Chain>);
+    /// Returns the cycle in which all operands of an operation are available, at least `earliest_start`. Also
+    /// returns the longest chain that they continue from a value carried by the loop whose body has `depth`
+    /// loops around it.
+    pub fn operands(&self, op: &Op, earliest_start: f64, depth: usize) -> (f64, Option<Chain>) {
+        let (mut ready, mut longest) = (earliest_start, None::<Chain>);
         op.for_each_value(|operand| {
             let operand = self.get(operand);
             ready = ready.max(operand.ready);
@@ -76,7 +76,7 @@ impl<'a> Values<'a> {
     /// The state of an earlier load from the same address in this iteration, if it may be reused. Otherwise
     /// later loads may reuse `value`.
     pub fn reuse_load(&mut self, value: Value) -> Option<ValueState> {
-        self.loads.earlier(value).map(|earlier| self.get(earlier))
+        self.loads.reuse_or_record(value).map(|earlier| self.get(earlier))
     }
 
     /// Number of loads that can be reused.
@@ -93,10 +93,10 @@ impl<'a> Values<'a> {
     pub fn evaluate(&self, op: &Op, is_scalar: bool) -> StaticValue {
         let content = |value: Value| self.get(value).content;
         let mut result = StaticValue::default();
-        op.for_each_value(|operand| result.varies = result.varies | content(operand).varies);
+        op.for_each_value(|operand| result.dependences = result.dependences | content(operand).dependences);
         match op {
             Op::Int(n) => result.int = Some(*n),
-            Op::Rows => result.int = Some(self.call.rows as i64),
+            Op::RowCount => result.int = Some(self.call.rows as i64),
             Op::Bin(op, a, b) if is_scalar => {
                 let (a, b) = (content(*a), content(*b));
                 if let (Some(m), Some(n)) = (a.int, b.int) {
@@ -118,7 +118,7 @@ impl<'a> Values<'a> {
                 (result.int, result.slopes) = (v.int, v.slopes);
             }
             Op::Load(at, _) => return self.load(at, result, is_scalar),
-            Op::Gather(_) | Op::LoadMasked(..) => result.varies = result.varies | Varies::DATA,
+            Op::Gather(_) | Op::LoadMasked(..) => result.dependences = result.dependences | Dependences::DATA,
             _ => {}
         }
         result
@@ -131,18 +131,18 @@ impl<'a> Values<'a> {
         match (buffer.space, index.int) {
             // Word 0 is 0 for row-major input. Otherwise word `1 + f` is the position of feature `f` in row
             // 0.
-            (Space::Order, Some(first)) => {
+            (Space::InputOrder, Some(first)) => {
                 let columns = i64::from(self.call.column_major);
                 result.int = Some(columns * first * self.call.rows as i64 + i64::from(first == 0) * columns);
             }
-            (Space::Model(table), Some(n)) if is_scalar && !buffer.element.is_float() => {
+            (Space::ModelTable(table), Some(n)) if is_scalar && !buffer.element.is_float() => {
                 let stride = i64::from(at.stride);
                 let word = |record: i64| {
                     let start = record * stride + i64::from(at.offset);
-                    self.word(table, start, buffer.element.bytes())
+                    self.table_integer(table, start, buffer.element.bytes())
                 };
                 result.int = word(n);
-                result.varies = result.varies.through_table();
+                result.dependences = result.dependences.through_table();
                 // Tables of integers hold positions, which are assumed to grow evenly from the first record
                 // to the last.
                 let last = (self.table_bytes(table) / f64::from(at.stride)) as i64 - 1;
@@ -151,8 +151,9 @@ impl<'a> Values<'a> {
                     result.slopes = index.slopes.map(|slope| slope * growth);
                 }
             }
-            (Space::Model(_), None) | (Space::Input | Space::Private | Space::Shared | Space::Output, _) => {
-                result.varies = result.varies | Varies::DATA;
+            (Space::ModelTable(_), None)
+            | (Space::Input | Space::Private | Space::Shared | Space::Output, _) => {
+                result.dependences = result.dependences | Dependences::DATA;
             }
             _ => {}
         }
@@ -164,7 +165,7 @@ impl<'a> Values<'a> {
     }
 
     /// A signed little-endian integer of a table, at byte `start`.
-    fn word(&self, table: u32, start: i64, bytes: u32) -> Option<i64> {
+    fn table_integer(&self, table: u32, start: i64, bytes: u32) -> Option<i64> {
         let start = usize::try_from(start).ok()?;
         let bytes = self.module.tables.get(table as usize)?.bytes.get(start..start + bytes as usize)?;
         let mut word = [if bytes.last()? & 0x80 != 0 { 0xff } else { 0 }; 8];

@@ -2,7 +2,7 @@
 
 use super::figures::{self, StepFigures};
 use super::machine::{GpuMachine, Occupancy};
-use super::mapping::Mapping;
+use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
 use super::trees::{Trees, row_bytes, sum_bytes};
 use sched_nest::{Layout, ModelInfo};
@@ -30,16 +30,16 @@ pub struct BlockWork {
 }
 
 /// Bytes of shared memory of a block.
-pub fn shared_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping) -> u64 {
-    let rows = if launch.cached_rows { copied_rows(model, launch) } else { 0 };
+pub fn shared_bytes(model: &ModelInfo, trees: &Trees, launch: &LaunchMapping) -> u64 {
+    let rows = if launch.copies_rows { copied_rows(model, launch) } else { 0 };
     let margins = u64::from(model.num_classes.max(1)) * sum_bytes(model) as u64;
     let slots = if launch.folds > 0 { launch.tree_threads * launch.rows_per_block * margins } else { 0 };
-    rows + slots + (launch.cached_trees as f64 * trees.tree_bytes()) as u64
+    rows + slots + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
 }
 
 /// Bytes of a block's copied rows. The values of one feature are padded to whole lines, or in blocks of less
 /// than [`FEW_ROWS`] rows to an odd number of values.
-fn copied_rows(model: &ModelInfo, launch: &Mapping) -> u64 {
+fn copied_rows(model: &ModelInfo, launch: &LaunchMapping) -> u64 {
     let bins = launch.layout.compares_bins();
     let value = u64::from(if bins { model.bin_bytes.max(1) } else { model.value_bytes.max(4) });
     let rows = launch.rows_per_block;
@@ -53,11 +53,11 @@ fn copied_rows(model: &ModelInfo, launch: &Mapping) -> u64 {
 }
 
 /// A block of a launch while its work is added up.
-struct Reader<'a> {
+struct BlockEstimator<'a> {
     gpu: &'a GpuMachine,
     model: &'a ModelInfo,
     trees: &'a Trees,
-    launch: &'a Mapping,
+    launch: &'a LaunchMapping,
     occupancy: Occupancy,
     /// Bytes that shared memory leaves to the first-level cache.
     first_cache: f64,
@@ -74,13 +74,13 @@ impl BlockWork {
     pub fn of(
         (gpu, model): (&GpuMachine, &ModelInfo),
         trees: &Trees,
-        launch: &Mapping,
+        launch: &LaunchMapping,
         rows: u64,
         occupancy: Occupancy,
     ) -> BlockWork {
         let threads = launch.threads() as f64;
         let shared = shared_bytes(model, trees, launch);
-        let mut reader = Reader {
+        let mut estimator = BlockEstimator {
             gpu,
             model,
             trees,
@@ -95,18 +95,18 @@ impl BlockWork {
             } else {
                 figures::step(launch.layout)
             },
-            work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK, tree_bytes: 0.0 },
+            work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK_OVERHEAD, tree_bytes: 0.0 },
         };
-        reader.add_instructions(reader.warps * figures::BLOCK / f64::from(gpu.kind.warp / 8));
-        reader.add_walks(rows);
-        reader.add_rows();
-        reader.add_folds();
-        reader.add_copies_of_trees();
-        reader.work
+        estimator.add_instructions(estimator.warps * figures::BLOCK_OVERHEAD / f64::from(gpu.kind.warp / 8));
+        estimator.add_walks(rows);
+        estimator.add_rows();
+        estimator.add_folds();
+        estimator.add_copies_of_trees();
+        estimator.work
     }
 }
 
-impl Reader<'_> {
+impl BlockEstimator<'_> {
     fn add_instructions(&mut self, warp_instructions: f64) {
         self.work.issue += warp_instructions / self.gpu.sheet.issue;
     }
@@ -137,31 +137,31 @@ impl Reader<'_> {
         let accesses = self.occupancy.busiest * warps * walks * reads.sectors;
         let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
         self.work.tree_bytes = misses.sectors * figures::SECTOR;
-        let dependent = if launch.layout == Layout::Preorder { figures::PREORDER_MISS } else { 1.0 };
+        let dependent = if launch.layout == Layout::Preorder { figures::PREORDER_MISS_FACTOR } else { 1.0 };
         let waiting = misses.steps * dependent;
         let classes = if self.model.num_classes > 1 { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
         // then wait for each other's sums.
-        let waits = classes > 0.0 && launch.layout.is_straight() && launch.layout.compares_bins();
-        let overlap = if waits { 0.0 } else { figures::TOGETHER };
-        let overlap = 1.0 + (launch.walks_together() as f64 - 1.0) * overlap;
-        let guarded = if launch.has_partial_round(self.model) { figures::PARTIAL_ROUND } else { 1.0 };
+        let waits = classes > 0.0 && launch.layout.has_straight_line_walks() && launch.layout.compares_bins();
+        let overlap = if waits { 0.0 } else { figures::INTERLEAVING_OVERLAP };
+        let overlap = 1.0 + (launch.walks_in_flight() as f64 - 1.0) * overlap;
+        let guarded = if launch.has_partial_round(self.model) { figures::PARTIAL_ROUND_FACTOR } else { 1.0 };
         let cycles = reads.steps * (step.cycles + waiting * figures::MISS_CYCLES)
             + waiting * reads.sectors * figures::SECTOR_CYCLES
             + figures::WALK_CYCLES;
-        let following = 1.0 + (walks - 1.0) * figures::NEXT_WALK;
+        let following = 1.0 + (walks - 1.0) * figures::NEXT_WALK_SHARE;
         self.work.chain += guarded * following * cycles / overlap + walks * figures::CLASS_CYCLES * classes;
-        if !launch.cached_rows {
+        if !launch.copies_rows {
             let all = self.occupancy.resident * self.rows * row_bytes(self.model);
-            let misses = 1.0 - (figures::HOT * self.first_cache / all).min(1.0);
+            let misses = 1.0 - (figures::KEPT_SHARE * self.first_cache / all).min(1.0);
             self.work.chain += walks * reads.steps * figures::ROW_MISS_CYCLES * misses;
         }
         let instructions = reads.steps * step.instructions + figures::CLASS_INSTRUCTIONS * classes;
         self.add_instructions(warps * walks * guarded * instructions);
-        let of_rows = match (launch.cached_rows, launch.trees_in_lanes) {
+        let of_rows = match (launch.copies_rows, launch.trees_in_lanes) {
             (true, true) => figures::BANK_CONFLICTS,
             (true, false) => 1.0,
-            (false, _) => figures::UNCOPIED_ROW,
+            (false, _) => figures::UNCOPIED_ROW_FACTOR,
         };
         let of_rows = reads.steps * of_rows * launch.lanes as f64 * figures::ROW_WAVEFRONTS;
         self.work.wavefronts += warps * walks * (reads.lines * figures::LINE_WAVEFRONTS + of_rows);
@@ -169,7 +169,7 @@ impl Reader<'_> {
 
     /// Adds the work of copying the block's rows, as values or as bins.
     fn add_rows(&mut self) {
-        if !self.launch.cached_rows {
+        if !self.launch.copies_rows {
             return;
         }
         let values = f64::from(self.model.copied_values(self.launch.layout)) * self.rows;
@@ -210,10 +210,10 @@ impl Reader<'_> {
     }
 
     fn add_copies_of_trees(&mut self) {
-        if self.launch.cached_trees == 0 {
+        if self.launch.copied_trees == 0 {
             return;
         }
-        let pieces = (self.trees.count / self.launch.cached_trees as f64).ceil();
+        let pieces = (self.trees.count / self.launch.copied_trees as f64).ceil();
         let copies = self.trees.bytes / COPIED_AT_ONCE * figures::COPY_CYCLES;
         self.add_instructions(copies / f64::from(self.gpu.kind.warp));
         self.work.chain += pieces * 2.0 * figures::BARRIER_CYCLES + copies / self.threads;

@@ -33,11 +33,11 @@ pub const MOST_SECOND_CACHE_BYTES: f64 = 64.0;
 /// Expected accesses to the busiest of 32 banks if 32 threads each access a random bank.
 pub const BANK_CONFLICTS: f64 = 3.5;
 /// Bandwidth of the device's memory, as a share of the data sheet's; 2912 GB/s were measured.
-pub const MEMORY: f64 = 0.87;
+pub const MEMORY_SHARE: f64 = 0.87;
 /// Clock of a busy device, as a share of the data sheet's.
-pub const CLOCK: f64 = 0.96;
+pub const CLOCK_SHARE: f64 = 0.96;
 /// Bytes of slots that fit the second-level cache, as a share of its size: it has two halves.
-pub const SLOTS_IN_CACHE: f64 = 0.5;
+pub const SLOT_CACHE_SHARE: f64 = 0.5;
 
 /// Weight, from 0 to 1, of the assumption that all leaves have equally many rows. The rest is the weight of
 /// the assumption that each test sends half of the rows to each side.
@@ -45,15 +45,15 @@ pub const LEAF_SHARE: f64 = 0.75;
 /// Microseconds from one launch of a call to the next.
 pub const LAUNCH_US: f64 = 1.78;
 /// Exponent of the p-norm that combines the parts of a launch: 1 means no overlap, infinity perfect overlap.
-pub const OVERLAP: f64 = 1.45;
+pub const OVERLAP_EXPONENT: f64 = 1.45;
 /// Bandwidth of the second-level cache, as a multiple of the data sheet's.
-pub const SECOND_CACHE: f64 = 1.5;
+pub const SECOND_CACHE_FACTOR: f64 = 1.5;
 /// Bytes of trees or rows that the first-level cache keeps, as a share of its size.
-pub const HOT: f64 = 0.696;
+pub const KEPT_SHARE: f64 = 0.696;
 /// Cycles that a miss of the first-level cache adds to a step.
 pub const MISS_CYCLES: f64 = 375.0;
 /// Misses of a step in a `preorder` tree, as a multiple of those of a step in other layouts.
-pub const PREORDER_MISS: f64 = 1.51;
+pub const PREORDER_MISS_FACTOR: f64 = 1.51;
 /// Cycles that each sector adds to a step that misses the first-level cache.
 pub const SECTOR_CYCLES: f64 = 8.98;
 /// Cycles that reading a row in the device's memory adds to a step if the first-level cache lacks the row.
@@ -62,17 +62,17 @@ pub const ROW_MISS_CYCLES: f64 = 495.0;
 pub const WALK_CYCLES: f64 = 20.7;
 /// Cycles of each further walk of a thread, as a share of the first one's: it begins before the previous walk
 /// ends.
-pub const NEXT_WALK: f64 = 0.537;
+pub const NEXT_WALK_SHARE: f64 = 0.537;
 /// Share of the latency of each further walk that overlaps, if walks are interleaved.
-pub const TOGETHER: f64 = 0.3;
+pub const INTERLEAVING_OVERLAP: f64 = 0.3;
 /// Factor of the cost of walks if, in the last round of trees, some threads have no tree.
-pub const PARTIAL_ROUND: f64 = 1.14;
+pub const PARTIAL_ROUND_FACTOR: f64 = 1.14;
 /// Cycles that selecting the sum of a tree's class adds to a walk.
 pub const CLASS_CYCLES: f64 = 356.0;
 /// Instructions that selecting the sum of a tree's class adds to a walk.
 pub const CLASS_INSTRUCTIONS: f64 = 22.0;
 /// Instructions and cycles of a block, in addition to those for its rows, trees and sums.
-pub const BLOCK: f64 = 426.0;
+pub const BLOCK_OVERHEAD: f64 = 426.0;
 /// Cycles of a barrier.
 pub const BARRIER_CYCLES: f64 = 28.4;
 /// Instructions to find the bin of a value, with eight steps of search.
@@ -96,12 +96,12 @@ pub const DEVICE_FOLD_CYCLES: f64 = 32.2;
 /// Threads of each multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
 /// Bytes of traffic of the second-level cache for each byte of slots.
-pub const SLOTS_IN_SECOND_CACHE: f64 = 3.25;
+pub const SECOND_CACHE_SLOT_TRAFFIC: f64 = 3.25;
 /// Bytes of memory traffic for each byte of slots, if the slots exceed the second-level cache, for a model
 /// with one class. The traffic grows with the square root of the number of classes.
-pub const SLOTS_IN_MEMORY: f64 = 1.07;
+pub const MEMORY_SLOT_TRAFFIC: f64 = 1.07;
 /// Cost of reading a value of a row from the device's memory, as a multiple of reading a copied one.
-pub const UNCOPIED_ROW: f64 = 1.92;
+pub const UNCOPIED_ROW_FACTOR: f64 = 1.92;
 /// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read 32
 /// different rows.
 pub const ROW_WAVEFRONTS: f64 = 0.375;

@@ -41,8 +41,8 @@ impl GpuMachine {
     }
 
     /// The GPU whose figures are used for GPUs that the table lacks.
-    pub fn usual() -> Option<GpuMachine> {
-        GpuMachine::named(Maker::Nvidia.usual())
+    pub fn fallback() -> Option<GpuMachine> {
+        GpuMachine::named(Maker::Nvidia.default_gpu())
     }
 
     /// Number of multiprocessors.
@@ -52,7 +52,7 @@ impl GpuMachine {
 
     /// Blocks that a multiprocessor runs at the same time (its occupancy), if each has `threads` threads with
     /// `registers` registers, and `shared` bytes of shared memory.
-    pub(super) fn side_by_side(&self, (threads, registers): (u64, u64), shared: u64) -> u64 {
+    pub(super) fn resident_blocks(&self, (threads, registers): (u64, u64), shared: u64) -> u64 {
         let warp = u64::from(self.kind.warp);
         let warps = threads.div_ceil(warp).max(1);
         let by_shared = (self.sheet.shared_kib << 10) / (shared + figures::RESERVED_BYTES);
@@ -65,7 +65,7 @@ impl GpuMachine {
 
     /// Converts cycles to microseconds.
     pub(super) fn us(&self, cycles: f64) -> f64 {
-        cycles / (figures::CLOCK * self.sheet.ghz) / 1000.0
+        cycles / (figures::CLOCK_SHARE * self.sheet.ghz) / 1000.0
     }
 
     /// Bytes of the first-level cache if `resident` blocks have `shared` bytes of shared memory each. On GPUs
@@ -84,7 +84,7 @@ impl GpuMachine {
 
     /// Bytes a cycle that each of `active` multiprocessors gets from the second-level cache.
     pub(super) fn second_cache_bandwidth(&self, active: f64) -> f64 {
-        let all = figures::SECOND_CACHE * self.sheet.l2_gb_s / (figures::CLOCK * self.sheet.ghz);
+        let all = figures::SECOND_CACHE_FACTOR * self.sheet.l2_gb_s / (figures::CLOCK_SHARE * self.sheet.ghz);
         (all / active).min(figures::MOST_SECOND_CACHE_BYTES)
     }
 }
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn registers_blocks_and_shared_memory_limit_occupancy() {
         let gpu = GpuMachine::named("sm_90").expect("it is known");
-        assert_eq!(gpu.side_by_side((1024, 32), 0), 2, "warps");
-        assert_eq!(gpu.side_by_side((512, 56), 0), 2, "registers");
-        assert_eq!(gpu.side_by_side((32, 32), 0), 32, "blocks");
-        assert_eq!(gpu.side_by_side((128, 32), 100 << 10), 2);
-        assert_eq!(gpu.side_by_side((1024, 32), 227 << 10), 1);
+        assert_eq!(gpu.resident_blocks((1024, 32), 0), 2, "warps");
+        assert_eq!(gpu.resident_blocks((512, 56), 0), 2, "registers");
+        assert_eq!(gpu.resident_blocks((32, 32), 0), 32, "blocks");
+        assert_eq!(gpu.resident_blocks((128, 32), 100 << 10), 2);
+        assert_eq!(gpu.resident_blocks((1024, 32), 227 << 10), 1);
     }
 }

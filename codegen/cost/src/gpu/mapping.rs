@@ -6,7 +6,7 @@ use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo,
 
 /// A launch, or the part of it that one path of loops describes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mapping {
+pub struct LaunchMapping {
     /// Layout of the trees.
     pub layout: Layout,
     /// Rows of a block.
@@ -24,26 +24,26 @@ pub struct Mapping {
     /// Whether consecutive threads of a warp walk different trees, and not different rows.
     pub trees_in_lanes: bool,
     /// Walks of a thread that are interleaved.
-    pub together: u64,
+    pub interleaved_walks: u64,
     /// Number of times that a block adds up slots in shared memory; 0 without such slots.
     pub folds: u64,
     /// Number of slots in the device's memory; 0 without such slots.
     pub device_slots: u64,
     /// Whether a block copies its rows.
-    pub cached_rows: bool,
+    pub copies_rows: bool,
     /// Trees that a block copies at a time; 0 if it copies none.
-    pub cached_trees: u64,
+    pub copied_trees: u64,
 }
 
-impl Mapping {
+impl LaunchMapping {
     /// Threads of a block.
     pub fn threads(&self) -> u64 {
         self.row_threads * self.tree_threads
     }
 
     /// Walks of a thread that are interleaved, at most the number of its trees.
-    pub fn walks_together(&self) -> u64 {
-        self.together.min(self.thread_trees).max(1)
+    pub fn walks_in_flight(&self) -> u64 {
+        self.interleaved_walks.min(self.thread_trees).max(1)
     }
 
     /// Registers of a thread. Each interleaved walk has its node and the node's fields in registers; a
@@ -54,7 +54,7 @@ impl Mapping {
             Layout::Array | Layout::Reorg | Layout::Sparse => u64::from(model.value_bytes.max(4)),
             Layout::Quantized | Layout::Levels | Layout::Oblivious => 0,
         };
-        let further = self.walks_together().saturating_sub(2);
+        let further = self.walks_in_flight().saturating_sub(2);
         (figures::THREAD_REGISTERS + further * of_walk).next_multiple_of(figures::REGISTER_UNIT)
     }
 
@@ -66,12 +66,12 @@ impl Mapping {
 }
 
 /// The launches of a nest in a call of `rows` rows. `None` if no loop is mapped, or if an extent is unknown.
-pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<Mapping>> {
+pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<LaunchMapping>> {
     let mut paths = Vec::new();
     for root in &nest.roots {
         paths_below(nest, *root, &mut Vec::new(), &mut paths);
     }
-    let launches: Option<Vec<Mapping>> =
+    let launches: Option<Vec<LaunchMapping>> =
         paths.iter().map(|path| PathReader::new(nest, model, rows).read(path)).collect();
     launches.filter(|launches| !launches.is_empty())
 }
@@ -98,7 +98,7 @@ struct PathReader<'a> {
     row_extent: u64,
     /// Trees of one iteration of the loops read so far.
     tree_extent: u64,
-    mapping: Mapping,
+    mapping: LaunchMapping,
     /// Whether vectors of rows share words of bins.
     has_byte_bins: bool,
     /// Iterations of serial loops over trees that are outside of all loops over threads.
@@ -110,7 +110,7 @@ struct PathReader<'a> {
 
 impl<'a> PathReader<'a> {
     fn new(nest: &'a Nest, model: &ModelInfo, rows: u64) -> PathReader<'a> {
-        let mapping = Mapping {
+        let mapping = LaunchMapping {
             layout: nest.representation.unwrap_or(Layout::Array),
             rows_per_block: rows,
             row_threads: 1,
@@ -119,11 +119,11 @@ impl<'a> PathReader<'a> {
             tree_threads: 1,
             thread_trees: 1,
             trees_in_lanes: false,
-            together: 1,
+            interleaved_walks: 1,
             folds: 0,
             device_slots: 0,
-            cached_rows: false,
-            cached_trees: 0,
+            copies_rows: false,
+            copied_trees: 0,
         };
         PathReader {
             nest,
@@ -139,7 +139,7 @@ impl<'a> PathReader<'a> {
         }
     }
 
-    fn read(mut self, path: &[LoopId]) -> Option<Mapping> {
+    fn read(mut self, path: &[LoopId]) -> Option<LaunchMapping> {
         for id in path {
             self.enter(self.nest.get(*id))?;
         }
@@ -177,7 +177,7 @@ impl<'a> PathReader<'a> {
             Axis::Tree | Axis::Unit | Axis::Feature => self.tree_loop(this, trips, inside),
         }
         if let Some(walks) = annotations.interleave {
-            self.mapping.together = u64::from(walks.max(1));
+            self.mapping.interleaved_walks = u64::from(walks.max(1));
         }
         if let (Some(lanes), Axis::Row) = (annotations.vectorize, this.axis) {
             let lanes = u64::from(lanes.max(1));
@@ -185,7 +185,7 @@ impl<'a> PathReader<'a> {
                 self.mapping.lanes = lanes;
             } else {
                 // The rows of a vector do not share a word, so their walks are interleaved.
-                self.mapping.together *= lanes;
+                self.mapping.interleaved_walks *= lanes;
             }
         }
         Some(())
@@ -204,7 +204,7 @@ impl<'a> PathReader<'a> {
             None => {}
         }
         self.is_mapped |= this.annotations.gpu_dimension.is_some();
-        self.mapping.cached_rows |= this.annotations.cache;
+        self.mapping.copies_rows |= this.annotations.cache;
         self.row_extent = inside;
     }
 
@@ -232,7 +232,7 @@ impl<'a> PathReader<'a> {
             }
         }
         if this.annotations.cache {
-            mapping.cached_trees = inside;
+            mapping.copied_trees = inside;
         }
         self.is_mapped |= this.annotations.gpu_dimension.is_some();
         self.is_shared |= is_shared;

@@ -18,7 +18,7 @@ mod trees;
 
 use block::{BlockWork, shared_bytes};
 use machine::Occupancy;
-use mapping::Mapping;
+use mapping::LaunchMapping;
 use sched_nest::{ModelInfo, Nest};
 use trees::{Trees, row_bytes, sum_bytes};
 
@@ -40,12 +40,12 @@ pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> O
 }
 
 /// Microseconds of one launch and of the fold after it.
-fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> f64 {
+fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u64) -> f64 {
     let trees = Trees::of(model, launch.layout);
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
     let busiest = (blocks / gpu.multiprocessors()).ceil();
     let resident =
-        gpu.side_by_side((launch.threads(), launch.registers(model)), shared_bytes(model, &trees, launch));
+        gpu.resident_blocks((launch.threads(), launch.registers(model)), shared_bytes(model, &trees, launch));
     let occupancy = Occupancy { busiest, resident: resident as f64 };
     let work = BlockWork::of((gpu, model), &trees, launch, rows, occupancy);
     // If there are fewer blocks than multiprocessors, the others use none of the second-level cache's
@@ -56,16 +56,16 @@ fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -
     let first_cache = gpu.us(busiest * work.wavefronts);
     let latency = gpu.us(occupancy.waves().ceil() * work.chain);
     let second_cache = gpu.us(second_cache / gpu.second_cache_bandwidth(active));
-    let memory = row_bytes(model) * rows as f64 / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0;
+    let memory = row_bytes(model) * rows as f64 / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s) / 1000.0;
     let parts = [issue, first_cache, latency, second_cache, memory];
-    let sum: f64 = parts.iter().map(|us| us.powf(figures::OVERLAP)).sum();
-    figures::LAUNCH_US + sum.powf(figures::OVERLAP.recip()) + fold_us(gpu, model, launch, rows)
+    let sum: f64 = parts.iter().map(|us| us.powf(figures::OVERLAP_EXPONENT)).sum();
+    figures::LAUNCH_US + sum.powf(figures::OVERLAP_EXPONENT.recip()) + fold_us(gpu, model, launch, rows)
 }
 
 /// Bytes that a call reads of rows and writes of results, through the second-level cache.
-fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping, rows: u64) -> f64 {
+fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &LaunchMapping, rows: u64) -> f64 {
     let results = f64::from(model.num_classes.max(1)) * sum_bytes(model);
-    let read = match launch.cached_rows {
+    let read = match launch.copies_rows {
         true => row_bytes(model) * launch.tree_blocks as f64,
         // Each step reads a sector; the sectors of short rows stay in the first-level cache.
         false => row_bytes(model) + 2.0 * (trees.all_steps() * figures::SECTOR).min(row_bytes(model)),
@@ -74,18 +74,20 @@ fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping, rows: u64) -> 
 }
 
 /// Microseconds of the launch that adds up slots in the device's memory; 0 without such slots.
-fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> f64 {
+fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u64) -> f64 {
     if launch.device_slots == 0 {
         return 0.0;
     }
     let margins = f64::from(model.num_classes.max(1));
     let (slots, rows) = (launch.device_slots as f64, rows as f64);
     let bytes = slots * rows * margins * sum_bytes(model);
-    let moved = if bytes < (gpu.sheet.l2_mib << 20) as f64 * figures::SLOTS_IN_CACHE {
+    let moved = if bytes < (gpu.sheet.l2_mib << 20) as f64 * figures::SLOT_CACHE_SHARE {
         let share = bytes / gpu.multiprocessors();
-        gpu.us(figures::SLOTS_IN_SECOND_CACHE * share / gpu.second_cache_bandwidth(gpu.multiprocessors()))
+        gpu.us(figures::SECOND_CACHE_SLOT_TRAFFIC * share / gpu.second_cache_bandwidth(gpu.multiprocessors()))
     } else {
-        figures::SLOTS_IN_MEMORY * bytes * margins.sqrt() / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0
+        figures::MEMORY_SLOT_TRAFFIC * bytes * margins.sqrt()
+            / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s)
+            / 1000.0
     };
     let rounds = (rows * margins / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
     figures::LAUNCH_US + moved + gpu.us(slots * figures::DEVICE_FOLD_CYCLES * rounds)

@@ -1,9 +1,9 @@
 //! Reads of nodes: the parts of the trees that the warps of a multiprocessor read, and the cache that serves
 //! them.
 
-use super::figures::{HOT, LINE, SECTOR, WALKS_OF_A_WARP};
+use super::figures::{KEPT_SHARE, LINE, SECTOR, WALKS_OF_A_WARP};
 use super::machine::Occupancy;
-use super::mapping::Mapping;
+use super::mapping::LaunchMapping;
 use super::trees::{TreeLevel, Trees};
 use sched_nest::Layout;
 
@@ -40,8 +40,8 @@ fn distinct(all: f64, draws: f64) -> f64 {
 
 impl WalkReads {
     /// The reads of a launch's walks.
-    pub fn of(trees: &Trees, launch: &Mapping) -> WalkReads {
-        let together = launch.walks_together() as f64;
+    pub fn of(trees: &Trees, launch: &LaunchMapping) -> WalkReads {
+        let together = launch.walks_in_flight() as f64;
         let lanes = launch.lanes as f64;
         // Threads of a warp that walk different trees read different lines.
         let trees_of_a_warp = (WALKS_OF_A_WARP / launch.row_threads as f64).max(1.0);
@@ -92,22 +92,22 @@ impl Misses {
     /// The reads beyond a first-level cache of `first_cache` bytes, if warps read `accesses` sectors in all.
     pub fn of(
         trees: &Trees,
-        launch: &Mapping,
+        launch: &LaunchMapping,
         (rows, occupancy): (f64, Occupancy),
         first_cache: f64,
         accesses: f64,
     ) -> Misses {
         let Occupancy { busiest, resident } = occupancy;
-        if launch.cached_trees > 0 {
+        if launch.copied_trees > 0 {
             return Misses { sectors: busiest * trees.bytes / SECTOR, steps: 0.0 };
         }
         let waves = occupancy.waves();
         let of_a_block = trees.count / launch.tree_blocks as f64;
         let footprint = footprint(trees, launch.layout, rows * resident.min(busiest));
-        let exceeding = |trees: f64| (1.0 - HOT * first_cache / (trees * footprint)).max(0.0);
+        let exceeding = |trees: f64| (1.0 - KEPT_SHARE * first_cache / (trees * footprint)).max(0.0);
         // The first-level cache may lose a tree while warps walk it, or before the next wave of blocks reads
         // it again.
-        let at_a_time = ((launch.tree_threads * launch.walks_together()) as f64).min(of_a_block);
+        let at_a_time = ((launch.tree_threads * launch.walks_in_flight()) as f64).min(of_a_block);
         let (evicted, reread) = (exceeding(at_a_time), exceeding(of_a_block));
         // The blocks of a wave read a tree at about the same time, and all wait for the block that reads it
         // first.

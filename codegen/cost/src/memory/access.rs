@@ -1,6 +1,6 @@
 //! Accesses to memory, and the bytes that they touch in iterations of the loops around them.
 
-use crate::value::{DEPTHS, StaticValue, Varies};
+use crate::value::{DEPTHS, Dependences, StaticValue};
 use sched_ir::lir::{Address, Function, Gather, Value};
 
 /// Bytes of a cache line.
@@ -77,7 +77,7 @@ pub struct Access {
     /// Distance that the address moves in each iteration of the loop at each depth, in bytes.
     strides: [f64; DEPTHS],
     /// Lines that one access touches if data decides its address; `None` if no data is needed for it.
-    pub(super) random: Option<f64>,
+    pub(super) data_decided_lines: Option<f64>,
     /// Loops around it, outermost first.
     pub(super) around: Vec<LoopAround>,
 }
@@ -93,15 +93,16 @@ impl Access {
         for (depth, bytes) in strides.iter_mut().enumerate() {
             *bytes = index.slope(depth).abs() * f64::from(operand.stride);
         }
-        let random = operand.lanes.or(index.varies.meets(Varies::DATA).then_some(1.0));
+        let data_decided_lines =
+            operand.lanes.or(index.dependences.intersects(Dependences::DATA).then_some(1.0));
         let Operand { site, buffer, bytes, .. } = *operand;
-        Access { site, buffer, bytes, strides, random, around: around.to_vec() }
+        Access { site, buffer, bytes, strides, data_decided_lines, around: around.to_vec() }
     }
 
     /// Returns the bytes that the access touches in one iteration of the `depth` outermost loops. Also
     /// returns the bytes of the part of its buffer that belongs to that iteration. The buffer has `size`
     /// bytes.
-    pub(super) fn touched(&self, depth: usize, size: f64) -> (f64, f64) {
+    pub(super) fn touched_bytes(&self, depth: usize, size: f64) -> (f64, f64) {
         let inner = self.around.get(depth..).unwrap_or_default();
         let trips = || inner.iter().enumerate().map(|(n, around)| (around.trips, self.stride(depth + n)));
         // If each iteration of an outer loop has its own part of the table, only one part counts.
@@ -111,7 +112,7 @@ impl Access {
             .map(|(_, around)| around.trips.max(1.0))
             .product();
         let region = (size / parts).max(self.bytes);
-        match self.random {
+        match self.data_decided_lines {
             Some(lines) => {
                 let times: f64 = trips().map(|(trips, _)| trips.max(1.0)).product();
                 ((times * lines * LINE).min(region.max(LINE)), region.max(LINE))
@@ -131,13 +132,13 @@ impl Access {
     }
 
     /// Number of accesses in all iterations of the loop at a depth, and of the loops inside it.
-    pub(super) fn times(&self, depth: usize) -> f64 {
+    pub(super) fn executions(&self, depth: usize) -> f64 {
         let inner = self.around.get(depth..).unwrap_or_default().iter();
         inner.map(|around| around.trips.max(1.0)).product()
     }
 
     /// The name of the loop around the loop at a depth; `None` for the call.
-    pub(super) fn outside(&self, depth: usize) -> Option<Value> {
+    pub(super) fn enclosing_loop(&self, depth: usize) -> Option<Value> {
         let outside = depth.checked_sub(1).and_then(|outside| self.around.get(outside));
         outside.map(|around| around.name)
     }

@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::value::StaticValue;
 use sched_ir::lir::{BufferId, Function, Module, Scalar, Space};
 
-/// Bytes of a word of the input's layout ([`Space::Order`]).
+/// Bytes of a word of the input's layout ([`Space::InputOrder`]).
 const ORDER_WORD: f64 = 8.0;
 
 /// The buffers of a call, and its accesses: recorded in the first pass, and given their costs in the second
@@ -34,8 +34,8 @@ impl MemoryModel {
         let sizes = function.buffers.iter().map(|buffer| match buffer.space {
             Space::Input => rows * call.shape.features * bytes(buffer.element),
             Space::Output => rows * call.shape.margins * bytes(buffer.element),
-            Space::Order => ORDER_WORD,
-            Space::Model(number) => {
+            Space::InputOrder => ORDER_WORD,
+            Space::ModelTable(number) => {
                 module.tables.get(number as usize).map_or(0.0, |table| table.bytes.len() as f64)
             }
             Space::Private | Space::Shared => f64::INFINITY,
@@ -44,7 +44,7 @@ impl MemoryModel {
     }
 
     /// The memory for the second pass, from what the first one recorded.
-    pub fn placed(self, function: &Function, machine: &Machine) -> MemoryModel {
+    pub fn place_accesses(self, function: &Function, machine: &Machine) -> MemoryModel {
         let phase = match self.phase {
             Phase::Recording(accesses) => Phase::Placed(place(&accesses, function, &self.sizes, machine)),
             placed => placed,

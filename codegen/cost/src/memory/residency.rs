@@ -35,7 +35,7 @@ impl Residency {
     /// The costs of one access on a machine, by the levels that serve it.
     pub fn costs<'r>(&'r self, machine: &'r Machine) -> impl Iterator<Item = LineCost> + 'r {
         self.shares.iter().map(|&(share, bytes)| {
-            let (latency, line) = machine.beyond_first(bytes, self.waits);
+            let (latency, line) = machine.cost_beyond_first_cache(bytes, self.waits);
             let wait = if self.waits { share * latency } else { 0.0 };
             LineCost { bytes, busy: self.lines * share * line, wait }
         })
@@ -118,7 +118,7 @@ impl Footprints {
             let size = size_of(access, sizes);
             let names = std::iter::once(None).chain(access.around.iter().map(|around| Some(around.name)));
             for (depth, name) in names.enumerate() {
-                let (bytes, most) = access.touched(depth, size);
+                let (bytes, most) = access.touched_bytes(depth, size);
                 let (sum, limit) = touched.entry((name, access.buffer)).or_default();
                 (*sum, *limit) = (*sum + bytes, limit.max(most));
             }
@@ -154,7 +154,7 @@ struct MotionGroups(HashMap<Motion, (f64, f64)>);
 impl MotionGroups {
     fn of(accesses: &[Access]) -> MotionGroups {
         let mut groups: HashMap<Motion, (f64, f64)> = HashMap::new();
-        for access in accesses.iter().filter(|access| access.random.is_none()) {
+        for access in accesses.iter().filter(|access| access.data_decided_lines.is_none()) {
             let (bytes, lines) = groups.entry(access.motion()).or_default();
             *bytes += access.bytes;
             *lines += (access.bytes / LINE).max(1.0);
@@ -164,7 +164,7 @@ impl MotionGroups {
 
     /// The share of an access in the lines of its group.
     fn share(&self, access: &Access) -> f64 {
-        let group = self.0.get(&access.motion()).filter(|_| access.random.is_none());
+        let group = self.0.get(&access.motion()).filter(|_| access.data_decided_lines.is_none());
         group.map_or(1.0, |(bytes, lines)| (bytes / LINE).max(1.0) / lines)
     }
 }
@@ -191,7 +191,7 @@ impl Placement<'_> {
                 continue;
             }
             let iteration = self.footprints.bytes(Some(around.name));
-            if let Some(random) = access.random {
+            if let Some(random) = access.data_decided_lines {
                 let (first, touched) = self.first_touches(access, random, depth);
                 let first = first.min(rest);
                 // The access returns to the line after some iterations, in which it touches other lines.
@@ -201,7 +201,7 @@ impl Placement<'_> {
             }
             // If one iteration fits the first-level cache, lines of the previous one are still there, and
             // only new lines are fetched.
-            if fresh == 0.0 || !self.machine.is_near(iteration) {
+            if fresh == 0.0 || !self.machine.fits_first_cache(iteration) {
                 return residency(access, vec![(1.0, iteration)], lines);
             }
             lines *= fresh;
@@ -211,10 +211,11 @@ impl Placement<'_> {
         // Each call uses the tables and the memory for results again. Its rows are new: no cache of the core
         // has them, but the TLB has their pages. Rows that exceed the last-level cache come from memory.
         let far = match space {
-            Some(Space::Input) => self.machine.beyond_core().max(size_of(access, self.sizes)),
+            Some(Space::Input) => self.machine.shared_cache_probe_bytes().max(size_of(access, self.sizes)),
             _ => total,
         };
-        let first = access.random.map_or(rest, |lines| self.first_touches(access, lines, 0).0.min(rest));
+        let first =
+            access.data_decided_lines.map_or(rest, |lines| self.first_touches(access, lines, 0).0.min(rest));
         shares.extend([(rest - first, total), (first, far)]);
         residency(access, shares, lines)
     }
@@ -223,19 +224,19 @@ impl Placement<'_> {
     /// `depth`. Also returns the bytes of these lines. Each execution touches `lines` lines, which data
     /// decides.
     fn first_touches(&self, access: &Access, lines: f64, depth: usize) -> (f64, f64) {
-        let (touched, _) = access.touched(depth, size_of(access, self.sizes));
-        let own = self.footprints.own_share(access.outside(depth), access.buffer);
+        let (touched, _) = access.touched_bytes(depth, size_of(access, self.sizes));
+        let own = self.footprints.own_share(access.enclosing_loop(depth), access.buffer);
         let firsts = touched / LINE * own;
-        (firsts / (access.times(depth) * lines), touched)
+        (firsts / (access.executions(depth) * lines), touched)
     }
 }
 
 /// The residency of an access with these shares. If no data is needed for its address, `new_lines` is the
 /// share of its executions that go to a new line.
 fn residency(access: &Access, shares: Vec<(f64, f64)>, new_lines: f64) -> Residency {
-    let lines = match access.random {
+    let lines = match access.data_decided_lines {
         Some(lines) => lines,
         None => new_lines * (access.bytes / LINE).max(1.0),
     };
-    Residency { shares, lines, waits: access.random.is_some() }
+    Residency { shares, lines, waits: access.data_decided_lines.is_some() }
 }

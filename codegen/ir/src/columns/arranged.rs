@@ -1,9 +1,9 @@
 //! Code of a stage of sums whose loops a schedule arranges.
 //!
 //! Loops around the first loop over terms become loops of LIR, or are unrolled. Inside it, the sums of all
-//! rows and units are in registers if there are at most `MOST_KEPT`, and in memory otherwise. Terms are added
-//! in order, and each operation is rounded, as in [`super::sums`], so that both have the same results bit by
-//! bit.
+//! rows and units are in registers if there are at most `MOST_REGISTER_SUMS`, and in memory otherwise. Terms
+//! are added in order, and each operation is rounded, as in [`super::sums`], so that both have the same
+//! results bit by bit.
 
 use super::arrangement::{Arrangement, StageLoop};
 use super::stored::StoredColumns;
@@ -14,7 +14,7 @@ use sched_nest::Axis;
 use std::collections::HashMap;
 
 /// Largest number of sums, or of vectors of sums, that loops over terms keep in registers.
-const MOST_KEPT: usize = 32;
+const MOST_REGISTER_SUMS: usize = 32;
 
 /// Stores the sums of a group of rows that begins with `row`, or of a single row if it is `None`, by arranged
 /// loops.
@@ -44,7 +44,7 @@ struct Point {
     /// For rows, units and terms, the constants that unrolled loops add.
     plus: [i64; 3],
     /// The exclusive bounds of partial tiles that remain inside the enclosing loops.
-    left: Vec<i64>,
+    remaining_bounds: Vec<i64>,
 }
 
 const ROW: usize = 0;
@@ -61,7 +61,7 @@ struct RegisterSums<'p> {
 
 /// Operands of one term by row, and its constants by unit, as far as they are loaded.
 #[derive(Default)]
-struct Loaded {
+struct LoadedOperands {
     operands: HashMap<i64, Value>,
     constants: HashMap<i64, Value>,
 }
@@ -72,10 +72,10 @@ impl Point {
         this: &StageLoop,
         at: Option<Value>,
         plus: i64,
-        left: Vec<i64>,
+        remaining_bounds: Vec<i64>,
         b: &mut Builder,
     ) -> Point {
-        let mut point = Point { left, ..self.clone() };
+        let mut point = Point { remaining_bounds, ..self.clone() };
         let axis = axis_number(this.axis);
         if let Some(value) = at {
             point.at[axis] = Some(match point.at[axis] {
@@ -107,27 +107,33 @@ fn axis_number(axis: Axis) -> usize {
 impl ArrangedCode<'_> {
     /// Stores the sums of a group of rows.
     fn emit(&self, b: &mut Builder) {
-        let left = self.arrangement.bounds_left();
-        let point = Point { at: [None; 3], plus: [0; 3], left };
-        self.outside(b, 0, &point);
+        let remaining_bounds = self.arrangement.initial_bounds();
+        let point = Point { at: [None; 3], plus: [0; 3], remaining_bounds };
+        self.emit_outer_loops(b, 0, &point);
     }
 
     /// Emits the loops from position `at` on, down to the first loop over terms.
-    fn outside(&self, b: &mut Builder, at: usize, point: &Point) {
-        if at == self.arrangement.first_of_terms() {
-            return self.inside(b, at, point);
+    fn emit_outer_loops(&self, b: &mut Builder, at: usize, point: &Point) {
+        if at == self.arrangement.first_term_loop() {
+            return self.emit_sums(b, at, point);
         }
-        self.each(b, at, point, &mut |b, point| self.outside(b, at + 1, point));
+        self.for_each_value(b, at, point, &mut |b, point| self.emit_outer_loops(b, at + 1, point));
     }
 
     /// Calls `body` for the values of a loop: in loops of LIR, shared by threads or not, or unrolled.
-    fn each(&self, b: &mut Builder, at: usize, point: &Point, body: &mut dyn FnMut(&mut Builder, &Point)) {
+    fn for_each_value(
+        &self,
+        b: &mut Builder,
+        at: usize,
+        point: &Point,
+        body: &mut dyn FnMut(&mut Builder, &Point),
+    ) {
         let this = self.arrangement.loops[at];
-        for range in self.arrangement.ranges(at, &point.left) {
+        for range in self.arrangement.ranges(at, &point.remaining_bounds) {
             if range.count == 1 || this.unroll {
                 for nth in 0..range.count {
                     let value = range.first + nth * this.step;
-                    let inner = point.moved(&this, None, value, range.left.clone(), b);
+                    let inner = point.moved(&this, None, value, range.remaining_bounds.clone(), b);
                     body(b, &inner);
                 }
                 continue;
@@ -137,14 +143,14 @@ impl ArrangedCode<'_> {
                 b.parallel(trip, |b, iteration| {
                     let value = b.mul_int(iteration, this.step);
                     let value = b.add_int(value, range.first);
-                    let inner = point.moved(&this, Some(value), 0, range.left.clone(), b);
+                    let inner = point.moved(&this, Some(value), 0, range.remaining_bounds.clone(), b);
                     body(b, &inner);
                 });
                 continue;
             }
             let (first, end) = (b.int(range.first), b.int(range.first + range.count * this.step));
             b.for_loop((first, end, this.step), &[], |b, value, _| {
-                let inner = point.moved(&this, Some(value), 0, range.left.clone(), b);
+                let inner = point.moved(&this, Some(value), 0, range.remaining_bounds.clone(), b);
                 body(b, &inner);
                 Vec::new()
             });
@@ -152,19 +158,20 @@ impl ArrangedCode<'_> {
     }
 
     /// Computes and stores the sums of all rows and units that the loops from position `at` on go through.
-    fn inside(&self, b: &mut Builder, at: usize, point: &Point) {
-        let Some(points) = self.arrangement.points(at, &point.left, MOST_KEPT) else {
+    fn emit_sums(&self, b: &mut Builder, at: usize, point: &Point) {
+        let Some(points) = self.arrangement.points(at, &point.remaining_bounds, MOST_REGISTER_SUMS) else {
             self.each_sum(b, at, point, &mut |b, point| {
-                let start = self.start(b, point, (0, 0));
+                let start = self.first_summand(b, point, (0, 0));
                 self.store(b, point, (0, 0), start);
             });
-            return self.in_memory(b, at, point);
+            return self.add_in_memory(b, at, point);
         };
         let constants = self.first_constants(b, at, point, &points);
         let places = points.iter().copied().enumerate().map(|(place, point)| (point, place)).collect();
         let kept = RegisterSums { places, points: &points, constants };
-        let starts: Vec<Value> = points.iter().map(|beside| self.start(b, point, *beside)).collect();
-        let sums = self.in_registers(b, at, point, (&kept, (0, 0)), &mut Loaded::default(), starts);
+        let starts: Vec<Value> = points.iter().map(|beside| self.first_summand(b, point, *beside)).collect();
+        let sums =
+            self.add_in_registers(b, at, point, (&kept, (0, 0)), &mut LoadedOperands::default(), starts);
         for (beside, sum) in kept.points.iter().zip(sums) {
             self.store(b, point, *beside, sum);
         }
@@ -182,17 +189,17 @@ impl ArrangedCode<'_> {
         if this.axis == Axis::Feature {
             return self.each_sum(b, at + 1, point, body);
         }
-        self.each(b, at, point, &mut |b, point| self.each_sum(b, at + 1, point, body));
+        self.for_each_value(b, at, point, &mut |b, point| self.each_sum(b, at + 1, point, body));
     }
 
     /// Adds the terms of the loops from position `at` on to sums in memory.
-    fn in_memory(&self, b: &mut Builder, at: usize, point: &Point) {
+    fn add_in_memory(&self, b: &mut Builder, at: usize, point: &Point) {
         if at < self.arrangement.loops.len() {
-            return self.each(b, at, point, &mut |b, point| self.in_memory(b, at + 1, point));
+            return self.for_each_value(b, at, point, &mut |b, point| self.add_in_memory(b, at + 1, point));
         }
         let unit = point.value(b, UNIT);
         let first = self.sums.first_constant(b, &self.layer, unit);
-        let term = self.term_of(b, point, (0, (first, 0)), 0, &mut Loaded::default());
+        let term = self.term_of(b, point, (0, (first, 0)), 0, &mut LoadedOperands::default());
         let sum = self.load(b, point);
         let sum = b.add(sum, term);
         self.store(b, point, (0, 0), sum);
@@ -200,13 +207,13 @@ impl ArrangedCode<'_> {
 
     /// Adds the terms of the loops from position `at` on to sums in registers. `beside` is the row and unit
     /// relative to the point where the loops over terms begin.
-    fn in_registers(
+    fn add_in_registers(
         &self,
         b: &mut Builder,
         at: usize,
         point: &Point,
         (kept, beside): (&RegisterSums, (i64, i64)),
-        loaded: &mut Loaded,
+        loaded: &mut LoadedOperands,
         mut sums: Vec<Value>,
     ) -> Vec<Value> {
         let Some(this) = self.arrangement.loops.get(at) else {
@@ -216,25 +223,30 @@ impl ArrangedCode<'_> {
             sums[place] = b.add(sums[place], term);
             return sums;
         };
-        for range in self.arrangement.ranges(at, &point.left) {
+        for range in self.arrangement.ranges(at, &point.remaining_bounds) {
             if this.axis == Axis::Feature && range.count > 1 && !this.unroll {
                 let (first, end) = (b.int(range.first), b.int(range.first + range.count * this.step));
                 sums = b.for_loop((first, end, this.step), &sums, |b, value, sums| {
-                    let inner = point.moved(this, Some(value), 0, range.left.clone(), b);
-                    let mut loaded = Loaded::default();
-                    self.in_registers(b, at + 1, &inner, (kept, beside), &mut loaded, sums.to_vec())
+                    let inner = point.moved(this, Some(value), 0, range.remaining_bounds.clone(), b);
+                    let mut loaded = LoadedOperands::default();
+                    self.add_in_registers(b, at + 1, &inner, (kept, beside), &mut loaded, sums.to_vec())
                 });
                 continue;
             }
             for nth in 0..range.count {
                 let value = range.first + nth * this.step;
                 let (inner, beside) = match this.axis {
-                    Axis::Feature => (point.moved(this, None, value, range.left.clone(), b), beside),
-                    _ => (Point { left: range.left.clone(), ..point.clone() }, this.moved(beside, value)),
+                    Axis::Feature => {
+                        (point.moved(this, None, value, range.remaining_bounds.clone(), b), beside)
+                    }
+                    _ => (
+                        Point { remaining_bounds: range.remaining_bounds.clone(), ..point.clone() },
+                        this.moved(beside, value),
+                    ),
                 };
-                let mut fresh = Loaded::default();
+                let mut fresh = LoadedOperands::default();
                 let loaded = if this.axis == Axis::Feature { &mut fresh } else { &mut *loaded };
-                sums = self.in_registers(b, at + 1, &inner, (kept, beside), loaded, sums);
+                sums = self.add_in_registers(b, at + 1, &inner, (kept, beside), loaded, sums);
             }
         }
         sums
@@ -248,7 +260,7 @@ impl ArrangedCode<'_> {
         point: &Point,
         (row, (first, further)): (i64, (Value, i64)),
         unit: i64,
-        loaded: &mut Loaded,
+        loaded: &mut LoadedOperands,
     ) -> Value {
         let (sums, lanes) = (&self.sums, self.lanes());
         let operand = loaded.operands.get(&row).copied().unwrap_or_else(|| {
@@ -313,12 +325,12 @@ impl ArrangedCode<'_> {
             (Some(first), Some(row)) => Some(b.add(first, row)),
             (first, row) => first.or(row),
         };
-        row.map_or(self.sums.stored, |row| self.sums.stored.of_row(row))
+        row.map_or(self.sums.stored, |row| self.sums.stored.from_row(row))
     }
 
     /// The first summand of a sum, whose row and unit are relative to the point.
-    fn start(&self, b: &mut Builder, point: &Point, (_, unit): (i64, i64)) -> Value {
-        let (sums, ty) = (&self.sums, self.lanes().of(self.sums.run.element));
+    fn first_summand(&self, b: &mut Builder, point: &Point, (_, unit): (i64, i64)) -> Value {
+        let (sums, ty) = (&self.sums, self.lanes().type_of(self.sums.run.element));
         if sums.run.starts.is_none() {
             return b.float(ty, 0.0);
         }
@@ -335,7 +347,7 @@ impl ArrangedCode<'_> {
             return stored.load_columns(b, element, (place, point.plus[ROW]), units);
         }
         let address = self.address(b, &stored, (place, point.plus[ROW]));
-        b.load_and(Keep::UntilReload, self.lanes().of(element), address)
+        b.load_with_reuse(Keep::UntilReload, self.lanes().type_of(element), address)
     }
 
     /// Stores a sum, whose row and unit are relative to the point.
@@ -360,6 +372,6 @@ impl ArrangedCode<'_> {
     fn address(&self, b: &mut Builder, stored: &StoredColumns, (place, further): (Value, i64)) -> Address {
         let element = self.sums.run.element;
         let index = stored.index(b, place);
-        b.beyond(Address::element(stored.buffer(element), index, element), further)
+        b.address_after(Address::element(stored.buffer(element), index, element), further)
     }
 }

@@ -52,16 +52,16 @@ pub(super) struct ValueRange {
     /// Number of values.
     pub count: i64,
     /// For each bound, the exclusive bound for the loops inside.
-    pub left: Vec<i64>,
+    pub remaining_bounds: Vec<i64>,
 }
 
 impl Arrangement {
     /// The arrangement of loops with the bounds of partial tiles.
     pub fn new(loops: Vec<StageLoop>, bounds: Vec<StageBound>) -> Arrangement {
         let all = Arrangement { loops, bounds, rows: 1 };
-        let of_rows = all.of_axes(&[Axis::Row]);
+        let of_rows = all.for_axes(&[Axis::Row]);
         let mut last = 0;
-        of_rows.gather(0, &of_rows.bounds_left(), (0, 0), &mut |(row, _)| {
+        of_rows.visit_points(0, &of_rows.initial_bounds(), (0, 0), &mut |(row, _)| {
             last = last.max(row);
             true
         });
@@ -69,35 +69,35 @@ impl Arrangement {
     }
 
     /// The exclusive bounds as they are outside of all loops.
-    pub(super) fn bounds_left(&self) -> Vec<i64> {
+    pub(super) fn initial_bounds(&self) -> Vec<i64> {
         self.bounds.iter().map(|bound| bound.bound).collect()
     }
 
     /// Position of the first loop over terms.
-    pub(super) fn first_of_terms(&self) -> usize {
+    pub(super) fn first_term_loop(&self) -> usize {
         let is_term = |this: &StageLoop| this.axis == Axis::Feature;
         self.loops.iter().position(is_term).unwrap_or(self.loops.len())
     }
 
-    /// The values of the loop at position `at`, where `left` are the bounds that remain inside the enclosing
-    /// loops. Consecutive values that leave the same bounds to the loops inside are one range.
-    pub(super) fn ranges(&self, at: usize, left: &[i64]) -> Vec<ValueRange> {
+    /// The values of the loop at position `at`, where `remaining_bounds` are the bounds that remain inside
+    /// the enclosing loops. Consecutive values that leave the same bounds to the loops inside are one range.
+    pub(super) fn ranges(&self, at: usize, remaining_bounds: &[i64]) -> Vec<ValueRange> {
         let Some(this) = self.loops.get(at) else { return Vec::new() };
-        let bounds = || self.bounds.iter().zip(left);
+        let bounds = || self.bounds.iter().zip(remaining_bounds);
         let own = bounds().filter(|(bound, _)| bound.loops.contains(&at)).map(|(_, left)| *left);
         let end = own.fold(this.stop, i64::min);
         let mut ranges: Vec<ValueRange> = Vec::new();
         let mut value = 0;
         while value < end {
-            let left: Vec<i64> = bounds()
+            let remaining_bounds: Vec<i64> = bounds()
                 .map(|(bound, left)| match bound.loops.contains(&at) {
-                    true => (left - value).min(self.loosest(bound, at)),
+                    true => (left - value).min(self.unreachable_bound(bound, at)),
                     false => *left,
                 })
                 .collect();
             match ranges.last_mut() {
-                Some(last) if last.left == left => last.count += 1,
-                _ => ranges.push(ValueRange { first: value, count: 1, left }),
+                Some(last) if last.remaining_bounds == remaining_bounds => last.count += 1,
+                _ => ranges.push(ValueRange { first: value, count: 1, remaining_bounds }),
             }
             value += this.step.max(1);
         }
@@ -111,16 +111,16 @@ impl Arrangement {
     }
 
     /// A value of a bound that the loops inside position `at` cannot reach.
-    fn loosest(&self, bound: &StageBound, at: usize) -> i64 {
+    fn unreachable_bound(&self, bound: &StageBound, at: usize) -> i64 {
         let inside = bound.loops.iter().filter(|other| **other > at);
         1 + inside.filter_map(|other| self.loops.get(*other)).map(|this| this.stop).sum::<i64>()
     }
 
     /// The pairs of a row and a unit that the loops from position `at` on go through, in order. `None` if
     /// there are more than `most`.
-    pub(super) fn points(&self, at: usize, left: &[i64], most: usize) -> Option<Vec<(i64, i64)>> {
+    pub(super) fn points(&self, at: usize, remaining_bounds: &[i64], most: usize) -> Option<Vec<(i64, i64)>> {
         let mut points = Vec::new();
-        self.gather(at, left, (0, 0), &mut |point| {
+        self.visit_points(at, remaining_bounds, (0, 0), &mut |point| {
             points.push(point);
             points.len() <= most
         });
@@ -129,32 +129,32 @@ impl Arrangement {
 
     /// Calls `see` for each pair of a row and a unit until `see` returns false. Returns whether it was true
     /// for all pairs.
-    fn gather(
+    fn visit_points(
         &self,
         at: usize,
-        left: &[i64],
+        remaining_bounds: &[i64],
         point: (i64, i64),
         see: &mut dyn FnMut((i64, i64)) -> bool,
     ) -> bool {
         let Some(this) = self.loops.get(at) else { return see(point) };
         if this.axis == Axis::Feature {
-            return self.gather(at + 1, left, point, see);
+            return self.visit_points(at + 1, remaining_bounds, point, see);
         }
-        self.ranges(at, left).iter().all(|range| {
+        self.ranges(at, remaining_bounds).iter().all(|range| {
             (0..range.count).all(|nth| {
                 let value = range.first + nth * this.step;
-                self.gather(at + 1, &range.left, this.moved(point, value), see)
+                self.visit_points(at + 1, &range.remaining_bounds, this.moved(point, value), see)
             })
         })
     }
 
     /// The loops for a single row, without those over rows.
-    pub fn of_row(&self) -> Arrangement {
-        self.of_axes(&[Axis::Unit, Axis::Feature])
+    pub fn for_single_row(&self) -> Arrangement {
+        self.for_axes(&[Axis::Unit, Axis::Feature])
     }
 
     /// The loops over some axes, for a single row.
-    fn of_axes(&self, axes: &[Axis]) -> Arrangement {
+    fn for_axes(&self, axes: &[Axis]) -> Arrangement {
         let is_kept = |at: &usize| axes.contains(&self.loops[*at].axis);
         let kept: Vec<usize> = (0..self.loops.len()).filter(is_kept).collect();
         let place = |old: &usize| kept.iter().position(|at| at == old);
@@ -169,10 +169,10 @@ impl Arrangement {
         }
     }
 
-    /// The loops without vectors if `register` is `None`, otherwise unchanged.
+    /// The loops without vectors if `register_bytes` is `None`, otherwise unchanged.
     #[must_use]
-    pub(super) fn with_register(mut self, register: Option<u32>) -> Arrangement {
-        for this in self.loops.iter_mut().filter(|this| register.is_none() && this.lanes > 1) {
+    pub(super) fn without_vectors_unless(mut self, register_bytes: Option<u32>) -> Arrangement {
+        for this in self.loops.iter_mut().filter(|this| register_bytes.is_none() && this.lanes > 1) {
             (this.step, this.lanes) = (1, 1);
         }
         self

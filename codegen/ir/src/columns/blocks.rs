@@ -44,7 +44,7 @@ pub enum BlockSource {
 }
 
 /// Memory for the features and the stored columns of a block, if columns are computed.
-pub type Scratch = Option<(BufferId, StoredColumns)>;
+pub type ColumnScratch = Option<(BufferId, StoredColumns)>;
 
 impl RowBlocks<'_> {
     /// Number of columns.
@@ -54,40 +54,40 @@ impl RowBlocks<'_> {
 
     /// Copies rows in blocks. A block holds the first column of all its rows, then the second column, and so
     /// on. Missing rows of the last block have columns of zeros.
-    pub fn rows(&self, b: &mut Builder, to: CopyBlocks, source: BlockSource) {
+    pub fn copy_rows(&self, b: &mut Builder, to: CopyBlocks, source: BlockSource) {
         if let (None, BlockSource::Columns { columns, are_full }) = (self.code, source) {
-            return self.transpose.columns_of(b, columns, to.rows, (to.copy, to.width), are_full);
+            return self.transpose.copy_columns(b, columns, to.rows, (to.copy, to.width), are_full);
         }
         let group = self.code.map_or(0, |code| code.group_rows(to.width));
         self.with_scratch(b, group.max(to.width), |b, scratch| {
             let mut first = b.int(0);
             if group > to.width {
-                first = self.groups(b, (to, group), scratch, source);
+                first = self.copy_groups(b, (to, group), scratch, source);
             }
-            b.for_loop((first, to.rows.held, to.width.into()), &[], |b, number, _| {
+            b.for_loop((first, to.rows.capacity, to.width.into()), &[], |b, number, _| {
                 let first = b.add(to.rows.first, number);
                 let from = b.mul_int(first, self.transpose.features);
                 let start = b.mul_int(number, self.columns());
                 let left = b.sub(to.rows.count, number);
                 let block = RowBlock { from, to: start, copy: to.copy, rows: to.width };
-                self.block(b, scratch, (&block, source), RowRange { first, count: Some(left) });
+                self.fill_block(b, scratch, (&block, source), RowRange { first, count: Some(left) });
                 Vec::new()
             });
         });
     }
 
     /// Copies rows in whole groups of `group` rows, and returns the number of these rows.
-    fn groups(
+    fn copy_groups(
         &self,
         b: &mut Builder,
         (to, group): (CopyBlocks, u32),
-        scratch: Scratch,
+        scratch: ColumnScratch,
         source: BlockSource,
     ) -> Value {
         let zero = b.int(0);
         let (Some(code), Some((features, stored))) = (self.code, scratch) else { return zero };
         let groups = b.int(group.into());
-        let groups = b.bin(Bin::IDiv, to.rows.held, groups);
+        let groups = b.bin(Bin::IDiv, to.rows.capacity, groups);
         let whole = b.mul_int(groups, group.into());
         b.for_loop((zero, whole, group.into()), &[], |b, number, _| {
             let blocks = b.int((group / to.width).into());
@@ -99,20 +99,20 @@ impl RowBlocks<'_> {
                 let start = b.mul_int(before, self.transpose.columns());
                 let left = b.sub(to.rows.count, number);
                 let block = RowBlock { from, to: start, copy: features, rows: to.width };
-                self.transposed(b, (&block, source), RowRange { first, count: Some(left) });
+                self.fill_transposed(b, (&block, source), RowRange { first, count: Some(left) });
                 Vec::new()
             });
             let start = b.mul_int(number, self.columns());
             let (from, to_group) =
                 (Elements { buffer: features, first: zero }, Elements { buffer: to.copy, first: start });
-            code.group(b, (from, stored), to_group, (to.width, group));
+            code.store_group(b, (from, stored), to_group, (to.width, group));
             Vec::new()
         });
         whole
     }
 
     /// Runs `body` with memory for the features and stored columns of `rows` rows, if columns are computed.
-    pub fn with_scratch(&self, b: &mut Builder, rows: u32, body: impl FnOnce(&mut Builder, Scratch)) {
+    pub fn with_scratch(&self, b: &mut Builder, rows: u32, body: impl FnOnce(&mut Builder, ColumnScratch)) {
         let Some(code) = self.code else { return body(b, None) };
         let element = self.transpose.input;
         let bytes = b.int(i64::from(rows) * self.transpose.columns() * i64::from(element.bytes()));
@@ -122,36 +122,36 @@ impl RowBlocks<'_> {
     }
 
     /// Fills a block with `rows`, which may be fewer than the block has.
-    pub fn block(
+    pub fn fill_block(
         &self,
         b: &mut Builder,
-        scratch: Scratch,
+        scratch: ColumnScratch,
         (block, source): (&RowBlock, BlockSource),
         rows: RowRange,
     ) {
-        self.computed(b, scratch, block, |b, block| self.transposed(b, (block, source), rows));
+        self.fill_computed(b, scratch, block, |b, block| self.fill_transposed(b, (block, source), rows));
     }
 
     /// Fills a block with the values of features.
-    fn transposed(&self, b: &mut Builder, (block, source): (&RowBlock, BlockSource), rows: RowRange) {
+    fn fill_transposed(&self, b: &mut Builder, (block, source): (&RowBlock, BlockSource), rows: RowRange) {
         match source {
             BlockSource::Rows => {
                 let left = rows.count.unwrap_or_else(|| b.int(block.rows.into()));
-                self.transpose.block(b, block, left);
+                self.transpose.copy_block(b, block, left);
             }
             BlockSource::Columns { columns, are_full } => {
                 let rows = RowRange { count: rows.count.filter(|_| !are_full), ..rows };
-                self.transpose.block_of_columns(b, columns, rows, block);
+                self.transpose.copy_block_of_columns(b, columns, rows, block);
             }
         }
     }
 
     /// Fills a block by `transposed`. If columns are computed, `transposed` fills the scratch memory with
     /// features, and the block gets their columns.
-    fn computed(
+    fn fill_computed(
         &self,
         b: &mut Builder,
-        scratch: Scratch,
+        scratch: ColumnScratch,
         block: &RowBlock,
         transposed: impl FnOnce(&mut Builder, &RowBlock),
     ) {
@@ -161,6 +161,6 @@ impl RowBlocks<'_> {
         let zero = b.int(0);
         transposed(b, &RowBlock { to: zero, copy: features, ..*block });
         let from = Elements { buffer: features, first: zero };
-        code.block(b, (from, stored), Elements { buffer: block.copy, first: block.to }, block.rows);
+        code.store_block(b, (from, stored), Elements { buffer: block.copy, first: block.to }, block.rows);
     }
 }

@@ -12,16 +12,16 @@ use super::walks::TreesCode;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Value};
 
 /// Bytes of the columns of a row that one vector computes.
-const VECTOR: u32 = 64;
+const VECTOR_BYTES: u32 = 64;
 
 /// Fewest columns of a row that a vector computes.
-const LEAST: i64 = 4;
+const LEAST_VECTOR_COLUMNS: i64 = 4;
 
 /// Largest number of columns of a group that are computed without a loop.
 const MOST_UNROLLED: i64 = 4;
 
 /// Rows of a block that one vector computes: their values of 4 bytes fill a register.
-const ROWS: u32 = 16;
+const VECTOR_ROWS: u32 = 16;
 
 /// Code that computes columns.
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ pub struct ColumnCode<'a> {
     /// The tables with the columns' parameters.
     pub pools: PoolTables<BufferId>,
     /// Bytes of a vector register, if vectors may compute several columns of a row.
-    pub register: Option<u32>,
+    pub register_bytes: Option<u32>,
     /// The arrangement of each layer of columns, in the order of layers. `None` if the schedule has no loops
     /// for the layer, which is then computed in register tiles.
     pub arrangements: &'a [Option<Arrangement>],
@@ -77,7 +77,7 @@ impl<'a> ColumnCode<'a> {
         rows: u32,
         body: impl FnOnce(&mut B, StoredColumns),
     ) {
-        let held = if self.is_arranged() { rows } else { rows.min(ROWS) };
+        let held = if self.is_arranged() { rows } else { rows.min(VECTOR_ROWS) };
         self.runs.stored.with_memory(b, held, body);
     }
 
@@ -94,14 +94,14 @@ impl<'a> ColumnCode<'a> {
     }
 
     /// Stores the columns of a row in consecutive elements.
-    pub fn row(&self, b: &mut Builder, features: Features, stored: StoredColumns, to: Elements) {
+    pub fn store_row(&self, b: &mut Builder, features: Features, stored: StoredColumns, to: Elements) {
         let rows = Rows { features, stored, lanes: Lanes::One };
-        self.rows(b, rows, Target::Columns(to, 1));
+        self.store_rows(b, rows, Target::Columns(to, 1));
     }
 
     /// Stores the columns of a block of rows, column by column. Features are read from a block of as many
     /// rows.
-    pub fn block(
+    pub fn store_block(
         &self,
         b: &mut Builder,
         (from, stored): (Elements, StoredColumns),
@@ -109,22 +109,22 @@ impl<'a> ColumnCode<'a> {
         n_rows: u32,
     ) {
         if self.is_arranged() {
-            return self.group(b, (from, stored), to, (n_rows, n_rows));
+            return self.store_group(b, (from, stored), to, (n_rows, n_rows));
         }
-        let (lanes, zero, end) = (n_rows.min(ROWS), b.int(0), b.int(n_rows.into()));
+        let (lanes, zero, end) = (n_rows.min(VECTOR_ROWS), b.int(0), b.int(n_rows.into()));
         b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
             let first = b.add(from.first, ahead);
             let to = Elements { first: b.add(to.first, ahead), ..to };
             let features = Features::OfBlock(from.buffer, first, n_rows);
             let rows = Rows { features, stored, lanes: Lanes::Rows(lanes as u16) };
-            self.rows(b, rows, Target::Columns(to, n_rows.into()));
+            self.store_rows(b, rows, Target::Columns(to, n_rows.into()));
             Vec::new()
         });
     }
 
     /// Stores the columns of a group of blocks, one run after the other. `sizes` are the rows of a block, and
     /// of all blocks.
-    pub fn group(
+    pub fn store_group(
         &self,
         b: &mut Builder,
         (from, stored): (Elements, StoredColumns),
@@ -136,7 +136,7 @@ impl<'a> ColumnCode<'a> {
             match run {
                 StoredRun::Values(run) => {
                     self.each_lanes(b, from, stored, sizes, |b, rows, _| {
-                        self.run(b, run, rows, Target::Stored);
+                        self.store_run(b, run, rows, Target::Stored);
                     });
                 }
                 StoredRun::Trees(run) => {
@@ -145,10 +145,11 @@ impl<'a> ColumnCode<'a> {
                     });
                 }
                 StoredRun::Layers(run) => {
-                    let sums = SumCode { run, pools: &self.pools, stored, register: self.register };
+                    let sums =
+                        SumCode { run, pools: &self.pools, stored, register_bytes: self.register_bytes };
                     match arrangements.next().and_then(Option::as_ref) {
                         Some(arrangement) if arrangement.rows <= sizes.1.into() => {
-                            each_start(b, arrangement.rows, sizes.1.into(), |b, row| {
+                            each_group_start(b, arrangement.rows, sizes.1.into(), |b, row| {
                                 arranged::emit(b, sums, arrangement, Some(row));
                             });
                         }
@@ -165,7 +166,7 @@ impl<'a> ColumnCode<'a> {
                 let before = b.mul_int(block, columns * i64::from(sizes.0));
                 let first = b.add(to.first, before);
                 let to = Elements { first: b.add(first, ahead), ..to };
-                self.run(b, run, rows, Target::Columns(to, sizes.0.into()));
+                self.store_run(b, run, rows, Target::Columns(to, sizes.0.into()));
             });
         }
     }
@@ -180,7 +181,7 @@ impl<'a> ColumnCode<'a> {
         (width, all): (u32, u32),
         mut body: impl FnMut(&mut Builder, Rows, (Value, Value)),
     ) {
-        let lanes = width.min(ROWS);
+        let lanes = width.min(VECTOR_ROWS);
         let (zero, blocks, end) = (b.int(0), b.int((all / width.max(1)).into()), b.int(width.into()));
         b.for_loop((zero, blocks, 1), &[], |b, block, _| {
             b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
@@ -189,7 +190,7 @@ impl<'a> ColumnCode<'a> {
                 let features = Features::OfBlock(from.buffer, b.add(first, ahead), width);
                 let row = b.mul_int(block, width.into());
                 let row = b.add(row, ahead);
-                let rows = Rows { features, stored: stored.of_row(row), lanes: Lanes::Rows(lanes as u16) };
+                let rows = Rows { features, stored: stored.from_row(row), lanes: Lanes::Rows(lanes as u16) };
                 body(b, rows, (block, ahead));
                 Vec::new()
             });
@@ -197,20 +198,21 @@ impl<'a> ColumnCode<'a> {
         });
     }
 
-    fn rows(&self, b: &mut Builder, rows: Rows, to: Target) {
+    fn store_rows(&self, b: &mut Builder, rows: Rows, to: Target) {
         let mut arrangements = self.arrangements.iter();
         for run in &self.runs.stored_runs {
             match run {
-                StoredRun::Values(run) => self.run(b, run, rows, Target::Stored),
+                StoredRun::Values(run) => self.store_run(b, run, rows, Target::Stored),
                 StoredRun::Trees(run) => {
                     TreesCode { run, pools: &self.pools, stored: rows.stored }.emit(b, rows.lanes);
                 }
                 StoredRun::Layers(run) => {
-                    let (pools, stored, register) = (&self.pools, rows.stored, self.register);
-                    let sums = SumCode { run, pools, stored, register };
+                    let (pools, stored, register_bytes) = (&self.pools, rows.stored, self.register_bytes);
+                    let sums = SumCode { run, pools, stored, register_bytes };
                     match arrangements.next().and_then(Option::as_ref) {
                         Some(arrangement) if rows.lanes == Lanes::One => {
-                            let arrangement = arrangement.of_row().with_register(register);
+                            let arrangement =
+                                arrangement.for_single_row().without_vectors_unless(register_bytes);
                             arranged::emit(b, sums, &arrangement, None);
                         }
                         _ => sums.emit(b, rows.lanes),
@@ -219,19 +221,19 @@ impl<'a> ColumnCode<'a> {
             }
         }
         for run in &self.runs.runs {
-            self.run(b, run, rows, to);
+            self.store_run(b, run, rows, to);
         }
     }
 
     /// Stores the columns of a run.
-    fn run(&self, b: &mut Builder, run: &'a ColumnRun, rows: Rows, to: Target) {
+    fn store_run(&self, b: &mut Builder, run: &'a ColumnRun, rows: Rows, to: Target) {
         let has_lanes = match rows.features {
             Features::OfRow(..) => true,
             Features::OfColumns(..) => !run.reads_features(),
             Features::OfBlock(..) => false,
         };
-        let width = if has_lanes && self.register.is_some() { vector_width(run) } else { 1 };
-        self.groups(b, run, rows, |b, own, start, size| {
+        let width = if has_lanes && self.register_bytes.is_some() { vector_width(run) } else { 1 };
+        self.for_each_group(b, run, rows, |b, own, start, size| {
             each_column(b, size, width, |b, nth, lanes| {
                 let lanes = if lanes == Lanes::One { rows.lanes } else { lanes };
                 let column = b.add(start, nth);
@@ -251,7 +253,7 @@ impl<'a> ColumnCode<'a> {
 
     /// Calls `body` for each group of a run, with the group's evaluated head, first column in the run, and
     /// number of columns.
-    fn groups(
+    fn for_each_group(
         &self,
         b: &mut Builder,
         run: &'a ColumnRun,
@@ -280,7 +282,7 @@ impl<'a> ColumnCode<'a> {
 
 /// Calls `body` with the first row of each group of `rows` rows. If `all` is no multiple of `rows`, the last
 /// group overlaps the one before.
-fn each_start(b: &mut Builder, rows: i64, all: i64, mut body: impl FnMut(&mut Builder, Value)) {
+fn each_group_start(b: &mut Builder, rows: i64, all: i64, mut body: impl FnMut(&mut Builder, Value)) {
     let rows = rows.max(1);
     let (zero, whole) = (b.int(0), all - all % rows);
     if whole == rows {
@@ -300,15 +302,16 @@ fn each_start(b: &mut Builder, rows: i64, all: i64, mut body: impl FnMut(&mut Bu
 
 /// Number of columns of a run that one vector computes; 1 without vectors.
 fn vector_width(run: &ColumnRun) -> u16 {
-    let widest = i64::from(VECTOR / run.element.bytes());
-    let width = widest.min(1 << run.largest.max(1).ilog2());
-    if width < LEAST || run.has_loops() { 1 } else { width as u16 }
+    let widest = i64::from(VECTOR_BYTES / run.element.bytes());
+    let width = widest.min(1 << run.largest_group.max(1).ilog2());
+    if width < LEAST_VECTOR_COLUMNS || run.has_loops() { 1 } else { width as u16 }
 }
 
 /// Calls `body` for the columns of a group, of which there are `size`: in vectors of `width` columns, then
 /// one by one.
 fn each_column(b: &mut Builder, size: Value, width: u16, mut body: impl FnMut(&mut Builder, Value, Lanes)) {
-    if let Some(few) = b.as_int(size).filter(|size| *size < LEAST.max(width.into()) && *size <= MOST_UNROLLED)
+    if let Some(few) =
+        b.as_int(size).filter(|size| *size < LEAST_VECTOR_COLUMNS.max(width.into()) && *size <= MOST_UNROLLED)
     {
         for nth in 0..few {
             let nth = b.int(nth);

@@ -127,7 +127,7 @@ impl Neg for Double<'_, '_> {
 
     fn neg(self) -> Self {
         let (bits, sign) = (self.word(), self.code.integer(i64::MIN));
-        Bits { value: self.code.bin(Bin::Xor, bits.value, sign), ..bits }.number()
+        Bits { value: self.code.bin(Bin::Xor, bits.value, sign), ..bits }.bitcast()
     }
 }
 
@@ -154,12 +154,12 @@ impl<'n, 'b> Number for Double<'n, 'b> {
         self.code.double(value)
     }
 
-    fn root(self) -> Self {
+    fn square_root(self) -> Self {
         let value = self.code.builder.borrow_mut().square_root(self.value);
         self.code.double(value)
     }
 
-    fn nearest(self) -> Self {
+    fn nearest_whole(self) -> Self {
         let value = self.code.builder.borrow_mut().round(Rounding::Nearest, self.value);
         self.code.double(value)
     }
@@ -219,16 +219,16 @@ impl<'n, 'b> Word<Double<'n, 'b>> for Bits<'n, 'b> {
         self.code.bits(self.code.bin(Bin::Or, self.value, other.value))
     }
 
-    fn down(self, places: u32) -> Self {
+    fn shift_right(self, places: u32) -> Self {
         self.code.bits(self.code.bin(Bin::Shr, self.value, self.code.integer(places.into())))
     }
 
-    fn up(self, places: u32) -> Self {
+    fn shift_left(self, places: u32) -> Self {
         // LLVM turns this product into a shift.
         self.code.bits(self.code.bin(Bin::Mul, self.value, self.code.integer(1_i64 << places)))
     }
 
-    fn number(self) -> Double<'n, 'b> {
+    fn bitcast(self) -> Double<'n, 'b> {
         self.code.double(self.code.cast_bits(self.value, Scalar::F64))
     }
 }

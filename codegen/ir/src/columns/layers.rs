@@ -20,7 +20,7 @@ use sched_nest::StageKind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Largest number of bytes of the sums of a panel: the longest vector registers.
-const PANEL: i64 = 64;
+const PANEL_BYTES: i64 = 64;
 
 /// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,13 +70,13 @@ pub(super) struct LayerRun {
 
 impl LayerRun {
     /// Number of sums of a layer, with padding.
-    pub fn padded(&self) -> i64 {
-        padded(self.units, self.panel)
+    pub fn padded_units(&self) -> i64 {
+        padded_units(self.units, self.panel)
     }
 
     /// Number of constants of a layer, with padding.
     pub fn layer_constants(&self) -> i64 {
-        self.padded() * self.terms
+        self.padded_units() * self.terms
     }
 }
 
@@ -153,7 +153,7 @@ impl Layer {
 }
 
 /// The stored columns that some columns depend on, level by level.
-pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel> {
+pub(super) fn stored_levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel> {
     let needed = columns.needed_for(tested);
     let sums: Vec<ColumnId> = needed.iter().copied().filter(|column| is_sum(columns.expr(*column))).collect();
     let is_stored: HashSet<ColumnId> =
@@ -220,9 +220,9 @@ impl LayerRun {
     fn new(columns: &Columns, layers: &[Layer], places: &mut Places, pools: &mut Pools) -> Option<LayerRun> {
         let first = layers.first()?;
         let (term, element, terms, units) = first.shape();
-        let widest = PANEL / i64::from(element.bytes());
+        let widest = PANEL_BYTES / i64::from(element.bytes());
         let panel = widest.min((units as u64).next_power_of_two() as i64);
-        let padding = padded(units as i64, panel) - units as i64;
+        let padding = padded_units(units as i64, panel) - units as i64;
         let all = || layers.iter().flat_map(|layer| &layer.sums);
         let starts = |sum: &ColumnId| match columns.expr(*sum) {
             Expr::Dot { start, .. } => start.to_f64(),
@@ -253,7 +253,7 @@ impl LayerRun {
         let at = pools.len(element) as i64;
         if has_starts {
             for layer in layers {
-                push_padded(pools, element, layer.sums.iter().map(starts), run.padded());
+                push_padded(pools, element, layer.sums.iter().map(starts), run.padded_units());
             }
         }
         Some(LayerRun { starts: has_starts.then_some(at), ..run })
@@ -300,7 +300,7 @@ fn constant(sum: &Expr, term: usize) -> f64 {
     value.map_or(0.0, ColumnValue::to_f64)
 }
 
-fn padded(units: i64, panel: i64) -> i64 {
+fn padded_units(units: i64, panel: i64) -> i64 {
     units.unsigned_abs().next_multiple_of(panel.unsigned_abs().max(1)) as i64
 }
 

@@ -19,7 +19,7 @@ pub(super) enum ParameterSource {
     /// One number for the whole run.
     Same(Parameter),
     /// Consecutive numbers, of which this is the first.
-    Counted(i64),
+    Consecutive(i64),
     /// An entry of the pool of the type for each group or column, from this position on.
     Pooled(Scalar, i64),
 }
@@ -52,13 +52,13 @@ impl ParameterSource {
     }
 
     /// The parameters as consecutive numbers, if they are consecutive.
-    pub fn counted(all: &[Parameter]) -> Option<ParameterSource> {
+    pub fn consecutive(all: &[Parameter]) -> Option<ParameterSource> {
         let [Parameter::Number(first), _, ..] = all else { return None };
         let numbers = (*first..).map(Parameter::Number);
         numbers
             .zip(all)
             .all(|(number, parameter)| number == *parameter)
-            .then_some(ParameterSource::Counted(*first))
+            .then_some(ParameterSource::Consecutive(*first))
     }
 }
 
@@ -72,10 +72,10 @@ pub(super) fn index_of(
     match number {
         ParameterSource::Same(Parameter::Number(n)) => b.int(n),
         ParameterSource::Same(Parameter::Constant(value)) => b.int(value.to_i64()),
-        ParameterSource::Counted(first) => b.add_int(place, first),
+        ParameterSource::Consecutive(first) => b.add_int(place, first),
         ParameterSource::Pooled(_, first) => {
             let start = Address::element(pools.buffer(Scalar::I32), place, Scalar::I32);
-            let address = b.beyond(start, first);
+            let address = b.address_after(start, first);
             b.load_index(Scalar::I32, address)
         }
     }

@@ -83,7 +83,7 @@ pub(super) fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
         Binary::Min => b.min(x, y),
         Binary::Max => b.max(x, y),
         Binary::Less => b.cmp(if is_float { Cmp::OLt } else { Cmp::Lt }, x, y),
-        Binary::LessOrEqual => b.cmp(if is_float { not_above() } else { Cmp::Le }, x, y),
+        Binary::LessOrEqual => b.cmp(if is_float { at_most_cmp() } else { Cmp::Le }, x, y),
         Binary::Equal if is_float => {
             let (below, above) = (b.cmp(Cmp::OLe, x, y), b.cmp(Cmp::OLe, y, x));
             b.bin(Bin::And, below, above)
@@ -95,7 +95,7 @@ pub(super) fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
 }
 
 /// The comparison `<=` of floats.
-pub(super) fn not_above() -> Cmp {
+pub(super) fn at_most_cmp() -> Cmp {
     if seeded(Fault::EdgeNotReached) { Cmp::OLt } else { Cmp::OLe }
 }
 

@@ -49,8 +49,9 @@ impl OutputRuns {
     }
 
     /// Largest number of elements of one buffer that expressions have in memory for a row.
-    pub fn largest(&self) -> usize {
-        let most = |run: &OutputRun| run.runs.features.max(run.runs.count).max(run.runs.stored.largest());
+    pub fn largest_buffer(&self) -> usize {
+        let most =
+            |run: &OutputRun| run.runs.features.max(run.runs.count).max(run.runs.stored.largest_count());
         self.steps.iter().chain(&self.classes).map(most).max().unwrap_or(0)
     }
 }

@@ -70,7 +70,7 @@ impl PoolTables<u32> {
     /// Declares the tables of these numbers as buffers.
     pub fn declare(self, b: &mut Builder) -> PoolTables<BufferId> {
         let mut buffer = |name: &str, number: Option<u32>, element| {
-            number.map(|number| b.buffer(name, Space::Model(number), element))
+            number.map(|number| b.buffer(name, Space::ModelTable(number), element))
         };
         PoolTables {
             integers: buffer("column_integers", self.integers, Scalar::I32),

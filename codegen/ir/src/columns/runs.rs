@@ -5,7 +5,7 @@
 //! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
 //! is its *tail*.
 
-use super::layers::{LayerRun, Places, StoredLevel, levels};
+use super::layers::{LayerRun, Places, StoredLevel, stored_levels};
 use super::numbers::{Parameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
 use super::stored::StoredCounts;
@@ -18,7 +18,7 @@ use crate::rows::features::FeatureSubset;
 use sched_columns::{Binary, ColumnId, Columns, Expr};
 use sched_forest::Float;
 use sched_nest::StageKind;
-use sched_pipeline::Prepared;
+use sched_pipeline::PreparedForest;
 use std::collections::{BTreeSet, HashMap};
 
 /// The columns of a model, as shapes and pools of parameters.
@@ -35,7 +35,7 @@ pub struct ColumnRuns {
     /// Features that columns read, which transposed rows have.
     pub inputs: FeatureSubset,
     /// For each column that is the value of a feature, this feature; else `None`.
-    pub values: Vec<Option<u32>>,
+    pub column_features: Vec<Option<u32>>,
     /// Numbers of stored columns.
     pub stored: StoredCounts,
     /// The runs of stored columns, each after those that it reads.
@@ -79,7 +79,7 @@ pub(super) struct ColumnRun {
     /// Number of columns of the run before each group.
     pub starts: ParameterSource,
     /// Number of columns of the largest group.
-    pub largest: i64,
+    pub largest_group: i64,
     /// Whether groups are stretches of columns whose tails read consecutive features, one each.
     pub is_consecutive: bool,
     /// The operations, in an order in which operands come first.
@@ -99,11 +99,11 @@ pub(super) struct RunNode {
 
 /// Smallest mean length for which stretches of consecutive features become groups. Each group costs a loop;
 /// shorter stretches are read by gathers.
-const LONG: usize = 4;
+const LEAST_STRETCH: usize = 4;
 
 impl ColumnRuns {
     /// The runs of a prepared forest's columns, for rows with `features` features.
-    pub fn new(prepared: &Prepared, features: usize) -> ColumnRuns {
+    pub fn new(prepared: &PreparedForest, features: usize) -> ColumnRuns {
         let tested = with_seeded_fault(&prepared.columns, &prepared.tested);
         let runs = ColumnRuns::of(&prepared.columns, &tested, prepared.forest.types.input, features);
         ColumnRuns { set_columns: prepared.set_columns, ..runs }
@@ -119,11 +119,11 @@ impl ColumnRuns {
             columns,
             inputs: &inputs,
             pools: Pools::default(),
-            positions: HashMap::new(),
+            table_positions: HashMap::new(),
             places: Places::default(),
         };
         let mut stored_runs = Vec::new();
-        for level in levels(columns, tested) {
+        for level in stored_levels(columns, tested) {
             for (column_type, values) in &level.values {
                 let first = StoredLevel::place_values(&mut tracer.places, *column_type, values);
                 let runs = runs_of(&mut tracer, values, first);
@@ -141,7 +141,7 @@ impl ColumnRuns {
             features,
             count: tested.len(),
             set_columns: 0,
-            values: tested.iter().map(|column| input(columns, *column)).collect(),
+            column_features: tested.iter().map(|column| input(columns, *column)).collect(),
             stored: StoredCounts::new(&places),
             stored_runs,
             runs,
@@ -186,7 +186,7 @@ impl ColumnRun {
                 groups: 0,
                 sizes,
                 starts,
-                largest: 0,
+                largest_group: 0,
                 is_consecutive: false,
                 nodes: Vec::new(),
             };
@@ -206,7 +206,7 @@ impl ColumnRun {
             let stretches = traces.chunk_by(|a, b| by_head(a, b) && follows(a, b, at));
             stretches.collect::<Vec<&[Trace]>>()
         });
-        let long = stretches.filter(|stretches| stretches.len() * LONG <= traces.len());
+        let long = stretches.filter(|stretches| stretches.len() * LEAST_STRETCH <= traces.len());
         let is_consecutive = long.is_some();
         groups = long.unwrap_or(groups);
         let sizes: Vec<Parameter> = groups.iter().map(|group| number(group.len())).collect();
@@ -226,7 +226,7 @@ impl ColumnRun {
                     Part::Tail => traces.iter().map(of).collect(),
                 };
                 let places = (node.op == ShapeOp::Stored && part == Part::Tail)
-                    .then(|| ParameterSource::counted(&all));
+                    .then(|| ParameterSource::consecutive(&all));
                 places.flatten().unwrap_or_else(|| ParameterSource::new(&all, node.ty, pools))
             });
             RunNode { part, parameters: parameters.collect(), node }
@@ -238,7 +238,7 @@ impl ColumnRun {
             groups: groups.len() as i64,
             sizes: ParameterSource::new(&sizes, Scalar::I32, pools),
             starts: ParameterSource::new(&starts, Scalar::I32, pools),
-            largest: groups.iter().map(|group| group.len()).max().unwrap_or(0) as i64,
+            largest_group: groups.iter().map(|group| group.len()).max().unwrap_or(0) as i64,
             is_consecutive,
             nodes,
         }

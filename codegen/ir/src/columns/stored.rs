@@ -40,7 +40,7 @@ impl StoredCounts {
     }
 
     /// The larger of the numbers of stored columns of the two types.
-    pub fn largest(self) -> usize {
+    pub fn largest_count(self) -> usize {
         self.singles.max(self.doubles) as usize
     }
 
@@ -79,7 +79,7 @@ impl StoredCounts {
 impl StoredColumns {
     /// The stored columns, with number `row` as the first row.
     #[must_use]
-    pub fn of_row(self, row: Value) -> StoredColumns {
+    pub fn from_row(self, row: Value) -> StoredColumns {
         StoredColumns { row: Some(row), ..self }
     }
 
@@ -123,12 +123,12 @@ impl StoredColumns {
         lanes: u16,
     ) -> Value {
         let index = self.index(b, place);
-        let address = b.beyond(Address::element(self.buffer(element), index, element), further);
+        let address = b.address_after(Address::element(self.buffer(element), index, element), further);
         match self.stride {
-            Stride::Constant(1) => b.load_and(Keep::UntilReload, Ty::vector(element, lanes), address),
+            Stride::Constant(1) => b.load_with_reuse(Keep::UntilReload, Ty::vector(element, lanes), address),
             _ => {
                 let base = b.add_int(index, further);
-                let index_type = b.index_type(lanes);
+                let index_type = b.number_type(lanes);
                 let (lane, stride) = (b.iota(index_type), self.stride_of(b, index_type));
                 let index = b.mul(lane, stride);
                 let (buffer, stride) = (self.buffer(element), element.bytes());
@@ -149,13 +149,13 @@ impl StoredColumns {
         let lanes = b.ty(sums).lanes;
         if matches!(self.stride, Stride::Constant(1)) {
             let index = self.index(b, place);
-            let address = b.beyond(Address::element(self.buffer(element), index, element), further);
+            let address = b.address_after(Address::element(self.buffer(element), index, element), further);
             return b.store(address, sums);
         }
         for lane in 0..lanes {
             let place = b.add_int(place, lane.into());
             let index = self.index(b, place);
-            let address = b.beyond(Address::element(self.buffer(element), index, element), further);
+            let address = b.address_after(Address::element(self.buffer(element), index, element), further);
             let sum = b.extract(sums, lane);
             b.store(address, sum);
         }

@@ -14,10 +14,10 @@ use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Ty, Value};
 /// Number of registers for the sums of a tile. An addition waits 4 cycles for the previous one to the same
 /// sum, and processors begin 2 operations in a cycle. So fewer sums would leave them idle. More sums, with
 /// operands and constants, would spill on processors with 16 vector registers.
-const REGISTERS: u32 = 8;
+const TILE_REGISTERS: u32 = 8;
 
 /// Fewest sums of a layer for which the sums of one row are computed in lanes.
-const LEAST: i64 = 4;
+const LEAST_LANE_SUMS: i64 = 4;
 
 /// Code of a run of layers.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub(super) struct SumCode<'a> {
     /// Memory of operands and sums.
     pub stored: StoredColumns,
     /// Bytes of a vector register; `None` if the sums of a row must not be in lanes.
-    pub register: Option<u32>,
+    pub register_bytes: Option<u32>,
 }
 
 /// A layer of a run.
@@ -85,7 +85,8 @@ impl SumCode<'_> {
             b.add_int(before, first)
         };
         let constants = nth(run.constants, run.layer_constants());
-        let (starts, to) = (nth(run.starts.unwrap_or(0), run.padded()), nth(run.to, run.padded()));
+        let (starts, to) =
+            (nth(run.starts.unwrap_or(0), run.padded_units()), nth(run.to, run.padded_units()));
         let (Operands::Consecutive(operands) | Operands::Listed(operands)) = run.operands;
         let operands = index_of(b, self.pools, operands, number);
         OneLayer { constants, starts, operands, to }
@@ -95,7 +96,7 @@ impl SumCode<'_> {
         let run = self.run;
         let tile = self.tile(lanes);
         // Constants and places of sums have padding, so that whole vectors of sums fit.
-        let units = if matches!(tile.lanes, Lanes::Columns(_)) { run.padded() } else { run.units };
+        let units = if matches!(tile.lanes, Lanes::Columns(_)) { run.padded_units() } else { run.units };
         let whole = units - units % (tile.vectors * tile.step);
         let (zero, end) = (b.int(0), b.int(whole));
         b.for_loop((zero, end, tile.vectors * tile.step), &[], |b, unit, _| {
@@ -112,12 +113,12 @@ impl SumCode<'_> {
         let run = self.run;
         let vectors = |lanes: i64, most: i64| {
             let bytes = lanes as u32 * run.element.bytes();
-            let registers = bytes.div_ceil(self.register.unwrap_or(bytes).max(1));
-            i64::from((REGISTERS / registers.max(1)).max(1)).min(most)
+            let registers = bytes.div_ceil(self.register_bytes.unwrap_or(bytes).max(1));
+            i64::from((TILE_REGISTERS / registers.max(1)).max(1)).min(most)
         };
         match lanes {
-            Lanes::One if self.register.is_some() && run.panel >= LEAST => {
-                let (panels, constants) = (run.padded() / run.panel, run.panel * run.terms);
+            Lanes::One if self.register_bytes.is_some() && run.panel >= LEAST_LANE_SUMS => {
+                let (panels, constants) = (run.padded_units() / run.panel, run.panel * run.terms);
                 let vectors = vectors(run.panel, panels);
                 SumTile { lanes: Lanes::Columns(run.panel as u16), vectors, step: run.panel, constants }
             }
@@ -131,7 +132,7 @@ impl SumCode<'_> {
     /// Computes and stores the sums of a tile, from number `unit` on.
     fn sums(&self, b: &mut Builder, layer: &OneLayer, unit: Value, tile: SumTile) {
         let run = self.run;
-        let ty = tile.lanes.of(run.element);
+        let ty = tile.lanes.type_of(run.element);
         let first: Vec<Value> = (0..tile.vectors)
             .map(|vector| match run.starts {
                 None => b.float(ty, 0.0),
@@ -176,9 +177,9 @@ impl SumCode<'_> {
     pub(super) fn constant(&self, b: &mut Builder, index: Value, beyond: i64, lanes: Lanes) -> Value {
         let element = self.run.element;
         let address = Address::element(self.pools.buffer(element), index, element);
-        let address = b.beyond(address, beyond);
+        let address = b.address_after(address, beyond);
         match lanes {
-            Lanes::Columns(_) => b.load(lanes.of(element), address),
+            Lanes::Columns(_) => b.load(lanes.type_of(element), address),
             Lanes::One => b.load(Ty::of(element), address),
             Lanes::Rows(rows) => {
                 let constant = b.load(Ty::of(element), address);
@@ -208,13 +209,13 @@ impl SumCode<'_> {
         };
         let index = stored.index(b, place);
         let address = Address::element(stored.buffer(element), index, element);
-        let address = b.beyond(address, further);
+        let address = b.address_after(address, further);
         match lanes {
             Lanes::Columns(width) => {
                 let operand = b.load(Ty::of(element), address);
                 b.splat(operand, width)
             }
-            Lanes::One | Lanes::Rows(_) => b.load(lanes.of(element), address),
+            Lanes::One | Lanes::Rows(_) => b.load(lanes.type_of(element), address),
         }
     }
 

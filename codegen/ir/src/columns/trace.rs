@@ -34,7 +34,7 @@ pub enum ShapeOp {
     /// The entry of a value's category in a table. Two entries come before: for values without a category,
     /// and for missing values. Parameters: the position of the table in its pool, and the number of
     /// categories.
-    Table(Bounds),
+    Table(CategoryBounds),
     /// The constant at an index. Parameters: the position of the first constant in its pool, and the last
     /// index.
     Pick {
@@ -48,7 +48,7 @@ pub enum ShapeOp {
 /// Rule that decides which values are categories. A category is also below the number of categories, and not
 /// negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct CategoryBounds {
     /// Whether values between -1 and 0 have the category 0.
     pub takes_negative_zero: bool,
     /// Whether values with a fraction have no category.
@@ -103,7 +103,7 @@ pub struct Tracer<'a> {
     /// Parameters of the columns so far, in one pool for each type.
     pub pools: Pools,
     /// Position in its pool of each table, by the address of its contents.
-    pub positions: HashMap<usize, i64>,
+    pub table_positions: HashMap<usize, i64>,
     /// Places of the stored columns so far.
     pub(super) places: Places,
 }
@@ -272,10 +272,10 @@ impl Tracer<'_> {
         values: impl Iterator<Item = &'v ColumnValue>,
     ) -> i64 {
         let first = self.pools.len(ty) as i64;
-        if let Some(position) = self.positions.get(&address) {
+        if let Some(position) = self.table_positions.get(&address) {
             return *position;
         }
-        self.positions.insert(address, first);
+        self.table_positions.insert(address, first);
         for value in values {
             match value {
                 ColumnValue::F32(_) | ColumnValue::F64(_) => self.pools.push_float(ty, value.to_f64()),
@@ -304,13 +304,13 @@ fn narrowest_type(values: &[ColumnValue]) -> Scalar {
 }
 
 /// The values that a rule turns into categories.
-fn bounds(rule: CategoryRule) -> Bounds {
-    let all = Bounds { takes_negative_zero: false, is_whole: false, below: None };
+fn bounds(rule: CategoryRule) -> CategoryBounds {
+    let all = CategoryBounds { takes_negative_zero: false, is_whole: false, below: None };
     match rule {
-        CategoryRule::Truncated => Bounds { takes_negative_zero: true, ..all },
+        CategoryRule::Truncated => CategoryBounds { takes_negative_zero: true, ..all },
         CategoryRule::Positive { below } => {
-            Bounds { below: Some(below).filter(|below| *below < MOST_CATEGORIES), ..all }
+            CategoryBounds { below: Some(below).filter(|below| *below < MOST_CATEGORIES), ..all }
         }
-        CategoryRule::Whole => Bounds { is_whole: true, ..all },
+        CategoryRule::Whole => CategoryBounds { is_whole: true, ..all },
     }
 }

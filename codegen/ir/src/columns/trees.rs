@@ -19,15 +19,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Number of trees of a group, whose walks are interleaved: each step waits for three loads.
-pub(super) const TOGETHER: usize = 4;
+pub(super) const INTERLEAVED_TREES: usize = 4;
 
 /// Trees over stored columns, with the columns that are their results.
 #[derive(Clone, Debug)]
 pub(super) struct TreesRun {
     /// Element type of operands and thresholds.
-    pub compared: Scalar,
+    pub operand_element: Scalar,
     /// Element type of the sums.
-    pub sums: Scalar,
+    pub sum_element: Scalar,
     pub ties: Ties,
     pub missing: MissingSide,
     /// Number of columns.
@@ -53,10 +53,10 @@ pub(super) struct TreesRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeForm {
     /// The threshold, then the operand's number in this many bits, then the distance to the first child.
-    Whole(u32),
+    PackedThreshold(u32),
     /// The operand's number and the distance to the first child, in 32 bits each. Thresholds are in the pool
     /// of their type, from this position on.
-    Beside(i64),
+    SeparateThreshold(i64),
 }
 
 /// The side to which tests send NaN.
@@ -104,7 +104,7 @@ pub(super) fn tree_runs(
 impl TreesRun {
     fn new(shared: &SharedTrees, places: &mut Places, pools: &mut Pools) -> TreesRun {
         let (form, trees) = (shared.trees.form(), shared.trees.trees());
-        let (compared, sums) = (scalar(form.compared), scalar(form.sums));
+        let (operand_element, sum_element) = (scalar(form.operand_type), scalar(form.sum_type));
         let missing = MissingSide::of(trees);
         let operand_place = |operand: u32| {
             let column = shared.of.get(operand as usize);
@@ -118,42 +118,43 @@ impl TreesRun {
             .map(|node| node.test.map_or((0, true), |test| (test.operand, test.missing_left)))
             .map(|(operand, missing_left)| missing.number(operand_place(operand), missing_left))
             .collect();
-        let threshold = |node: &Numbered| node.test.map_or(f64::NAN, |test| test.threshold);
+        let threshold = |node: &NumberedNode| node.test.map_or(f64::NAN, |test| test.threshold);
         let nodes = pools.len(Scalar::I64) as i64;
-        let node_form = match place_bits(&operands, &numbered.nodes).filter(|_| compared == Scalar::F32) {
-            Some(bits) => {
-                for (node, operand) in numbered.nodes.iter().zip(&operands) {
-                    let threshold = i64::from((threshold(node) as f32).to_bits());
-                    let word = (node.distance << bits | operand) << 32 | threshold;
-                    pools.push_integer(Scalar::I64, word);
+        let node_form =
+            match place_bits(&operands, &numbered.nodes).filter(|_| operand_element == Scalar::F32) {
+                Some(bits) => {
+                    for (node, operand) in numbered.nodes.iter().zip(&operands) {
+                        let threshold = i64::from((threshold(node) as f32).to_bits());
+                        let word = (node.distance << bits | operand) << 32 | threshold;
+                        pools.push_integer(Scalar::I64, word);
+                    }
+                    NodeForm::PackedThreshold(bits)
                 }
-                NodeForm::Whole(bits)
-            }
-            None => {
-                let position = pools.len(compared) as i64;
-                for (node, operand) in numbered.nodes.iter().zip(&operands) {
-                    pools.push_integer(Scalar::I64, node.distance << 32 | operand);
-                    pools.push_float(compared, threshold(node));
+                None => {
+                    let position = pools.len(operand_element) as i64;
+                    for (node, operand) in numbered.nodes.iter().zip(&operands) {
+                        pools.push_integer(Scalar::I64, node.distance << 32 | operand);
+                        pools.push_float(operand_element, threshold(node));
+                    }
+                    NodeForm::SeparateThreshold(position)
                 }
-                NodeForm::Beside(position)
-            }
-        };
+            };
         let roots = pools.len(Scalar::I32) as i64;
         numbered.roots.iter().for_each(|root| pools.push_integer(Scalar::I32, *root));
-        let values = pools.len(sums) as i64;
+        let values = pools.len(sum_element) as i64;
         for node in &numbered.nodes {
             for (_, result, _) in &shared.columns {
                 // Adding -0 changes no sum.
-                pools.push_float(sums, node.values.get(*result as usize).copied().unwrap_or(-0.0));
+                pools.push_float(sum_element, node.values.get(*result as usize).copied().unwrap_or(-0.0));
             }
         }
-        let starts = pools.len(sums) as i64;
-        shared.columns.iter().for_each(|(.., start)| pools.push_float(sums, start.to_f64()));
+        let starts = pools.len(sum_element) as i64;
+        shared.columns.iter().for_each(|(.., start)| pools.push_float(sum_element, start.to_f64()));
         let steps: Vec<Parameter> = numbered.steps.into_iter().map(Parameter::Number).collect();
         let columns: Vec<ColumnId> = shared.columns.iter().map(|(column, ..)| *column).collect();
         TreesRun {
-            compared,
-            sums,
+            operand_element,
+            sum_element,
             ties: form.ties,
             missing,
             units: columns.len() as i64,
@@ -164,13 +165,13 @@ impl TreesRun {
             form: node_form,
             values,
             starts,
-            to: places.add(&columns, form.sums, 0),
+            to: places.add(&columns, form.sum_type, 0),
         }
     }
 }
 
 /// Number of bits of operands' numbers, if these and the distances to children fit 32 bits.
-fn place_bits(operands: &[i64], nodes: &[Numbered]) -> Option<u32> {
+fn place_bits(operands: &[i64], nodes: &[NumberedNode]) -> Option<u32> {
     let bits = |most: i64| i64::BITS - most.leading_zeros();
     let operand = bits(operands.iter().copied().max().unwrap_or(0));
     let distance = bits(nodes.iter().map(|node| node.distance).max().unwrap_or(0));
@@ -180,7 +181,7 @@ fn place_bits(operands: &[i64], nodes: &[Numbered]) -> Option<u32> {
 
 /// A node with its distance to the first of two children; 0 for a leaf.
 #[derive(Clone, Copy)]
-struct Numbered<'a> {
+struct NumberedNode<'a> {
     test: Option<&'a TreeTest>,
     distance: i64,
     /// The values of a leaf, one for each result.
@@ -189,7 +190,7 @@ struct Numbered<'a> {
 
 /// The nodes of trees.
 struct NumberedTrees<'a> {
-    nodes: Vec<Numbered<'a>>,
+    nodes: Vec<NumberedNode<'a>>,
     /// The number of each tree's root. The last group is filled up with trees that are single leaves without
     /// values.
     roots: Vec<i64>,
@@ -200,7 +201,7 @@ struct NumberedTrees<'a> {
 impl<'a> NumberedTrees<'a> {
     fn of(trees: &'a [ColumnTree], results: usize, missing: MissingSide) -> NumberedTrees<'a> {
         let (mut nodes, mut roots) = (Vec::new(), Vec::new());
-        let leaf = Numbered { test: None, distance: 0, values: &[] };
+        let leaf = NumberedNode { test: None, distance: 0, values: &[] };
         for tree in trees {
             roots.push(nodes.len() as i64);
             let mut open = vec![(nodes.len(), tree.root)];
@@ -209,7 +210,7 @@ impl<'a> NumberedTrees<'a> {
                 nodes[at] = match node {
                     TreeNode::Leaf(number) => {
                         let values = tree.values.chunks(results.max(1)).nth(number as usize);
-                        Numbered { values: values.unwrap_or_default(), ..leaf }
+                        NumberedNode { values: values.unwrap_or_default(), ..leaf }
                     }
                     TreeNode::Test(number) => {
                         let (first, test) = (nodes.len(), &tree.tests[number as usize]);
@@ -219,17 +220,18 @@ impl<'a> NumberedTrees<'a> {
                         };
                         nodes.extend([leaf; 2]);
                         open.extend((first..).zip(children));
-                        Numbered { test: Some(test), distance: (first - at) as i64, ..leaf }
+                        NumberedNode { test: Some(test), distance: (first - at) as i64, ..leaf }
                     }
                 };
             }
         }
-        let unfilled = trees.len().next_multiple_of(TOGETHER) - trees.len();
+        let unfilled = trees.len().next_multiple_of(INTERLEAVED_TREES) - trees.len();
         roots.extend(vec![nodes.len() as i64; unfilled]);
         nodes.push(leaf);
         let lost = i64::from(seeded(Fault::ColumnWalksStopEarly));
         let depths: Vec<i64> = trees.iter().map(|tree| i64::from(tree.depth())).collect();
-        let steps = depths.chunks(TOGETHER).map(|group| (group.iter().max().unwrap_or(&0) - lost).max(0));
+        let steps =
+            depths.chunks(INTERLEAVED_TREES).map(|group| (group.iter().max().unwrap_or(&0) - lost).max(0));
         NumberedTrees { nodes, roots, steps: steps.collect() }
     }
 }

@@ -2,11 +2,11 @@
 //! or for several rows.
 
 use super::numbers::{Parameter, ParameterSource, index_of};
-use super::operations::{binary, is_set, not_above, unary, widened};
+use super::operations::{at_most_cmp, binary, is_set, unary, widened};
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, Part, RunNode};
 use super::stored::StoredColumns;
-use super::trace::{Bounds, ShapeOp};
+use super::trace::{CategoryBounds, ShapeOp};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
 use sched_columns::{ColumnValue, Ties};
@@ -37,7 +37,7 @@ pub(super) enum Lanes {
 
 impl Lanes {
     /// The type of a value with these lanes.
-    pub fn of(self, scalar: Scalar) -> Ty {
+    pub fn type_of(self, scalar: Scalar) -> Ty {
         match self {
             Lanes::One | Lanes::Columns(1) | Lanes::Rows(1) => Ty::of(scalar),
             Lanes::Columns(lanes) | Lanes::Rows(lanes) => Ty::vector(scalar, lanes),
@@ -104,7 +104,7 @@ impl<'a> Evaluator<'a> {
 
     /// The code of an operation.
     fn operation(&self, b: &mut Builder, of: &RunNode, at: At) -> Value {
-        let ty = at.lanes.of(of.node.ty);
+        let ty = at.lanes.type_of(of.node.ty);
         let operands: Vec<Value> =
             of.node.operands.iter().map(|place| self.value(b, *place, at.lanes)).collect();
         let parameters = of.parameters.as_slice();
@@ -151,14 +151,14 @@ impl<'a> Evaluator<'a> {
                 b.cmp(Cmp::Ne, lowest, zero)
             }
             // Not reached: traces give each operation its operands and parameters.
-            _ => b.int_of(at.lanes.of(Scalar::I32), 0),
+            _ => b.int_of(at.lanes.type_of(Scalar::I32), 0),
         }
     }
 
     /// Loads the value of a feature.
     fn input(&self, b: &mut Builder, feature: ParameterSource, place: ParameterSource, at: At) -> Value {
         let element = self.element;
-        let ty = at.lanes.of(element);
+        let ty = at.lanes.type_of(element);
         match (self.features, at.lanes) {
             (Features::OfRow(buffer, first), Lanes::Columns(_)) if !self.run.is_consecutive => {
                 let index = self.number(b, feature, at);
@@ -173,7 +173,7 @@ impl<'a> Evaluator<'a> {
             }
             (Features::OfColumns(columns, row), _) => {
                 let feature = self.index(b, feature, at.place);
-                let start = columns.start(b, feature);
+                let start = columns.feature_start(b, feature);
                 let index = b.add(start, row);
                 b.load(Ty::of(element), Address::element(columns.values, index, element))
             }
@@ -189,7 +189,7 @@ impl<'a> Evaluator<'a> {
     /// The value of a stored column.
     fn stored(&self, b: &mut Builder, place: ParameterSource, element: Scalar, at: At) -> Value {
         let buffer = self.stored.buffer(element);
-        let is_counted = matches!(place, ParameterSource::Counted(_));
+        let is_counted = matches!(place, ParameterSource::Consecutive(_));
         if matches!(at.lanes, Lanes::Columns(_)) && !is_counted {
             // The stored columns of a single row are consecutive.
             let (base, index) = (b.int(0), self.number(b, place, at));
@@ -198,7 +198,7 @@ impl<'a> Evaluator<'a> {
         }
         let place = self.index(b, place, at.place);
         let index = self.stored.index(b, place);
-        b.load(at.lanes.of(element), Address::element(buffer, index, element))
+        b.load(at.lanes.type_of(element), Address::element(buffer, index, element))
     }
 
     fn constant(&self, b: &mut Builder, constant: ParameterSource, ty: Ty, at: At) -> Value {
@@ -208,7 +208,7 @@ impl<'a> Evaluator<'a> {
                 ColumnValue::I64(_) | ColumnValue::Bool(_) => b.int_of(ty, value.to_i64()),
             },
             ParameterSource::Same(Parameter::Number(n)) => b.int_of(ty, n),
-            ParameterSource::Counted(_) => self.number(b, constant, at),
+            ParameterSource::Consecutive(_) => self.number(b, constant, at),
             ParameterSource::Pooled(scalar, first) => {
                 let value = self.pooled(b, scalar, first, at);
                 if ty.scalar == Scalar::I1 { is_set(b, value) } else { value }
@@ -236,7 +236,7 @@ impl<'a> Evaluator<'a> {
             let edge = b.load(Ty::of(Scalar::F64), Address::element(buffer, index, Scalar::F64));
             let edge = if ty.lanes > 1 { b.splat(edge, ty.lanes) } else { edge };
             let reaches = match ties {
-                Ties::Above => b.cmp(not_above(), edge, x),
+                Ties::Above => b.cmp(at_most_cmp(), edge, x),
                 Ties::Below => b.cmp(Cmp::OLt, edge, x),
             };
             let one = b.cast(Cast::ZExt, reaches, ty.with(Scalar::I32));
@@ -285,17 +285,17 @@ impl<'a> Evaluator<'a> {
     /// A parameter in all lanes, as 32-bit integers.
     fn number(&self, b: &mut Builder, number: ParameterSource, at: At) -> Value {
         match number {
-            ParameterSource::Same(Parameter::Number(n)) => b.int_of(at.lanes.of(Scalar::I32), n),
+            ParameterSource::Same(Parameter::Number(n)) => b.int_of(at.lanes.type_of(Scalar::I32), n),
             ParameterSource::Same(Parameter::Constant(value)) => {
-                b.int_of(at.lanes.of(Scalar::I32), value.to_i64())
+                b.int_of(at.lanes.type_of(Scalar::I32), value.to_i64())
             }
-            ParameterSource::Counted(_) => {
+            ParameterSource::Consecutive(_) => {
                 let first = self.index(b, number, at.place);
                 let first = narrowed(b, first);
                 match at.lanes {
-                    Lanes::One | Lanes::Rows(_) => b.splat(first, at.lanes.of(Scalar::I32).lanes),
+                    Lanes::One | Lanes::Rows(_) => b.splat(first, at.lanes.type_of(Scalar::I32).lanes),
                     Lanes::Columns(width) => {
-                        let (first, nth) = (b.splat(first, width), b.iota(at.lanes.of(Scalar::I32)));
+                        let (first, nth) = (b.splat(first, width), b.iota(at.lanes.type_of(Scalar::I32)));
                         b.add(first, nth)
                     }
                 }
@@ -308,9 +308,9 @@ impl<'a> Evaluator<'a> {
     fn pooled(&self, b: &mut Builder, scalar: Scalar, first: i64, at: At) -> Value {
         let scalar = if scalar == Scalar::I1 { Scalar::I32 } else { scalar };
         let start = Address::element(self.pools.buffer(scalar), at.place, scalar);
-        let address = b.beyond(start, first);
+        let address = b.address_after(start, first);
         match at.lanes {
-            Lanes::Columns(_) => b.load(at.lanes.of(scalar), address),
+            Lanes::Columns(_) => b.load(at.lanes.type_of(scalar), address),
             Lanes::One => b.load(Ty::of(scalar), address),
             Lanes::Rows(lanes) => {
                 let value = b.load(Ty::of(scalar), address);
@@ -322,7 +322,7 @@ impl<'a> Evaluator<'a> {
 
 /// The distance of a value's entry from the first entry of its table: 0 for values without an entry, 1 for
 /// missing values, else 2 plus the category.
-fn entry_of_category(b: &mut Builder, bounds: Bounds, x: Value, categories: Value) -> Value {
+fn entry_of_category(b: &mut Builder, bounds: CategoryBounds, x: Value, categories: Value) -> Value {
     let ty = b.ty(x);
     let numbers = ty.with(Scalar::I32);
     let most = b.cast(Cast::IntToFloat, categories, ty);

@@ -3,7 +3,7 @@
 use super::numbers::index_of;
 use super::pools::PoolTables;
 use super::stored::StoredColumns;
-use super::trees::{MissingSide, NodeForm, TOGETHER, TreesRun};
+use super::trees::{INTERLEAVED_TREES, MissingSide, NodeForm, TreesRun};
 use super::value::Lanes;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use sched_columns::Ties;
@@ -24,7 +24,7 @@ impl TreesCode<'_> {
     pub fn emit(&self, b: &mut Builder, lanes: Lanes) {
         let (run, zero) = (self.run, b.int(0));
         self.each_unit(b, |b, unit| {
-            let start = self.entry(b, (run.sums, run.starts), unit);
+            let start = self.entry(b, (run.sum_element, run.starts), unit);
             let start = splat(b, start, lanes);
             self.store(b, unit, start);
         });
@@ -57,8 +57,8 @@ impl TreesCode<'_> {
 
     /// The leaves of a group's trees in which the rows end.
     fn leaves(&self, b: &mut Builder, group: Value, lanes: Lanes) -> Vec<Value> {
-        let first = b.mul_int(group, TOGETHER as i64);
-        let roots: Vec<Value> = (0..TOGETHER as i64)
+        let first = b.mul_int(group, INTERLEAVED_TREES as i64);
+        let roots: Vec<Value> = (0..INTERLEAVED_TREES as i64)
             .map(|nth| {
                 let root = self.entry(b, (Scalar::I32, self.run.roots + nth), first);
                 splat(b, root, lanes)
@@ -76,14 +76,17 @@ impl TreesCode<'_> {
         let whole = self.entry(b, (Scalar::I64, run.nodes), node);
         let [low, high] = halves(b, whole);
         let (number, distance, threshold) = match run.form {
-            NodeForm::Whole(bits) => {
-                let (number, distance) = (b.bits(high, 0, bits), b.bits(high, bits, 32 - bits));
-                (number, distance, b.cast(Cast::Bits, low, ty.with(run.compared)))
+            NodeForm::PackedThreshold(bits) => {
+                let (number, distance) =
+                    (b.extract_bits(high, 0, bits), b.extract_bits(high, bits, 32 - bits));
+                (number, distance, b.cast(Cast::Bits, low, ty.with(run.operand_element)))
             }
-            NodeForm::Beside(thresholds) => (low, high, self.entry(b, (run.compared, thresholds), node)),
+            NodeForm::SeparateThreshold(thresholds) => {
+                (low, high, self.entry(b, (run.operand_element, thresholds), node))
+            }
         };
         let place = match run.missing {
-            MissingSide::Either => b.bits(number, 1, 31),
+            MissingSide::Either => b.extract_bits(number, 1, 31),
             MissingSide::Left | MissingSide::Right => number,
         };
         let value = self.operand(b, place, lanes);
@@ -112,7 +115,7 @@ impl TreesCode<'_> {
         let unit = b.cast(Cast::Trunc, unit, Ty::of(Scalar::I32));
         let unit = if ty.lanes > 1 { b.splat(unit, ty.lanes) } else { unit };
         let index = b.add(index, unit);
-        self.entry(b, (run.sums, run.values), index)
+        self.entry(b, (run.sum_element, run.values), index)
     }
 
     /// Entries of a pool, one for each lane: `distance` entries after position `first`.
@@ -122,7 +125,7 @@ impl TreesCode<'_> {
             1 => {
                 let distance = b.to_index(distance);
                 let address = Address::element(buffer, distance, element);
-                let address = b.beyond(address, first);
+                let address = b.address_after(address, first);
                 b.load(Ty::of(element), address)
             }
             _ => {
@@ -134,7 +137,7 @@ impl TreesCode<'_> {
 
     /// The operand of each lane: the stored column at the lane's place.
     fn operand(&self, b: &mut Builder, place: Value, lanes: Lanes) -> Value {
-        let element = self.run.compared;
+        let element = self.run.operand_element;
         match lanes {
             Lanes::Rows(2..) => self.stored.of_rows(b, element, place),
             _ => {
@@ -149,12 +152,12 @@ impl TreesCode<'_> {
     fn address(&self, b: &mut Builder, unit: Value) -> Address {
         let place = b.add_int(unit, self.run.to);
         let index = self.stored.index(b, place);
-        Address::element(self.stored.buffer(self.run.sums), index, self.run.sums)
+        Address::element(self.stored.buffer(self.run.sum_element), index, self.run.sum_element)
     }
 
     fn sum(&self, b: &mut Builder, unit: Value, lanes: Lanes) -> Value {
         let address = self.address(b, unit);
-        b.load(lanes.of(self.run.sums), address)
+        b.load(lanes.type_of(self.run.sum_element), address)
     }
 
     fn store(&self, b: &mut Builder, unit: Value, sum: Value) {
@@ -175,7 +178,7 @@ fn splat(b: &mut Builder, value: Value, lanes: Lanes) -> Value {
 fn halves(b: &mut Builder, whole: Value) -> [Value; 2] {
     match b.ty(whole).lanes {
         1 => {
-            let high = b.bits(whole, 32, 32);
+            let high = b.extract_bits(whole, 32, 32);
             [whole, high].map(|half| b.cast(Cast::Trunc, half, Ty::of(Scalar::I32)))
         }
         _ => [0, 1].map(|half| b.extract_half(whole, half)),

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 pub use sched_nest::walks::LeafLoop;
 
 /// Value of a symbol, which must be a number after the check with the model.
-pub fn known(sym: &Sym) -> Result<i64, CompileError> {
-    sym.as_int().ok_or_else(not_known)
+pub fn number_of(sym: &Sym) -> Result<i64, CompileError> {
+    sym.as_int().ok_or_else(symbolic_nest)
 }
 
-fn not_known() -> CompileError {
+fn symbolic_nest() -> CompileError {
     CompileError::symbolic()
 }
 
@@ -23,5 +23,5 @@ pub fn collect(
     deepest: &[u32],
     layout: Layout,
 ) -> Result<BTreeMap<LoopId, LeafLoop>, CompileError> {
-    walks::collect(nest, deepest, layout).map_err(|_| not_known())
+    walks::leaf_loops(nest, deepest, layout).map_err(|_| symbolic_nest())
 }

@@ -8,7 +8,7 @@ mod linear;
 mod pad;
 mod print;
 
-pub use leaf_loop::{LeafLoop, known};
+pub use leaf_loop::{LeafLoop, number_of};
 
 use crate::budget::Budget;
 use crate::columns::outputs::OutputRuns;
@@ -16,7 +16,7 @@ use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::forests::KernelForest;
-use crate::lir::Encodings;
+use crate::lir::EncodedTables;
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
 use sched_forest::{Forest, LinearLeaf, Predicate, Profile, Tree};
@@ -49,31 +49,31 @@ pub struct Hir {
     pub outputs: OutputRuns,
     /// Encoded tables of the forest, if compilations can share them because its trees are neither sorted nor
     /// padded.
-    pub encodings: Option<Arc<Encodings>>,
+    pub encodings: Option<Arc<EncodedTables>>,
 }
 
 impl Hir {
     /// Whether linear leaves read the rows that walks read, which may be copies, instead of the call's rows.
     /// True if they add computed columns, or if all trees are single leaves.
-    pub fn adds_walked_rows(&self) -> bool {
-        linear::adds_walked_rows(&self.forest, self.columns.as_deref())
+    pub fn linear_leaves_read_walked_rows(&self) -> bool {
+        linear::linear_leaves_read_walked_rows(&self.forest, self.columns.as_deref())
     }
 
-    /// Whether all trees are single leaves, and some leaves are linear: a linear model.
-    pub fn has_sums_alone(&self) -> bool {
-        linear::has_sums_alone(&self.forest)
+    /// Whether all trees are single leaves, and some leaves are linear.
+    pub fn is_linear_model(&self) -> bool {
+        linear::is_linear_model(&self.forest)
     }
 
     /// Terms of a tree that is a single linear leaf: features or columns, each with its coefficient.
-    pub fn terms(&self, tree: usize) -> &[(u32, f64)] {
+    pub fn linear_terms(&self, tree: usize) -> &[(u32, f64)] {
         let leaf = self.forest.linear.get(tree).and_then(|leaves| leaves.first());
         leaf.map_or(&[], |LinearLeaf { terms, .. }| terms)
     }
 
     /// Features or columns that each of the trees adds, in order, if all trees are single linear leaves.
     /// `None` if trees add different ones.
-    pub fn shared_terms(&self) -> Option<Vec<u32>> {
-        let of_tree = |tree| self.terms(tree).iter().map(|(feature, _)| *feature);
+    pub fn shared_term_features(&self) -> Option<Vec<u32>> {
+        let of_tree = |tree| self.linear_terms(tree).iter().map(|(feature, _)| *feature);
         let is_shared = (1..self.forest.trees.len()).all(|tree| of_tree(tree).eq(of_tree(0)));
         is_shared.then(|| of_tree(0).collect())
     }
@@ -87,7 +87,7 @@ impl Hir {
 
 /// The way in which category sets are tested under some nests: by class if all walks use a layout that
 /// supports it, else by columns.
-pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
+pub fn choose_set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
     let mut nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
     let mut terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
     // Layouts that test sets by class read bins, so linear leaves could not add computed columns.
@@ -122,7 +122,7 @@ pub fn build(
     let mut forest = Arc::clone(kernel_forest.forest());
     let columns = kernel_forest.columns()?.cloned();
     if nest.tree_order != TreeOrder::Model {
-        order(Arc::make_mut(&mut forest), nest.tree_order);
+        sort_trees(Arc::make_mut(&mut forest), nest.tree_order);
     }
     if let Some(request) = nest.tiles() {
         let tiling = Tiling::new(&forest, request, profile)?;
@@ -137,12 +137,12 @@ pub fn build(
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let mut leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
-    if linear::adds_walked_rows(&forest, columns.as_deref()) {
-        leaf_loops.values_mut().for_each(linear::walk_values);
+    if linear::linear_leaves_read_walked_rows(&forest, columns.as_deref()) {
+        leaf_loops.values_mut().for_each(linear::replace_bin_layout);
     }
     let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.compares_bins());
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
-    pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
+    pad::pad_trees(&mut forest, &mut depths, &leaf_loops, budget)?;
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
     let outputs = kernel_forest.outputs().clone();
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, outputs, encodings })
@@ -158,8 +158,8 @@ fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -
     Ok(Hir { forest, depths, tiles, nest, leaf_loops, bins, columns, outputs, encodings })
 }
 
-/// Sorts trees, each with its linear leaves.
-fn order(forest: &mut Forest, order: TreeOrder) {
+/// Sorts trees, each together with its linear leaves.
+fn sort_trees(forest: &mut Forest, order: TreeOrder) {
     let linear = std::mem::take(&mut forest.linear).into_iter().chain(std::iter::repeat(Vec::new()));
     let mut trees: Vec<(Tree, Vec<LinearLeaf>)> =
         std::mem::take(&mut forest.trees).into_iter().zip(linear).collect();

@@ -11,14 +11,14 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use sched_forest::{Forest, ForestParts, Inner, NodeRef, Predicate, Tree};
 use sched_nest::LoopId;
-use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
+use sched_nest::footprint::{PADDED_NODE_BYTES, padded_depths, padding};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Pads every tree to the depth of the longest straight-line walk over it. Trees get new nodes only if some
 /// layout of incomplete trees stores them. Updates `depths`, the depths of each tree's deepest and shallowest
 /// leaf.
-pub fn pad_for(
+pub fn pad_trees(
     forest: &mut Arc<Forest>,
     depths: &mut [(u32, u32)],
     leaf_loops: &BTreeMap<LoopId, LeafLoop>,
@@ -32,7 +32,7 @@ pub fn pad_for(
     for at in &shallow {
         let depth = wanted[*at];
         trees[*at].for_each_leaf(|_, leaf| nodes = nodes.saturating_add(padding([(leaf, 1)], depth)));
-        if nodes.saturating_mul(PADDED_NODE) > budget.tables {
+        if nodes.saturating_mul(PADDED_NODE_BYTES) > budget.tables {
             let most = depths.iter().map(|(deepest, _)| *deepest).max().unwrap_or(0);
             return Err(CompileError::new(
                 codes::PAD_BUDGET,
@@ -53,7 +53,7 @@ pub fn pad_for(
         depths[*at] = (deepest.max(depth), shallowest.max(depth));
     }
     let mut need_nodes = vec![false; trees.len()];
-    for leaf_loop in leaf_loops.values().filter(|leaf_loop| !leaf_loop.layout.is_straight()) {
+    for leaf_loop in leaf_loops.values().filter(|leaf_loop| !leaf_loop.layout.has_straight_line_walks()) {
         if let Some(need_nodes) = need_nodes.get_mut(leaf_loop.trees.clone()) {
             need_nodes.fill(true);
         }
@@ -67,7 +67,7 @@ pub fn pad_for(
     let ForestParts { trees, linear, .. } = &mut **Arc::make_mut(forest);
     for at in shallow.into_iter().filter(|at| need_nodes[*at]) {
         let before = trees[at].leaves.len();
-        let copied = pad(&mut trees[at], wanted[at], missing_left);
+        let copied = pad_tree(&mut trees[at], wanted[at], missing_left);
         debug_assert_eq!(before + copied.len(), trees[at].leaves.len(), "a copied leaf is not listed");
         if let Some(leaves) = linear.get_mut(at).filter(|leaves| !leaves.is_empty()) {
             let copies: Vec<_> =
@@ -79,13 +79,13 @@ pub fn pad_for(
 }
 
 /// Pads a tree. Returns, for each added leaf, the number of the leaf that it copies.
-fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
+fn pad_tree(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
     let mut todo = vec![(tree.root, 0)];
     let (mut shallow, mut copied) = (Vec::new(), Vec::new());
     if let NodeRef::Leaf(leaf) = tree.root {
         todo.clear();
         if depth > 0 {
-            tree.root = complete(tree, leaf, depth, missing_left, &mut copied);
+            tree.root = add_complete_subtree(tree, leaf, depth, missing_left, &mut copied);
         }
     }
     while let Some((node, level)) = todo.pop() {
@@ -101,7 +101,7 @@ fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
         }
     }
     for (parent, is_left, leaf, levels) in shallow {
-        let subtree = complete(tree, leaf, levels, missing_left, &mut copied);
+        let subtree = add_complete_subtree(tree, leaf, levels, missing_left, &mut copied);
         let parent = &mut tree.inner[parent as usize];
         *(if is_left { &mut parent.left } else { &mut parent.right }) = subtree;
     }
@@ -110,7 +110,13 @@ fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
 
 /// Adds a complete subtree of `levels` levels of inner nodes over copies of a leaf. Parents come before their
 /// children. Appends the leaf's number to `copied` for each added leaf.
-fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool, copied: &mut Vec<u32>) -> NodeRef {
+fn add_complete_subtree(
+    tree: &mut Tree,
+    leaf: u32,
+    levels: u32,
+    missing_left: bool,
+    copied: &mut Vec<u32>,
+) -> NodeRef {
     let first = tree.inner.len() as u32;
     let inner = (1u32 << levels) - 1;
     let lost = seeded(Fault::PadLosesLeaf);

@@ -26,7 +26,7 @@ impl Display for Hir {
         writeln!(f, "output: {steps}")?;
         if let Some(tiling) = &self.tiles {
             let tiles: usize = tiling.trees.iter().map(|tree| tree.tiles.len()).sum();
-            write!(f, "tiles: {tiles} of at most {} nodes", tiling.most)?;
+            write!(f, "tiles: {tiles} of at most {} nodes", tiling.most_nodes)?;
             let likely = if tiling.biased > 0 {
                 format!(", by probability in {} trees", tiling.biased)
             } else {
@@ -39,7 +39,7 @@ impl Display for Hir {
             let sets = bins.sets();
             match sets.count() {
                 0 => writeln!(f)?,
-                count => writeln!(f, ", {count} sets of categories in {} bytes each", sets.bytes())?,
+                count => writeln!(f, ", {count} sets of categories in {} bytes each", sets.set_bytes())?,
             }
         }
         writeln!(f, "walks:")?;
@@ -48,9 +48,11 @@ impl Display for Hir {
             let layout = format!("{:?}", leaf_loop.layout).to_lowercase();
             write!(f, "  {name}: trees {}..{}, {layout}", leaf_loop.trees.start, leaf_loop.trees.end)?;
             write!(f, ", depth {}", self.depth_range(leaf_loop))?;
-            for (what, n) in
-                [("unroll", leaf_loop.unroll), ("peel", leaf_loop.peel), ("speculate", leaf_loop.speculate)]
-            {
+            for (what, n) in [
+                ("unroll", leaf_loop.unrolled_steps),
+                ("peel", leaf_loop.peeled_steps),
+                ("speculate", leaf_loop.speculated_levels),
+            ] {
                 if n > 0 {
                     write!(f, ", {what} {n}")?;
                 }

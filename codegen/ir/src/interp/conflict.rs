@@ -1,6 +1,6 @@
 //! Conflicts: pairs of accesses to one byte that may happen at the same time, one of which changes it.
 
-use super::fault::Touch;
+use super::error::AccessKind;
 use crate::lir::{Launch, Parallel, Stmt};
 
 /// Statement whose iterations or threads are concurrent.
@@ -35,5 +35,5 @@ pub(super) struct Conflict<'f> {
     pub loop_or_launch: Concurrent<'f>,
     pub iteration: i64,
     pub other_iteration: i64,
-    pub other_touch: Touch,
+    pub other_kind: AccessKind,
 }

@@ -5,8 +5,8 @@
 //! one thread after the other runs from the first to the second.
 
 use super::order::Order;
-use super::threads::Ids;
-use super::{InterpreterError, Machine, Region};
+use super::threads::ThreadCoordinates;
+use super::{Interpreter, InterpreterError, Region};
 use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
 use std::mem::swap;
 
@@ -32,7 +32,7 @@ fn place(number: u64, [x, y, _]: [u64; 3]) -> [i64; 3] {
     [number % x.max(1), number / x.max(1) % y.max(1), number / x.max(1) / y.max(1)].map(|n| n as i64)
 }
 
-impl<'f, 'm> Machine<'f, 'm> {
+impl<'f, 'm> Interpreter<'f, 'm> {
     /// Runs all blocks of a launch.
     pub(super) fn launch(&mut self, launch: &'f Launch) -> Result<(), InterpreterError> {
         let extents = launch.grid.map(|extent| u64::try_from(self.int(extent)).unwrap_or(0));
@@ -43,12 +43,12 @@ impl<'f, 'm> Machine<'f, 'm> {
         let all = (0..count).map(|_| thread()).collect();
         let mut threads = Threads { all, extents: launch.block, block: [0; 3], runs: 0 };
         self.tasks.enter_launch(launch, blocks);
-        if let Some(warps) = &mut self.warps {
-            warps.launch(launch, extents, blocks);
+        if let Some(counter) = &mut self.access_counter {
+            counter.launch(launch, extents, blocks);
         }
         for _ in 0..blocks {
             self.spend(1)?;
-            let too_many = InterpreterError::TooLong { steps: self.options.steps };
+            let too_many = InterpreterError::TooLong { steps: self.options.max_steps };
             let number = self.tasks.next_block().ok_or(too_many)?;
             threads.block = place(number as u64, extents);
             self.in_step(&mut threads, &launch.body)?;
@@ -58,13 +58,13 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Whether a statement contains a barrier or an allocation of shared memory.
-    fn meets(&self, stmt: &Stmt) -> bool {
+    fn is_cooperative(&self, stmt: &Stmt) -> bool {
         let here = match stmt {
             Stmt::Barrier => true,
             Stmt::Alloc(stmt) => self.is_shared(stmt),
             _ => false,
         };
-        here || stmt.blocks().into_iter().flatten().any(|stmt| self.meets(stmt))
+        here || stmt.blocks().into_iter().flatten().any(|stmt| self.is_cooperative(stmt))
     }
 
     fn is_shared(&self, stmt: &Alloc) -> bool {
@@ -75,15 +75,15 @@ impl<'f, 'm> Machine<'f, 'm> {
     fn in_step(&mut self, threads: &mut Threads<'m>, block: &'f Block) -> Result<(), InterpreterError> {
         let mut rest = block.as_slice();
         while let [first, others @ ..] = rest {
-            if self.meets(first) {
+            if self.is_cooperative(first) {
                 self.spend(1)?;
                 self.stmt_in_step(threads, first)?;
                 rest = others;
                 continue;
             }
-            let apart = rest.iter().take_while(|stmt| !self.meets(stmt)).count();
+            let apart = rest.iter().take_while(|stmt| !self.is_cooperative(stmt)).count();
             let (now, later) = rest.split_at(apart);
-            self.each(threads, |machine| machine.statements(now))?;
+            self.for_each_thread(threads, |interpreter| interpreter.statements(now))?;
             rest = later;
         }
         Ok(())
@@ -93,27 +93,27 @@ impl<'f, 'm> Machine<'f, 'm> {
     fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), InterpreterError> {
         match stmt {
             Stmt::Barrier => {
-                if let Some(warps) = &mut self.warps {
-                    warps.barrier();
+                if let Some(counter) = &mut self.access_counter {
+                    counter.barrier();
                 }
-                self.tasks.barrier().ok_or(InterpreterError::TooLong { steps: self.options.steps })?;
+                self.tasks.barrier().ok_or(InterpreterError::TooLong { steps: self.options.max_steps })?;
                 Ok(())
             }
             Stmt::Alloc(stmt) if self.is_shared(stmt) => {
-                let (buffer, size) = self.size_of(stmt)?;
+                let (buffer, size) = self.reserve_memory(stmt)?;
                 self.regions[buffer] = Region::owned(size as usize, 0);
-                if let Some(warps) = &mut self.warps {
-                    warps.add_shared(size);
+                if let Some(counter) = &mut self.access_counter {
+                    counter.add_shared(size);
                 }
                 self.in_step(threads, &stmt.body)?;
-                if let Some(warps) = &mut self.warps {
-                    warps.free_shared(size);
+                if let Some(counter) = &mut self.access_counter {
+                    counter.free_shared(size);
                 }
                 self.regions[buffer] = Region::constant(&[]);
                 self.memory_left += size;
                 Ok(())
             }
-            Stmt::Alloc(stmt) => self.own_memory(threads, stmt),
+            Stmt::Alloc(stmt) => self.alloc_per_thread(threads, stmt),
             Stmt::For(stmt) => self.for_in_step(threads, stmt),
             Stmt::While(stmt) => self.while_in_step(threads, stmt),
             Stmt::If(stmt) => self.if_in_step(threads, stmt),
@@ -123,10 +123,14 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Allocates memory for each thread, and runs the statements inside, which contain a barrier.
-    fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), InterpreterError> {
+    fn alloc_per_thread(
+        &mut self,
+        threads: &mut Threads<'m>,
+        stmt: &'f Alloc,
+    ) -> Result<(), InterpreterError> {
         let mut total = 0;
         for thread in &mut threads.all {
-            let (buffer, size) = self.size_of(stmt)?;
+            let (buffer, size) = self.reserve_memory(stmt)?;
             total += size;
             thread.own.push((buffer, Region::of_thread(size as usize)));
         }
@@ -137,14 +141,14 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn for_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f For) -> Result<(), InterpreterError> {
-        let range = |machine: &mut Self| [machine.int(stmt.lo), machine.int(stmt.hi)];
+        let range = |interpreter: &mut Self| [interpreter.int(stmt.lo), interpreter.int(stmt.hi)];
         let [lo, hi] = self.agreed_value(threads, range)?;
         self.carry(threads, &stmt.carried, Self::begin)?;
         let mut next = Some(lo);
         while let Some(iv) = next.filter(|iv| *iv < hi) {
             self.spend(1)?;
-            self.each(threads, |machine| {
-                machine.set_int(stmt.iv, iv);
+            self.for_each_thread(threads, |interpreter| {
+                interpreter.set_int(stmt.iv, iv);
                 Ok(())
             })?;
             self.in_step(threads, &stmt.body)?;
@@ -159,7 +163,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         loop {
             self.spend(1)?;
             self.in_step(threads, &stmt.test)?;
-            let [goes_on] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+            let [goes_on] = self.agreed_value(threads, |interpreter| [interpreter.lane(stmt.cond) as i64])?;
             if goes_on == 0 {
                 break;
             }
@@ -170,11 +174,11 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn if_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f If) -> Result<(), InterpreterError> {
-        let [holds] = self.agreed_value(threads, |machine| [machine.lane(stmt.cond) as i64])?;
+        let [holds] = self.agreed_value(threads, |interpreter| [interpreter.lane(stmt.cond) as i64])?;
         self.in_step(threads, if holds == 0 { &stmt.otherwise } else { &stmt.then })?;
-        self.each(threads, |machine| {
+        self.for_each_thread(threads, |interpreter| {
             for j in &stmt.joined {
-                machine.copy(if holds == 0 { j.otherwise } else { j.then }, j.after);
+                interpreter.copy(if holds == 0 { j.otherwise } else { j.then }, j.after);
             }
             Ok(())
         })
@@ -186,8 +190,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         carried: &'f [Carried],
         step: fn(&mut Self, &[Carried]),
     ) -> Result<(), InterpreterError> {
-        self.each(threads, |machine| {
-            step(machine, carried);
+        self.for_each_thread(threads, |interpreter| {
+            step(interpreter, carried);
             Ok(())
         })
     }
@@ -199,8 +203,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         of: impl Fn(&mut Self) -> [i64; N],
     ) -> Result<[i64; N], InterpreterError> {
         let mut known = None;
-        self.each(threads, |machine| {
-            let found = of(machine);
+        self.for_each_thread(threads, |interpreter| {
+            let found = of(interpreter);
             if known.replace(found).is_some_and(|other| other != found) {
                 return Err(InterpreterError::Malformed(
                     "the threads of a block disagree at a barrier".to_string(),
@@ -212,7 +216,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Calls `run` for each thread of a block.
-    fn each(
+    fn for_each_thread(
         &mut self,
         threads: &mut Threads<'m>,
         mut run: impl FnMut(&mut Self) -> Result<(), InterpreterError>,
@@ -222,19 +226,22 @@ impl<'f, 'm> Machine<'f, 'm> {
         let order = Order::new(self.options.seed.wrapping_add(threads.runs), count);
         for n in 0..count {
             let number = order.nth(n) as u64;
-            let ids = Ids { block: threads.block, thread: place(number, threads.extents.map(u64::from)) };
-            self.ids = ids;
+            let coordinates = ThreadCoordinates {
+                block: threads.block,
+                thread: place(number, threads.extents.map(u64::from)),
+            };
+            self.coordinates = coordinates;
             self.tasks.run_thread(number as u32);
-            if let Some(warps) = &mut self.warps {
-                warps.run_thread(number as u32);
+            if let Some(counter) = &mut self.access_counter {
+                counter.run_thread(number as u32);
             }
             self.swap(&mut threads.all[number as usize]);
             let result = run(self);
             self.swap(&mut threads.all[number as usize]);
             result?;
         }
-        if let Some(warps) = &mut self.warps {
-            warps.meet(self.function);
+        if let Some(counter) = &mut self.access_counter {
+            counter.add_up_accesses(self.function);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Buffers of a run: their bytes, initialised parts, and earlier accesses.
 
 use super::conflict::Conflict;
-use super::fault::Touch;
+use super::error::AccessKind;
 use super::ops;
 use super::race::{Tasks, Touches, record};
 use super::threads::{ThreadTouches, record_thread};
@@ -13,7 +13,7 @@ pub(super) enum Trap<'f> {
     OutOfBounds(Range<i128>),
     ReadOnly(Range<i128>),
     Uninitialised(Range<i128>),
-    Race(Range<i128>, Touch, Box<Conflict<'f>>),
+    Race(Range<i128>, AccessKind, Box<Conflict<'f>>),
 }
 
 /// The memory of one buffer.
@@ -109,7 +109,7 @@ impl<'m> Region<'m> {
         lanes: &mut [u64],
     ) -> Result<(), Trap<'f>> {
         let range = self.range(start, ty.bytes())?;
-        self.touch(tasks, &range, Touch::Read)?;
+        self.record_access(tasks, &range, AccessKind::Read)?;
         self.initialised(&range)?;
         let bytes = &self.get()[range];
         for (lane, bytes) in lanes.iter_mut().zip(bytes.chunks_exact(ty.scalar.bytes() as usize)) {
@@ -128,7 +128,7 @@ impl<'m> Region<'m> {
         lanes: &[u64],
     ) -> Result<(), Trap<'f>> {
         let range = self.range(start, ty.bytes())?;
-        self.touch(tasks, &range, Touch::Write)?;
+        self.record_access(tasks, &range, AccessKind::Write)?;
         self.write(range, ty.scalar, lanes)
     }
 
@@ -141,7 +141,7 @@ impl<'m> Region<'m> {
         lane: u64,
     ) -> Result<(), Trap<'f>> {
         let range = self.range(start, scalar.bytes())?;
-        self.touch(tasks, &range, Touch::Atomic)?;
+        self.record_access(tasks, &range, AccessKind::Atomic)?;
         self.initialised(&range)?;
         let old = ops::decode(scalar, &self.get()[range.clone()]);
         self.write(range, scalar, &[ops::bin(crate::lir::Bin::Add, scalar, old, lane)])
@@ -175,21 +175,26 @@ impl<'m> Region<'m> {
 
     /// Records the access if iterations or threads share the buffer.
     #[inline]
-    fn touch<'f>(&mut self, tasks: &Tasks<'f>, range: &Range<usize>, touch: Touch) -> Result<(), Trap<'f>> {
+    fn record_access<'f>(
+        &mut self,
+        tasks: &Tasks<'f>,
+        range: &Range<usize>,
+        kind: AccessKind,
+    ) -> Result<(), Trap<'f>> {
         if self.depth == usize::MAX {
             return Ok(());
         }
         if tasks.in_launch() {
-            return self.touch_by_thread(tasks, range, touch);
+            return self.record_access_by_thread(tasks, range, kind);
         }
-        if tasks.depth() <= self.depth { Ok(()) } else { self.touch_shared(tasks, range, touch) }
+        if tasks.depth() <= self.depth { Ok(()) } else { self.record_access_by_iteration(tasks, range, kind) }
     }
 
-    fn touch_shared<'f>(
+    fn record_access_by_iteration<'f>(
         &mut self,
         tasks: &Tasks<'f>,
         range: &Range<usize>,
-        touch: Touch,
+        kind: AccessKind,
     ) -> Result<(), Trap<'f>> {
         if self.touches.is_empty() {
             self.touches = vec![[0; 3]; self.size()];
@@ -199,9 +204,9 @@ impl<'m> Region<'m> {
         for (i, touches) in self.touches[range.clone()].iter_mut().enumerate() {
             let after = match known {
                 Some((before, after)) if before == *touches => after,
-                _ => record(tasks, *touches, touch).map_err(|conflict| {
+                _ => record(tasks, *touches, kind).map_err(|conflict| {
                     let first = range.start + i;
-                    Trap::Race(wide(&(first..range.end)), touch, conflict)
+                    Trap::Race(wide(&(first..range.end)), kind, conflict)
                 })?,
             };
             known = Some((*touches, after));
@@ -210,20 +215,20 @@ impl<'m> Region<'m> {
         Ok(())
     }
 
-    fn touch_by_thread<'f>(
+    fn record_access_by_thread<'f>(
         &mut self,
         tasks: &Tasks<'f>,
         range: &Range<usize>,
-        touch: Touch,
+        kind: AccessKind,
     ) -> Result<(), Trap<'f>> {
         if self.by_threads.is_empty() {
             self.by_threads = vec![ThreadTouches::default(); self.size()];
         }
         let Some(clock) = tasks.clock() else { return Ok(()) };
         for (i, touches) in self.by_threads[range.clone()].iter_mut().enumerate() {
-            record_thread(clock, touches, touch).map_err(|conflict| {
+            record_thread(clock, touches, kind).map_err(|conflict| {
                 let first = range.start + i;
-                Trap::Race(wide(&(first..range.end)), touch, conflict)
+                Trap::Race(wide(&(first..range.end)), kind, conflict)
             })?;
         }
         Ok(())
@@ -236,6 +241,6 @@ fn wide(range: &Range<usize>) -> Range<i128> {
 
 /// Byte `index * stride + offset` of a buffer.
 #[inline]
-pub(super) fn byte(index: i128, stride: u32, offset: u32) -> i128 {
+pub(super) fn byte_offset(index: i128, stride: u32, offset: u32) -> i128 {
     index * i128::from(stride) + i128::from(offset)
 }

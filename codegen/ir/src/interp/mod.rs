@@ -3,12 +3,12 @@
 //! the back ends.
 //!
 //! Iterations of a parallel loop, and threads of a launch, run one after the other, in a scrambled
-//! order that depends only on a seed. Any order detects a race, unless another fault precedes it.
+//! order that depends only on a seed. Any order detects a race, unless another error precedes it.
 
 mod access;
 mod call_memory;
 mod conflict;
-mod fault;
+mod error;
 mod launch;
 mod memory;
 mod ops;
@@ -20,7 +20,7 @@ mod vector;
 mod warp;
 
 pub use call_memory::Memory;
-pub use fault::{Access, InterpreterError, Race, Touch};
+pub use error::{Access, AccessKind, InterpreterError, Race};
 pub use options::Options;
 pub use warp::{AccessCost, LaunchCost};
 
@@ -29,8 +29,8 @@ use crate::verify::verify;
 use call_memory::regions;
 use memory::Region;
 use race::Tasks;
-use threads::Ids;
-use warp::Warps;
+use threads::ThreadCoordinates;
+use warp::AccessCounter;
 
 /// Runs a function with the default [`Options`].
 pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), InterpreterError> {
@@ -40,7 +40,7 @@ pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), InterpreterErr
 /// Runs a function. After an error, the output holds the values that were written before.
 pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), InterpreterError> {
     verify(function).map_err(InterpreterError::Malformed)?;
-    Machine::new(function, memory, options)?.block(&function.body)
+    Interpreter::new(function, memory, options)?.block(&function.body)
 }
 
 /// Runs a function as [`run_with`] does, and counts the costs of its launches on a GPU with `warp`
@@ -56,12 +56,13 @@ pub fn count_launches(
     warp: u32,
 ) -> Result<Vec<LaunchCost>, InterpreterError> {
     verify(function).map_err(InterpreterError::Malformed)?;
-    let mut machine = Machine::new(function, memory, options)?;
-    machine.warps = Some(Warps::new(warp));
-    machine.block(&function.body)?;
-    let warps =
-        machine.warps.ok_or_else(|| InterpreterError::Malformed("nothing was counted".to_string()))?;
-    Ok(warps.costs(function, |stmt| fault::text(function, stmt)))
+    let mut interpreter = Interpreter::new(function, memory, options)?;
+    interpreter.access_counter = Some(AccessCounter::new(warp));
+    interpreter.block(&function.body)?;
+    let counter = interpreter
+        .access_counter
+        .ok_or_else(|| InterpreterError::Malformed("nothing was counted".to_string()))?;
+    Ok(counter.costs(function, |stmt| error::statement_text(function, stmt)))
 }
 
 /// Costs of the accesses of all launches.
@@ -81,7 +82,7 @@ pub fn count_accesses(
 
 /// State of a run. The verifier has checked the function, so numbers of values and buffers are valid, and
 /// values are defined before use.
-struct Machine<'f, 'm> {
+struct Interpreter<'f, 'm> {
     function: &'f Function,
     options: &'f Options,
     rows: i64,
@@ -93,20 +94,20 @@ struct Machine<'f, 'm> {
     passing: Vec<u64>,
     regions: Vec<Region<'m>>,
     /// Coordinates of the running thread of a launch.
-    ids: Ids,
+    coordinates: ThreadCoordinates,
     /// Access counts, if requested.
-    warps: Option<Warps>,
+    access_counter: Option<AccessCounter>,
     tasks: Tasks<'f>,
     steps_left: u64,
     memory_left: u64,
 }
 
-impl<'f, 'm> Machine<'f, 'm> {
+impl<'f, 'm> Interpreter<'f, 'm> {
     fn new(
         function: &'f Function,
         memory: Memory<'m>,
         options: &'f Options,
-    ) -> Result<Machine<'f, 'm>, InterpreterError> {
+    ) -> Result<Interpreter<'f, 'm>, InterpreterError> {
         let mut total = 0;
         let place = |ty: &crate::lir::Ty| {
             let first = total;
@@ -114,7 +115,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             first
         };
         let first_lane: Vec<usize> = function.types.iter().map(place).collect();
-        Ok(Machine {
+        Ok(Interpreter {
             function,
             options,
             rows: memory.rows,
@@ -122,11 +123,11 @@ impl<'f, 'm> Machine<'f, 'm> {
             first_lane,
             passing: Vec::new(),
             regions: regions(function, memory, options)?,
-            ids: Ids::default(),
-            warps: None,
+            coordinates: ThreadCoordinates::default(),
+            access_counter: None,
             tasks: Tasks::new(options.seed),
-            steps_left: options.steps,
-            memory_left: options.memory,
+            steps_left: options.max_steps,
+            memory_left: options.max_memory,
         })
     }
 
@@ -165,7 +166,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 self.steps_left = left;
                 Ok(())
             }
-            None => Err(InterpreterError::TooLong { steps: self.options.steps }),
+            None => Err(InterpreterError::TooLong { steps: self.options.max_steps }),
         }
     }
 
@@ -205,8 +206,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         match *op {
             Op::Int(n) => self.lanes[each].fill(ops::wrap(ty.scalar, n)),
             Op::Float(x) => self.lanes[each].fill(ops::float(ty.scalar, x)),
-            Op::Rows => self.lanes[to] = self.rows as u64,
-            Op::Id(dimension) => self.lanes[to] = self.ids.get(dimension) as u64,
+            Op::RowCount => self.lanes[to] = self.rows as u64,
+            Op::Id(dimension) => self.lanes[to] = self.coordinates.get(dimension) as u64,
             Op::Bin(op, a, b) => {
                 let (a, b) = (self.at(a), self.at(b));
                 for i in 0..count {
@@ -261,12 +262,12 @@ impl<'f, 'm> Machine<'f, 'm> {
                 }
             }
             Op::Load(ref from, _) => {
-                let start = self.start(from);
+                let start = self.start_byte(from);
                 self.count_access((stmt, 0), from.buffer, start, ty.bytes());
                 let region = &mut self.regions[from.buffer.0 as usize];
                 region
                     .load(&self.tasks, start, ty, &mut self.lanes[each])
-                    .map_err(|trap| self.fault(stmt, from.buffer, trap))?;
+                    .map_err(|trap| self.trap_error(stmt, from.buffer, trap))?;
             }
             Op::LoadMasked(ref from, mask) => self.load_masked(stmt, value, from, mask)?,
             Op::Gather(ref gather) => self.gather(stmt, value, gather)?,
@@ -407,7 +408,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.tasks.enter(stmt, trip);
         for _ in 0..trip {
             self.spend(1)?;
-            let too_many = InterpreterError::TooLong { steps: self.options.steps };
+            let too_many = InterpreterError::TooLong { steps: self.options.max_steps };
             let iv = self.tasks.next().ok_or(too_many)?;
             self.set_int(stmt.iv, iv);
             self.block(&stmt.body)?;
@@ -417,7 +418,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Buffer and size in bytes of temporary memory. Subtracts the size from the run's remaining memory.
-    fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), InterpreterError> {
+    fn reserve_memory(&mut self, stmt: &Alloc) -> Result<(usize, u64), InterpreterError> {
         let bytes = self.int(stmt.bytes);
         let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);
         let Some(size) = size else {
@@ -430,7 +431,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), InterpreterError> {
-        let (buffer, size) = self.size_of(stmt)?;
+        let (buffer, size) = self.reserve_memory(stmt)?;
         self.regions[buffer] = match self.tasks.in_launch() {
             true => Region::of_thread(size as usize),
             false => Region::owned(size as usize, self.tasks.depth()),

@@ -3,7 +3,7 @@
 //! A lane is 64 bits. Integers are sign-extended; truth values are integers of one bit, so true is all ones;
 //! floats are their bits. No function fails; combinations that the verifier rejects have an arbitrary result.
 
-use crate::lir::{Bin, Cast, Cmp, Math, Rounding, Scalar, bits};
+use crate::lir::{Bin, Cast, Cmp, Math, Rounding, Scalar, bit_width};
 
 /// The low bits of an integer, as a lane of the type.
 #[inline]
@@ -35,12 +35,12 @@ fn truth(holds: bool) -> u64 {
 }
 
 #[inline]
-fn single(lane: u64) -> f32 {
+fn lane_as_f32(lane: u64) -> f32 {
     f32::from_bits(lane as u32)
 }
 
 #[inline]
-fn double(lane: u64) -> f64 {
+fn lane_as_f64(lane: u64) -> f64 {
     f64::from_bits(lane)
 }
 
@@ -84,16 +84,16 @@ pub(super) fn bin(op: Bin, scalar: Scalar, a: u64, b: u64) -> u64 {
         }};
     }
     match scalar {
-        Scalar::F32 => u64::from(floats!(single(a), single(b), f32::NAN)),
-        Scalar::F64 => floats!(double(a), double(b), f64::NAN),
+        Scalar::F32 => u64::from(floats!(lane_as_f32(a), lane_as_f32(b), f32::NAN)),
+        Scalar::F64 => floats!(lane_as_f64(a), lane_as_f64(b), f64::NAN),
         _ if op == Bin::Shr => {
-            wrap(scalar, (zero_extended(scalar, a) >> (b & u64::from(bits(scalar) - 1))) as i64)
+            wrap(scalar, (zero_extended(scalar, a) >> (b & u64::from(bit_width(scalar) - 1))) as i64)
         }
-        _ => wrap(scalar, integers(op, a as i64, b as i64)),
+        _ => wrap(scalar, integer_arithmetic(op, a as i64, b as i64)),
     }
 }
 
-fn integers(op: Bin, x: i64, y: i64) -> i64 {
+fn integer_arithmetic(op: Bin, x: i64, y: i64) -> i64 {
     match op {
         Bin::Add => x.wrapping_add(y),
         Bin::Sub => x.wrapping_sub(y),
@@ -113,8 +113,8 @@ fn integers(op: Bin, x: i64, y: i64) -> i64 {
 pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
     truth(match scalar {
         // Widening is exact, so one comparison serves both float types.
-        Scalar::F32 => floats(op, f64::from(single(a)), f64::from(single(b))),
-        Scalar::F64 => floats(op, double(a), double(b)),
+        Scalar::F32 => compare_floats(op, f64::from(lane_as_f32(a)), f64::from(lane_as_f32(b))),
+        Scalar::F64 => compare_floats(op, lane_as_f64(a), lane_as_f64(b)),
         _ => match op {
             Cmp::Eq => a == b,
             Cmp::Ne => a != b,
@@ -127,7 +127,7 @@ pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
     })
 }
 
-fn floats(op: Cmp, x: f64, y: f64) -> bool {
+fn compare_floats(op: Cmp, x: f64, y: f64) -> bool {
     let unordered = x.is_nan() || y.is_nan();
     match op {
         Cmp::Eq => x == y,
@@ -148,8 +148,8 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
         Cast::SExt => lane,
         Cast::Trunc => wrap(to, lane as i64),
         Cast::Float => match from {
-            Scalar::F32 => float(to, f64::from(single(lane))),
-            _ => float(to, double(lane)),
+            Scalar::F32 => float(to, f64::from(lane_as_f32(lane))),
+            _ => float(to, lane_as_f64(lane)),
         },
         Cast::IntToFloat => match to {
             // Converts directly, since a conversion through `f64` would round twice.
@@ -157,7 +157,7 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
             _ => (lane as i64 as f64).to_bits(),
         },
         Cast::FloatToInt => {
-            let x = if from == Scalar::F32 { f64::from(single(lane)) } else { double(lane) };
+            let x = if from == Scalar::F32 { f64::from(lane_as_f32(lane)) } else { lane_as_f64(lane) };
             match to {
                 Scalar::I32 => wrap(to, i64::from(x as i32)),
                 _ => x as i64 as u64,
@@ -184,30 +184,30 @@ pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
         Math::PowerOfTwo => (f32::exp2, f64::exp2),
     };
     match scalar {
-        Scalar::F32 => u64::from(single_function(single(lane)).to_bits()),
-        _ => double_function(double(lane)).to_bits(),
+        Scalar::F32 => u64::from(single_function(lane_as_f32(lane)).to_bits()),
+        _ => double_function(lane_as_f64(lane)).to_bits(),
     }
 }
 
 /// `a * b + c`, rounded once.
 pub(super) fn fma(scalar: Scalar, [a, b, c]: [u64; 3]) -> u64 {
     match scalar {
-        Scalar::F32 => u64::from(single(a).mul_add(single(b), single(c)).to_bits()),
-        _ => double(a).mul_add(double(b), double(c)).to_bits(),
+        Scalar::F32 => u64::from(lane_as_f32(a).mul_add(lane_as_f32(b), lane_as_f32(c)).to_bits()),
+        _ => lane_as_f64(a).mul_add(lane_as_f64(b), lane_as_f64(c)).to_bits(),
     }
 }
 
 /// The square root of a float.
 pub(super) fn square_root(scalar: Scalar, lane: u64) -> u64 {
     match scalar {
-        Scalar::F32 => u64::from(single(lane).sqrt().to_bits()),
-        _ => double(lane).sqrt().to_bits(),
+        Scalar::F32 => u64::from(lane_as_f32(lane).sqrt().to_bits()),
+        _ => lane_as_f64(lane).sqrt().to_bits(),
     }
 }
 
 /// A float as a whole number of its type.
 pub(super) fn round(rounding: Rounding, scalar: Scalar, lane: u64) -> u64 {
-    let x = if scalar == Scalar::F32 { f64::from(single(lane)) } else { double(lane) };
+    let x = if scalar == Scalar::F32 { f64::from(lane_as_f32(lane)) } else { lane_as_f64(lane) };
     // A single-precision number rounds to a whole number that single precision represents.
     float(
         scalar,

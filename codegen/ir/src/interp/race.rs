@@ -11,7 +11,7 @@
 //! the detector reports a race.
 
 use super::conflict::{Concurrent, Conflict};
-use super::fault::Touch;
+use super::error::AccessKind;
 use super::order::Order;
 use super::threads::LaunchTime;
 use crate::lir::{Launch, Parallel};
@@ -144,7 +144,7 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// Access times of a byte that are remembered, by [`Touch`]. An array of integers, because the allocator
+/// Access times of a byte that are remembered, by [`AccessKind`]. An array of integers, because the allocator
 /// zeroes it at no cost.
 pub(super) type Touches = [Time; 3];
 
@@ -153,16 +153,16 @@ pub(super) type Touches = [Time; 3];
 pub(super) fn record<'f>(
     tasks: &Tasks<'f>,
     touches: Touches,
-    touch: Touch,
+    kind: AccessKind,
 ) -> Result<Touches, Box<Conflict<'f>>> {
-    for &other in touch.conflicting() {
+    for &other in kind.conflicting() {
         let time = touches[other as usize];
         if let Some(level) = tasks.concurrent(time) {
             return Err(Box::new(level.conflict(other, time)));
         }
     }
     let mut touches = touches;
-    let kept = &mut touches[touch as usize];
+    let kept = &mut touches[kind as usize];
     if tasks.concurrent(*kept).is_none() {
         *kept = tasks.now();
     }
@@ -170,7 +170,7 @@ pub(super) fn record<'f>(
 }
 
 impl<'f> RunningLoop<'f> {
-    fn conflict(&self, other_touch: Touch, time: Time) -> Conflict<'f> {
+    fn conflict(&self, other_kind: AccessKind, time: Time) -> Conflict<'f> {
         let iteration = |time: Time| {
             let nth = self.begun.partition_point(|&began| began <= time).saturating_sub(1);
             self.order.nth(nth as u64)
@@ -179,7 +179,7 @@ impl<'f> RunningLoop<'f> {
             loop_or_launch: Concurrent::Parallel(self.parallel),
             iteration: iteration(self.now),
             other_iteration: iteration(time),
-            other_touch,
+            other_kind,
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
         random: u64,
         bytes: [Touches; 2],
         path: Path,
-        accesses: Vec<(usize, Touch, Path)>,
+        accesses: Vec<(usize, AccessKind, Path)>,
     }
 
     impl Program<'_> {
@@ -209,9 +209,9 @@ mod tests {
         }
 
         /// Whether an earlier access races with this one, by comparison of all logged paths.
-        fn races(&self, byte: usize, touch: Touch) -> bool {
-            self.accesses.iter().any(|(other_byte, other_touch, path)| {
-                let both_the_same_kind = touch == *other_touch && touch != Touch::Write;
+        fn races(&self, byte: usize, kind: AccessKind) -> bool {
+            self.accesses.iter().any(|(other_byte, other_kind, path)| {
+                let both_the_same_kind = kind == *other_kind && kind != AccessKind::Write;
                 let parted = path.iter().zip(&self.path).find(|(a, b)| a != b);
                 byte == *other_byte && !both_the_same_kind && parted.is_some_and(|(a, b)| a.0 == b.0)
             })
@@ -235,12 +235,13 @@ mod tests {
                     continue;
                 }
                 let byte = self.below(2) as usize;
-                let touch = [Touch::Read, Touch::Write, Touch::Atomic, Touch::Read][self.below(4) as usize];
-                let found = record(&self.tasks, self.bytes[byte], touch);
-                assert_eq!(found.is_err(), self.races(byte, touch), "program {}", self.random);
+                let kind = [AccessKind::Read, AccessKind::Write, AccessKind::Atomic, AccessKind::Read]
+                    [self.below(4) as usize];
+                let found = record(&self.tasks, self.bytes[byte], kind);
+                assert_eq!(found.is_err(), self.races(byte, kind), "program {}", self.random);
                 let Ok(touches) = found else { return false };
                 self.bytes[byte] = touches;
-                self.accesses.push((byte, touch, self.path.clone()));
+                self.accesses.push((byte, kind, self.path.clone()));
             }
             true
         }

@@ -10,20 +10,20 @@
 //! threads are kept, because the next access can be by one of these threads.
 
 use super::conflict::{Concurrent, Conflict};
-use super::fault::Touch;
+use super::error::AccessKind;
 use super::order::Order;
 use crate::lir::{GpuAxis, GpuDimension, GpuLevel, Launch};
 
 /// Coordinates of the running thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ids {
+pub(super) struct ThreadCoordinates {
     /// Coordinates of the block in the grid.
     pub block: [i64; 3],
     /// Coordinates of the thread in the block.
     pub thread: [i64; 3],
 }
 
-impl Ids {
+impl ThreadCoordinates {
     /// Number of the block or the thread in a dimension.
     pub fn get(&self, dimension: GpuDimension) -> i64 {
         let numbers = match dimension.level {
@@ -60,7 +60,7 @@ struct Stamp {
     thread: u32,
 }
 
-/// Accesses of threads to a byte that are remembered, by [`Touch`].
+/// Accesses of threads to a byte that are remembered, by [`AccessKind`].
 #[derive(Clone, Copy, Default)]
 pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
 
@@ -121,20 +121,20 @@ impl<'f> LaunchTime<'f> {
 pub(super) fn record_thread<'f>(
     clock: &LaunchTime<'f>,
     touches: &mut ThreadTouches,
-    touch: Touch,
+    kind: AccessKind,
 ) -> Result<(), Box<Conflict<'f>>> {
-    for &other in touch.conflicting() {
+    for &other in kind.conflicting() {
         let found = touches.0[other as usize].into_iter().find(|stamp| clock.concurrent(*stamp));
         if let Some(stamp) = found {
             return Err(Box::new(Conflict {
                 loop_or_launch: Concurrent::Launch(clock.launch),
                 iteration: clock.number(clock.now()),
                 other_iteration: clock.number(stamp),
-                other_touch: other,
+                other_kind: other,
             }));
         }
     }
-    let [first, second] = &mut touches.0[touch as usize];
+    let [first, second] = &mut touches.0[kind as usize];
     if clock.of_other_block(*first) {
         return Ok(());
     }
@@ -152,7 +152,7 @@ mod tests {
     use crate::lir::Value;
 
     /// One access of a random launch: its block, interval in the block, thread, and kind.
-    type Seen = (i64, u32, u32, Touch);
+    type Seen = (i64, u32, u32, AccessKind);
 
     /// Detects the first race of a random launch on one byte, and nothing else.
     #[test]
@@ -179,26 +179,26 @@ mod tests {
                     for _ in 0..below(3) {
                         clock.thread = below(4) as u32;
                         let kinds = [
-                            Touch::Read,
-                            Touch::Read,
-                            Touch::Read,
-                            Touch::Read,
-                            Touch::Read,
-                            Touch::Atomic,
-                            Touch::Write,
+                            AccessKind::Read,
+                            AccessKind::Read,
+                            AccessKind::Read,
+                            AccessKind::Read,
+                            AccessKind::Read,
+                            AccessKind::Atomic,
+                            AccessKind::Write,
                         ];
-                        let touch = kinds[below(kinds.len() as u64) as usize];
+                        let kind = kinds[below(kinds.len() as u64) as usize];
                         let races = |&(b, i, t, other): &Seen| {
                             let ordered = b == block && (i != interval || t == clock.thread);
-                            !ordered && (touch != other || touch == Touch::Write)
+                            !ordered && (kind != other || kind == AccessKind::Write)
                         };
                         let expected = seen.iter().any(races);
-                        found = record_thread(&clock, &mut touches, touch).is_err();
+                        found = record_thread(&clock, &mut touches, kind).is_err();
                         assert_eq!(found, expected, "program {program}");
                         if found {
                             break 'all;
                         }
-                        seen.push((block, interval, clock.thread, touch));
+                        seen.push((block, interval, clock.thread, kind));
                     }
                 }
             }

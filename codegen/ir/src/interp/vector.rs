@@ -1,10 +1,10 @@
 //! Operations whose lanes access memory separately: masked accesses, gathers and look-ups.
 
-use super::memory::byte;
-use super::{InterpreterError, Machine, ops};
+use super::memory::byte_offset;
+use super::{Interpreter, InterpreterError, ops};
 use crate::lir::{Address, BufferId, Gather, Stmt, Ty, Value};
 
-impl<'f> Machine<'f, '_> {
+impl<'f> Interpreter<'f, '_> {
     fn count(&self, value: Value) -> usize {
         self.function.ty(value).lanes.into()
     }
@@ -21,7 +21,7 @@ impl<'f> Machine<'f, '_> {
         from: &Address,
         mask: Value,
     ) -> Result<(), InterpreterError> {
-        let (start, width) = (self.start(from), self.function.ty(value).scalar.bytes());
+        let (start, width) = (self.start_byte(from), self.function.ty(value).scalar.bytes());
         for lane in 0..self.count(value) {
             let at = self.holds(mask, lane).then(|| start + lane as i128 * i128::from(width));
             self.load_lane(stmt, (value, lane), from.buffer, at)?;
@@ -40,7 +40,7 @@ impl<'f> Machine<'f, '_> {
         for lane in 0..self.count(value) {
             let active = gather.mask.is_none_or(|mask| self.holds(mask, lane));
             let element = base + i128::from(self.lanes[index + lane] as i64);
-            let at = active.then(|| byte(element, gather.stride, gather.offset));
+            let at = active.then(|| byte_offset(element, gather.stride, gather.offset));
             self.load_lane(stmt, (value, lane), gather.buffer, at)?;
         }
         Ok(())
@@ -62,7 +62,7 @@ impl<'f> Machine<'f, '_> {
         self.count_access((stmt, lane as u16), buffer, at, ty.scalar.bytes());
         self.regions[buffer.0 as usize]
             .load(&self.tasks, at, Ty::of(ty.scalar), &mut self.lanes[to..to + 1])
-            .map_err(|trap| self.fault(stmt, buffer, trap))
+            .map_err(|trap| self.trap_error(stmt, buffer, trap))
     }
 
     /// A store of the active lanes.
@@ -73,7 +73,7 @@ impl<'f> Machine<'f, '_> {
         value: Value,
         mask: Value,
     ) -> Result<(), InterpreterError> {
-        let (start, ty, from) = (self.start(to), self.function.ty(value), self.at(value));
+        let (start, ty, from) = (self.start_byte(to), self.function.ty(value), self.at(value));
         for lane in 0..self.count(value) {
             if self.holds(mask, lane) {
                 let at = start + lane as i128 * i128::from(ty.scalar.bytes());
@@ -81,7 +81,7 @@ impl<'f> Machine<'f, '_> {
                 let lanes = &self.lanes[from + lane..from + lane + 1];
                 self.regions[to.buffer.0 as usize]
                     .store(&self.tasks, at, Ty::of(ty.scalar), lanes)
-                    .map_err(|trap| self.fault(stmt, to.buffer, trap))?;
+                    .map_err(|trap| self.trap_error(stmt, to.buffer, trap))?;
             }
         }
         Ok(())

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Banks of shared memory, each of which delivers a word at a time.
 const BANKS: u64 = 32;
 /// Bytes of a word.
-const WORD: u64 = 4;
+const WORD_BYTES: u64 = 4;
 /// Bytes of a sector, the unit of transfers of device memory.
-const SECTOR: u64 = 32;
+const SECTOR_BYTES: u64 = 32;
 
 /// Access cost of one statement of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub struct AccessCost {
     /// Name of the buffer that it accesses.
     pub buffer: String,
     /// Whether the buffer is shared memory; otherwise it is device memory.
-    pub shared: bool,
+    pub is_shared: bool,
     /// Number of executions by warps.
     pub warp_executions: u64,
     /// Number of active lanes, over all executions.
-    pub lanes: u64,
+    pub active_lanes: u64,
     /// Wavefronts for shared memory, sectors for device memory.
     pub transfers: u64,
 }
@@ -39,7 +39,7 @@ pub struct LaunchCost {
     /// Name of the launch.
     pub name: String,
     /// Number of runs.
-    pub times: u64,
+    pub runs: u64,
     /// Extents of the largest grid.
     pub grid: [u64; 3],
     /// Number of blocks, over all runs.
@@ -47,7 +47,7 @@ pub struct LaunchCost {
     /// Threads of a block in each dimension.
     pub block: [u32; 3],
     /// Largest number of bytes of shared memory that a block has at a time.
-    pub shared: u64,
+    pub shared_bytes: u64,
     /// Number of barriers, over all blocks.
     pub barriers: u64,
     /// Access costs of its statements, in the order of their first accesses.
@@ -61,7 +61,7 @@ type ByteRange = (u64, u64);
 type Key = usize;
 
 /// Access counter for threads that run one after the other.
-pub(super) struct Warps {
+pub(super) struct AccessCounter {
     /// Number of lanes of a warp.
     size: u32,
     /// Number of the running thread in its block.
@@ -93,12 +93,12 @@ struct Cost {
     transfers: u64,
 }
 
-impl Warps {
+impl AccessCounter {
     /// A counter for warps of `size` lanes.
-    pub fn new(size: u32) -> Warps {
+    pub fn new(size: u32) -> AccessCounter {
         let (times, open, costs) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let launches = Vec::new();
-        Warps { size: size.max(1), thread: 0, times, open, costs, launches, running: 0 }
+        AccessCounter { size: size.max(1), thread: 0, times, open, costs, launches, running: 0 }
     }
 
     /// Starts a launch.
@@ -109,12 +109,12 @@ impl Warps {
             let (name, block) = (launch.name.clone(), launch.block);
             let (grid, accesses) = ([0; 3], Vec::new());
             let cost =
-                LaunchCost { name, times: 0, grid, blocks: 0, block, shared: 0, barriers: 0, accesses };
+                LaunchCost { name, runs: 0, grid, blocks: 0, block, shared_bytes: 0, barriers: 0, accesses };
             self.launches.push(LaunchCounts { key, cost, held: 0, order: Vec::new() });
             self.launches.len() - 1
         });
         if let Some(LaunchCounts { cost, .. }) = self.launches.get_mut(self.running) {
-            cost.times += 1;
+            cost.runs += 1;
             cost.blocks = cost.blocks.saturating_add(blocks);
             for (most, extent) in cost.grid.iter_mut().zip(grid) {
                 *most = (*most).max(extent);
@@ -126,7 +126,7 @@ impl Warps {
     pub fn add_shared(&mut self, bytes: u64) {
         if let Some(launch) = self.launches.get_mut(self.running) {
             launch.held += bytes;
-            launch.cost.shared = launch.cost.shared.max(launch.held);
+            launch.cost.shared_bytes = launch.cost.shared_bytes.max(launch.held);
         }
     }
 
@@ -169,7 +169,7 @@ impl Warps {
     }
 
     /// Adds up the accesses since the last barrier.
-    pub fn meet(&mut self, function: &Function) {
+    pub fn add_up_accesses(&mut self, function: &Function) {
         self.times.clear();
         for ((key, ..), lanes) in std::mem::take(&mut self.open) {
             let Some((buffer, cost)) = self.costs.get_mut(&key) else { continue };
@@ -189,9 +189,9 @@ impl Warps {
             Some(AccessCost {
                 statement: text(stmts.get(key)?),
                 buffer: declared.name.clone(),
-                shared: declared.space == Space::Shared,
+                is_shared: declared.space == Space::Shared,
                 warp_executions,
-                lanes,
+                active_lanes: lanes,
                 transfers,
             })
         };
@@ -215,7 +215,7 @@ fn statements(function: &Function) -> HashMap<Key, &Stmt> {
 /// Number of distinct words in the busiest bank.
 fn wavefronts(lanes: &[ByteRange]) -> u64 {
     let words: BTreeSet<u64> =
-        lanes.iter().flat_map(|(start, end)| start / WORD..end.div_ceil(WORD)).collect();
+        lanes.iter().flat_map(|(start, end)| start / WORD_BYTES..end.div_ceil(WORD_BYTES)).collect();
     let mut busy = [0u64; BANKS as usize];
     for word in words {
         busy[(word % BANKS) as usize] += 1;
@@ -226,7 +226,7 @@ fn wavefronts(lanes: &[ByteRange]) -> u64 {
 /// Number of distinct sectors.
 fn sectors(lanes: &[ByteRange]) -> u64 {
     let touched: BTreeSet<u64> =
-        lanes.iter().flat_map(|(start, end)| start / SECTOR..end.div_ceil(SECTOR)).collect();
+        lanes.iter().flat_map(|(start, end)| start / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES)).collect();
     touched.len() as u64
 }
 

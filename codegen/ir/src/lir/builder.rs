@@ -8,7 +8,7 @@ use super::{
     Address, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined, Keep, Math, Op,
     Origins, Scalar, Space, Stmt, Ty, Value,
 };
-use crate::lir::bits;
+use crate::lir::bit_width;
 use sched_nest::GpuDimension;
 use std::collections::HashMap;
 
@@ -134,15 +134,15 @@ impl Builder {
     }
 
     /// Type of node and element numbers: an index for a single walk, `i32` in vectors.
-    pub fn index_type(&self, lanes: u16) -> Ty {
+    pub fn number_type(&self, lanes: u16) -> Ty {
         if lanes == 1 { self.index() } else { Ty::vector(Scalar::I32, lanes) }
     }
 
     /// Converts unsigned integers to the type of node and element numbers, zero-extended or truncated.
     pub fn to_index(&mut self, value: Value) -> Value {
         let from = self.ty(value);
-        let to = self.index_type(from.lanes);
-        let cast = if bits(from.scalar) > bits(to.scalar) { Cast::Trunc } else { Cast::ZExt };
+        let to = self.number_type(from.lanes);
+        let cast = if bit_width(from.scalar) > bit_width(to.scalar) { Cast::Trunc } else { Cast::ZExt };
         self.cast(cast, value, to)
     }
 
@@ -171,12 +171,12 @@ impl Builder {
     }
 
     /// The number of rows of the call.
-    pub fn rows(&mut self) -> Value {
+    pub fn n_rows(&mut self) -> Value {
         if let Some(rows) = self.rows {
             return rows;
         }
         let value = self.fresh(self.index());
-        self.constants.push(Stmt::Let(value, Op::Rows));
+        self.constants.push(Stmt::Let(value, Op::RowCount));
         self.rows = Some(value);
         value
     }
@@ -293,7 +293,7 @@ impl Builder {
 
     /// The address `elements` elements further. Adds to the offset, which costs no instruction, unless the
     /// offset would exceed 31 bits.
-    pub fn beyond(&mut self, at: Address, elements: i64) -> Address {
+    pub fn address_after(&mut self, at: Address, elements: i64) -> Address {
         let bytes =
             elements.checked_mul(at.stride.into()).and_then(|bytes| bytes.checked_add(at.offset.into()));
         match bytes.and_then(|bytes| i32::try_from(bytes).ok()).and_then(|bytes| u32::try_from(bytes).ok()) {
@@ -304,11 +304,11 @@ impl Builder {
 
     /// A load that may reuse the value of an earlier load as long as memory does not change.
     pub fn load(&mut self, ty: Ty, address: Address) -> Value {
-        self.load_and(Keep::Invariant, ty, address)
+        self.load_with_reuse(Keep::Invariant, ty, address)
     }
 
     /// A load whose value later loads may reuse as `keep` says.
-    pub fn load_and(&mut self, keep: Keep, ty: Ty, address: Address) -> Value {
+    pub fn load_with_reuse(&mut self, keep: Keep, ty: Ty, address: Address) -> Value {
         self.define(ty, Op::Load(address, keep))
     }
 
@@ -336,7 +336,7 @@ impl Builder {
     }
 
     /// `count` bits of an integer, from bit `first` on, in the low bits of the result.
-    pub fn bits(&mut self, value: Value, first: u32, count: u32) -> Value {
+    pub fn extract_bits(&mut self, value: Value, first: u32, count: u32) -> Value {
         let ty = self.ty(value);
         let all = 8 * ty.scalar.bytes();
         let mut value = value;

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 
 /// Largest number of bytes of encoded tables that are kept for a forest: enough for a large model in all
 /// layouts. Further tables are encoded for each compilation.
-const KEPT_BYTES: usize = 64 << 20;
+const MOST_KEPT_BYTES: usize = 64 << 20;
 
 /// The encoded tables of a forest.
 #[derive(Debug, Default)]
-pub struct Encodings(Mutex<Memo>);
+pub struct EncodedTables(Mutex<Memo>);
 
 #[derive(Debug, Default)]
 struct Memo {
@@ -21,7 +21,7 @@ struct Memo {
     bytes: usize,
 }
 
-impl Encodings {
+impl EncodedTables {
     /// The tables with this key. Encodes them if they were not encoded before.
     pub fn get_or_encode(&self, key: &str, encode: impl FnOnce() -> Vec<Table>) -> Arc<[Table]> {
         if let Some(tables) = self.0.lock().ok().and_then(|memo| memo.tables.get(key).cloned()) {
@@ -30,7 +30,7 @@ impl Encodings {
         let tables: Arc<[Table]> = encode().into();
         if let Ok(mut memo) = self.0.lock() {
             let bytes: usize = tables.iter().map(|table| table.bytes.len()).sum();
-            if memo.bytes + bytes <= KEPT_BYTES
+            if memo.bytes + bytes <= MOST_KEPT_BYTES
                 && memo.tables.insert(key.to_string(), Arc::clone(&tables)).is_none()
             {
                 memo.bytes += bytes;

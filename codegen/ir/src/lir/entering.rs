@@ -3,18 +3,18 @@
 use super::builder::Builder;
 use super::origin::Origin;
 
-/// The origin to which [`Builder::leave`] returns.
+/// The origin to which [`Builder::leave_origin`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct OuterOrigin(u32);
 
 impl Builder {
-    /// Assigns an origin to all values until [`Builder::leave`].
-    pub fn enter(&mut self, origin: Origin) -> OuterOrigin {
+    /// Assigns an origin to all values until [`Builder::leave_origin`].
+    pub fn enter_origin(&mut self, origin: Origin) -> OuterOrigin {
         OuterOrigin(self.origins_mut().begin(origin))
     }
 
     /// Restores the earlier origin.
-    pub fn leave(&mut self, outer: OuterOrigin) {
+    pub fn leave_origin(&mut self, outer: OuterOrigin) {
         self.origins_mut().set_next(outer.0);
     }
 

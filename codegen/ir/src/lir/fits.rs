@@ -15,7 +15,7 @@ pub(crate) struct OperandType {
 }
 
 /// Checks of operands that depend on the operation's position in the function.
-pub(crate) trait Rules {
+pub(crate) trait OperandChecks {
     /// Type of indices.
     fn index(&self) -> Ty;
     /// Whether the operation is in a launch.
@@ -29,7 +29,7 @@ pub(crate) trait Rules {
 }
 
 /// Width of a scalar in bits.
-pub(crate) fn bits(scalar: Scalar) -> u32 {
+pub(crate) fn bit_width(scalar: Scalar) -> u32 {
     if scalar == Scalar::I1 { 1 } else { scalar.bytes() * 8 }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn lookup_fits(ty: Ty, table: Ty, index: Ty) -> bool {
     let element = match table.scalar {
         Scalar::F32 | Scalar::F64 => table.scalar,
         Scalar::I1 => return false,
-        _ if bits(table.scalar) > bits(index.scalar) => return false,
+        _ if bit_width(table.scalar) > bit_width(index.scalar) => return false,
         _ => index.scalar,
     };
     length && is_number(index.scalar) && index.lanes > 1 && ty == index.with(element)
@@ -72,13 +72,13 @@ pub(super) fn cmp_fits(op: Cmp, scalar: Scalar) -> bool {
 pub(super) fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
     let integers = !from.is_float() && !to.is_float();
     match cast {
-        Cast::ZExt | Cast::SExt => integers && bits(from) < bits(to),
-        Cast::Trunc => integers && bits(from) > bits(to),
+        Cast::ZExt | Cast::SExt => integers && bit_width(from) < bit_width(to),
+        Cast::Trunc => integers && bit_width(from) > bit_width(to),
         Cast::Float => from.is_float() && to.is_float() && from != to,
         // Excludes truth values, since a true one would become -1.
         Cast::IntToFloat => is_number(from) && to.is_float(),
         Cast::FloatToInt => from.is_float() && matches!(to, Scalar::I32 | Scalar::I64),
-        Cast::Bits => bits(from) == bits(to) && from != to,
+        Cast::Bits => bit_width(from) == bit_width(to) && from != to,
     }
 }
 

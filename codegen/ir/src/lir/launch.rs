@@ -61,7 +61,7 @@ pub enum ProcessorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinTransfer {
     /// Rows of a block.
-    pub block: u32,
+    pub block_rows: u32,
     /// Bytes of a row's bins.
     pub row_bytes: u32,
     /// Bytes of a row's values.
@@ -76,7 +76,7 @@ pub struct BinTransfer {
 impl BinTransfer {
     /// Bytes of the bins of `rows` rows.
     pub fn bytes(&self, rows: u64) -> u64 {
-        rows.next_multiple_of(self.block.into()) * u64::from(self.row_bytes)
+        rows.next_multiple_of(self.block_rows.into()) * u64::from(self.row_bytes)
     }
 }
 
@@ -87,7 +87,7 @@ impl Launch {
     }
 
     /// Shared memory of a block: consecutive buffers and their bytes, rounded up to `SHARED_ALIGNMENT`.
-    pub fn shared(&self, function: &Function) -> Vec<(BufferId, u64)> {
+    pub fn shared_buffers(&self, function: &Function) -> Vec<(BufferId, u64)> {
         let mut constants = BTreeMap::new();
         let mut note = |stmt: &Stmt| {
             if let Stmt::Let(value, Op::Int(bytes)) = stmt {

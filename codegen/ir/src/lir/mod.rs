@@ -5,10 +5,10 @@
 //! A [`Function`] is a tree of [`Stmt`]s over [`Value`]s, each defined once and visible in the blocks
 //! below its definition. Loops carry values explicitly, so memory is the only mutable state.
 //!
-//! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride +
-//! offset` from the buffer's start. Buffers do not overlap. Buffers in [`Space::Input`],
-//! [`Space::Order`] and [`Space::Model`] are read only. The memory of [`Stmt::Alloc`] is uninitialised
-//! and lives as long as its body.
+//! Memory is a set of buffers. An access names a buffer and an [`Address`]: byte `index * stride + offset`
+//! from the buffer's start. Buffers do not overlap. Buffers in [`Space::Input`], [`Space::InputOrder`] and
+//! [`Space::ModelTable`] are read only. The memory of [`Stmt::Alloc`] is uninitialised and lives as long as
+//! its body.
 //!
 //! Integers wrap. Comparisons of integers are signed, except for one. Floating-point operations round
 //! once, in the given order, and are never contracted or reassociated; so margins are bit-equal to the
@@ -34,15 +34,15 @@ mod value;
 mod vectors;
 
 pub use builder::{Build, Builder};
-pub use encodings::Encodings;
+pub use encodings::EncodedTables;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
-pub(crate) use fits::{OperandType, Rules, bits};
+pub(crate) use fits::{OperandChecks, OperandType, bit_width};
 pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind};
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
-pub use sched_outputs::Kind;
+pub use sched_outputs::OutputKind;
 pub use table::Table;
 pub use value::Value;
 
@@ -129,11 +129,11 @@ pub enum Space {
     Input,
     /// Describes the input as `i64` words. Word 0 is 0 for row-major input. Otherwise word `1 + f` is
     /// the element of feature `f` in row 0, and the rows of a feature are contiguous. Read only.
-    Order,
+    InputOrder,
     /// The output of the call.
     Output,
     /// The model's table of this number. Read only.
-    Model(u32),
+    ModelTable(u32),
     /// Memory of one [`Stmt::Alloc`]; inside a launch, of one thread.
     Private,
     /// Memory of one [`Stmt::Alloc`] that the threads of a block share; only inside a launch.
@@ -364,9 +364,9 @@ pub struct For {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkSteps {
     /// Steps of all walks before the loop.
-    pub taken: u32,
+    pub steps_before: u32,
     /// Largest number of levels of a tree that one step descends.
-    pub levels: u32,
+    pub levels_per_step: u32,
 }
 
 /// Repeats `body` while `cond` holds; `test` computes `cond` before each iteration.

@@ -2,13 +2,13 @@
 
 use super::{BinTransfer, Function, ProcessorKind, Scalar, Table};
 use sched_nest::Variants;
-use sched_outputs::{Element, Kind};
+use sched_outputs::{Element, OutputKind};
 
 /// Input and result of a kernel. The entry points of an artefact select kernels by their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelKind {
     /// From rows to an output that walks compute, or from margins to an output that is computed from these.
-    Output(Kind),
+    Output(OutputKind),
     /// From rows to predictions, on GPUs: margins are transformed before they are stored.
     Direct,
     /// From rows to quantized rows, on the host, for a [`BinTransfer`].
@@ -23,11 +23,11 @@ pub enum KernelKind {
 
 impl KernelKind {
     /// The kernel from rows to margins. Outputs without walks are computed from its margins.
-    pub const RAW: KernelKind = KernelKind::Output(Kind::Raw);
+    pub const RAW: KernelKind = KernelKind::Output(OutputKind::Raw);
 }
 
-impl From<Kind> for KernelKind {
-    fn from(kind: Kind) -> KernelKind {
+impl From<OutputKind> for KernelKind {
+    fn from(kind: OutputKind) -> KernelKind {
         KernelKind::Output(kind)
     }
 }
@@ -45,12 +45,12 @@ pub struct Interface {
 
 impl Interface {
     /// One float type for rows, margins and results.
-    pub const fn all(scalar: Scalar) -> Interface {
+    pub const fn uniform(scalar: Scalar) -> Interface {
         Interface { rows: scalar, margins: scalar, results: scalar }
     }
 
     /// Element type of an output that callers get.
-    pub const fn output(&self, kind: Kind) -> Scalar {
+    pub const fn output(&self, kind: OutputKind) -> Scalar {
         match kind.element() {
             Element::Result => self.results,
             Element::Sum => self.margins,
@@ -60,7 +60,7 @@ impl Interface {
     }
 
     /// Element types that a kernel reads and writes.
-    pub fn of(&self, kernel: KernelKind) -> (Scalar, Scalar) {
+    pub fn of_kernel(&self, kernel: KernelKind) -> (Scalar, Scalar) {
         match kernel {
             KernelKind::RAW => (self.rows, self.margins),
             KernelKind::Output(kind) if kind.finishes_margins() => (self.margins, self.output(kind)),
@@ -79,17 +79,17 @@ impl Interface {
 pub struct Module {
     /// The kernels, at most one of each kind.
     pub kernels: Vec<(KernelKind, Function)>,
-    /// The model's tables, by the number in [`Space::Model`](super::Space::Model).
+    /// The model's tables, by the number in [`Space::ModelTable`](super::Space::ModelTable).
     pub tables: Vec<Table>,
     /// Element types between callers and kernels.
     pub types: Interface,
     /// Largest number of rows of a run, if memory or code is limited. Calls of more rows are cut into runs.
     pub rows_per_run: Option<i64>,
     /// Processor of each variant, by number of rows. Leaf indices are computed on that of the last variant.
-    pub places: Variants<ProcessorKind>,
-    /// Fewest rows of runs that accept columns, described by [`Space::Order`](super::Space::Order);
+    pub processors: Variants<ProcessorKind>,
+    /// Fewest rows of runs that accept columns, described by [`Space::InputOrder`](super::Space::InputOrder);
     /// `None` if all runs need rows.
-    pub columns_from: Option<i64>,
+    pub least_column_rows: Option<i64>,
     /// Transfer of rows to devices as bins, if the schedule allows it. The module then has the kernels
     /// for it; [`KernelKind::DirectOfBins`] only if it has [`KernelKind::Direct`].
     pub transfer: Option<BinTransfer>,

@@ -7,7 +7,9 @@
 //! a missing one fails to compile. An operation has no effect; it reads memory exactly if it has an
 //! address operand.
 
-use super::fits::{OperandType, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
+use super::fits::{
+    OperandChecks, OperandType, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits,
+};
 use super::{Address, Bin, BufferId, Cast, Cmp, Gather, Keep, Math, Rounding, Scalar, Ty, Value};
 use sched_nest::GpuDimension;
 use std::fmt::{Debug, Display};
@@ -18,7 +20,7 @@ trait OperandKind {
     type InRule;
 
     /// Checks the operand in an operation with a result of type `ty`.
-    fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<Self::InRule, String>;
+    fn in_rule(&self, ty: Ty, rules: &impl OperandChecks) -> Result<Self::InRule, String>;
 
     /// Calls `visit` with each value that the operand uses.
     fn values(&self, _: &mut impl FnMut(Value)) {}
@@ -50,7 +52,7 @@ pub(super) trait Names {
 impl OperandKind for Value {
     type InRule = OperandType;
 
-    fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<OperandType, String> {
+    fn in_rule(&self, _: Ty, rules: &impl OperandChecks) -> Result<OperandType, String> {
         rules.value(*self)
     }
 
@@ -66,7 +68,7 @@ impl OperandKind for Value {
 impl OperandKind for Address {
     type InRule = ();
 
-    fn in_rule(&self, _: Ty, rules: &impl Rules) -> Result<(), String> {
+    fn in_rule(&self, _: Ty, rules: &impl OperandChecks) -> Result<(), String> {
         rules.address(self)
     }
 
@@ -90,7 +92,7 @@ impl OperandKind for Address {
 impl OperandKind for Gather {
     type InRule = ();
 
-    fn in_rule(&self, ty: Ty, rules: &impl Rules) -> Result<(), String> {
+    fn in_rule(&self, ty: Ty, rules: &impl OperandChecks) -> Result<(), String> {
         rules.gather(self, ty.lanes)
     }
 
@@ -117,7 +119,7 @@ macro_rules! immediate {
         impl OperandKind for $ty {
             type InRule = $ty;
 
-            fn in_rule(&self, _: Ty, _: &impl Rules) -> Result<$ty, String> {
+            fn in_rule(&self, _: Ty, _: &impl OperandChecks) -> Result<$ty, String> {
                 Ok(*self)
             }
 
@@ -128,25 +130,25 @@ macro_rules! immediate {
     )* };
 }
 
-fn shown(value: &impl Display) -> String {
+fn display_text(value: &impl Display) -> String {
     value.to_string()
 }
 
-fn lower(value: &impl Debug) -> String {
+fn lowercase_name(value: &impl Debug) -> String {
     format!("{value:?}").to_lowercase()
 }
 
 immediate! {
-    i64 => shown;
-    u16 => shown;
+    i64 => display_text;
+    u16 => display_text;
     f64 => |value: &f64| format!("{value:?}");
-    Bin => lower;
-    Cmp => lower;
-    Cast => lower;
-    Math => lower;
-    Rounding => lower;
-    Keep => shown;
-    GpuDimension => shown;
+    Bin => lowercase_name;
+    Cmp => lowercase_name;
+    Cast => lowercase_name;
+    Math => lowercase_name;
+    Rounding => lowercase_name;
+    Keep => display_text;
+    GpuDimension => display_text;
 }
 
 /// Avoids warnings for operands that a type rule does not mention.
@@ -214,7 +216,7 @@ macro_rules! operations {
 
             /// Whether the operation's type rule allows the result type. Fails with the reason if an operand
             /// is invalid.
-            pub(crate) fn fits(&self, $ty: Ty, $rules: &impl Rules) -> Result<bool, String> {
+            pub(crate) fn fits(&self, $ty: Ty, $rules: &impl OperandChecks) -> Result<bool, String> {
                 Ok(match self {
                     $( Op::$name $(($($operand),*))? => {
                         $(
@@ -236,7 +238,7 @@ operations! { |ty, rules|
     /// A float constant (all lanes), rounded to the type.
     Float(x: f64) => "{x}" if ty.scalar.is_float();
     /// Number of rows of the call, an index.
-    Rows => "n_rows" if ty == rules.index();
+    RowCount => "n_rows" if ty == rules.index();
     /// Number of the block in its grid or of the thread in its block, from 0, an index. Inside a
     /// launch.
     Id(dimension: GpuDimension) => "id {dimension}" if ty == rules.index() && rules.in_launch();

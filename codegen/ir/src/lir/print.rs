@@ -55,10 +55,10 @@ impl Display for Function {
         writeln!(f, "kernel {} {{", self.name)?;
         for buffer in &self.buffers {
             match buffer.space {
-                Space::Order => writeln!(f, "  buffer {}: order of the input", buffer.name)?,
+                Space::InputOrder => writeln!(f, "  buffer {}: order of the input", buffer.name)?,
                 Space::Input => writeln!(f, "  buffer {}: input {}", buffer.name, buffer.element)?,
                 Space::Output => writeln!(f, "  buffer {}: output {}", buffer.name, buffer.element)?,
-                Space::Model(n) => writeln!(f, "  buffer {}: table #{n}", buffer.name)?,
+                Space::ModelTable(n) => writeln!(f, "  buffer {}: table #{n}", buffer.name)?,
                 Space::Private | Space::Shared => {}
             }
         }
@@ -79,7 +79,7 @@ impl NamesOfValues {
             match stmt {
                 Stmt::Let(value, Op::Int(n)) => names[value.0 as usize] = n.to_string(),
                 Stmt::Let(value, Op::Float(x)) => names[value.0 as usize] = format!("{x:?}"),
-                Stmt::Let(value, Op::Rows) => names[value.0 as usize] = "n_rows".to_string(),
+                Stmt::Let(value, Op::RowCount) => names[value.0 as usize] = "n_rows".to_string(),
                 _ => {}
             }
         }
@@ -124,7 +124,7 @@ impl Printer<'_> {
 
     fn stmt(&mut self, f: &mut Formatter, stmt: &Stmt) -> fmt::Result {
         match stmt {
-            Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows) => Ok(()),
+            Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::RowCount) => Ok(()),
             Stmt::Let(value, op) => {
                 let text = format!("{} = {}: {}", self.name(*value), op.text(self), self.function.ty(*value));
                 self.line(f, text)

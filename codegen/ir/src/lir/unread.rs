@@ -18,7 +18,7 @@ impl Module {
             read.contains(&(number - 1))
         });
         for (_, function) in &mut self.kernels {
-            keep(function, &read);
+            keep_tables(function, &read);
         }
         self
     }
@@ -29,7 +29,7 @@ fn tables_read(function: &Function) -> BTreeSet<u32> {
     let mut read = BTreeSet::new();
     Stmt::visit_all(&function.body, |stmt| {
         let Stmt::Let(_, op) = stmt else { return };
-        if let Some(Space::Model(table)) = op.buffer().map(|id| function.buffer(id).space) {
+        if let Some(Space::ModelTable(table)) = op.buffer().map(|id| function.buffer(id).space) {
             read.insert(table);
         }
     });
@@ -37,11 +37,11 @@ fn tables_read(function: &Function) -> BTreeSet<u32> {
 }
 
 /// Renumbers the tables that are read, and removes the buffers of others.
-fn keep(function: &mut Function, read: &BTreeSet<u32>) {
+fn keep_tables(function: &mut Function, read: &BTreeSet<u32>) {
     let mut numbers: Vec<Option<BufferId>> = Vec::with_capacity(function.buffers.len());
     let mut kept = Vec::with_capacity(function.buffers.len());
     for mut buffer in std::mem::take(&mut function.buffers) {
-        if let Space::Model(table) = &mut buffer.space {
+        if let Space::ModelTable(table) = &mut buffer.space {
             if !read.contains(table) {
                 numbers.push(None);
                 continue;

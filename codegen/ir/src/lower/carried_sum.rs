@@ -36,7 +36,7 @@ impl WalkContext<'_> {
         if sums.atomic {
             for margin in 0..sums.margins {
                 let sum = if lanes == 1 { sum } else { k.b.extract(sum, margin as u16) };
-                let at = k.b.beyond(at, margin);
+                let at = k.b.address_after(at, margin);
                 k.b.atomic_add(at, sum);
             }
         } else if sums.margins < i64::from(lanes) {
@@ -49,8 +49,8 @@ impl WalkContext<'_> {
 
     fn sum_of_row(&self, k: &mut KernelBuilder, sums: &SumTarget) -> Value {
         let row = k.affine(&self.walks.row);
-        let place = k.place_of_row(self.walks.target.accumulator);
-        sums.row(&mut k.b, row, place)
+        let kept_row = k.kept_row(self.walks.target.accumulator);
+        sums.first_margin(&mut k.b, row, kept_row)
     }
 }
 

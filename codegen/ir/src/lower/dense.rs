@@ -5,7 +5,7 @@
 //! in order, each operation rounded, so that it has the bits of a single walk.
 
 use super::kernel_builder::KernelBuilder;
-use super::linear::{features_of, load, plus, takes_leaf_value, ty_of};
+use super::linear::{add_product, features_of, load_from_records, takes_leaf_value, ty_of};
 use super::linear_tables::LinearTables;
 use super::row_source::distances;
 use super::walk::{WalkContext, WalkLane};
@@ -18,10 +18,10 @@ use std::ops::Range;
 
 /// Largest number of terms of a range of columns whose additions are written out. More terms are added in a
 /// loop, which takes less code.
-const WRITTEN_OUT: u32 = 32;
+const MOST_UNROLLED_TERMS: u32 = 32;
 
 /// Terms that an iteration of such a loop adds, so that the instructions of the loop itself hardly count.
-const TOGETHER: u32 = 4;
+const TERMS_PER_ITERATION: u32 = 4;
 
 impl WalkContext<'_> {
     /// Values of the leaves of some walks, which may be of several trees.
@@ -33,7 +33,7 @@ impl WalkContext<'_> {
             Some(columns) => {
                 let group = TermGroup::new(self, tables, lanes);
                 let sums = group.open(k);
-                let sums = group.shared(k, columns, sums);
+                let sums = group.add_shared_terms(k, columns, sums);
                 group.close(k, sums)
             }
             None => {
@@ -41,7 +41,7 @@ impl WalkContext<'_> {
                 for of_tree in lanes.chunk_by(|one, next| one.tree == next.tree) {
                     let group = TermGroup::new(self, tables, of_tree);
                     let sums = group.open(k);
-                    let sums = group.of_table(k, sums);
+                    let sums = group.add_listed_terms(k, sums);
                     values.extend(group.close(k, sums));
                 }
                 values
@@ -90,18 +90,19 @@ struct TermRange {
 }
 
 /// Fewest consecutive terms with coefficients of 1 that get code, or a loop, without products.
-const LEAST_ADDED: usize = 4;
+const LEAST_UNMULTIPLIED_TERMS: usize = 4;
 
 /// Divides the terms of a range of columns into ranges with and without products. `first` is the number of
 /// the first term.
 fn term_ranges(k: &KernelBuilder, first: u32, columns: &Range<u32>) -> Vec<TermRange> {
     let hir = &k.ports.lowering.hir;
-    let is_added = |term: usize| (0..hir.forest.trees.len()).all(|tree| hir.terms(tree)[term].1 == 1.0);
+    let is_added =
+        |term: usize| (0..hir.forest.trees.len()).all(|tree| hir.linear_terms(tree)[term].1 == 1.0);
     let added: Vec<bool> = (first as usize..).take(columns.len()).map(is_added).collect();
     let mut ranges: Vec<TermRange> = Vec::new();
     let mut start = 0;
     for run in added.chunk_by(|one, next| one == next) {
-        let is_multiplied = !run[0] || run.len() < LEAST_ADDED;
+        let is_multiplied = !run[0] || run.len() < LEAST_UNMULTIPLIED_TERMS;
         let end = start + run.len() as u32;
         match ranges.last_mut().filter(|before| before.is_multiplied == is_multiplied) {
             Some(before) => before.columns.end = columns.start + end,
@@ -143,7 +144,7 @@ impl<'g> TermGroup<'g> {
 
     /// The sums before the first term.
     fn open(&self, k: &mut KernelBuilder) -> Sums {
-        let constants = self.of_leaves(k, 0);
+        let constants = self.load_leaf_values(k, 0);
         let missing = takes_leaf_value(k).then(|| {
             let none = |lane: &&WalkLane| k.b.int_of(ty_of(Scalar::I1, lane.walk.width), 0);
             self.lanes.iter().map(none).collect()
@@ -156,14 +157,14 @@ impl<'g> TermGroup<'g> {
         if ended.missing.is_empty() {
             return ended.sums;
         }
-        let plain = self.of_leaves(k, 1);
+        let plain = self.load_leaf_values(k, 1);
         let ended = ended.sums.into_iter().zip(ended.missing).zip(plain);
         ended.map(|((sum, missing), plain)| k.b.select(missing, plain, sum)).collect()
     }
 
     /// For each lane, loads a number of its trees' leaves: with `number` 0 the constant, with 1 the value
     /// that replaces the sum if a term's value is missing.
-    fn of_leaves(&self, k: &mut KernelBuilder, number: u32) -> Vec<Value> {
+    fn load_leaf_values(&self, k: &mut KernelBuilder, number: u32) -> Vec<Value> {
         let element = k.ports.accumulator;
         let bytes = element.bytes();
         let place = (2 * bytes, number * bytes);
@@ -172,7 +173,7 @@ impl<'g> TermGroup<'g> {
         for lane in self.lanes {
             let width = lane.walk.width;
             if self.has_trees(lane) {
-                let index = self.trees_of(k, lane, 2);
+                let index = self.tree_distances(k, lane, 2);
                 let (buffer, base) = (self.tables.values, k.b.mul_int(lane.tree, 2));
                 let gather =
                     Gather { buffer, base, index, stride: bytes, offset: number * bytes, mask: None };
@@ -180,8 +181,9 @@ impl<'g> TermGroup<'g> {
                 continue;
             }
             let known = loaded.iter().find(|(tree, _)| *tree == lane.tree).map(|(_, value)| *value);
-            let value =
-                known.unwrap_or_else(|| load(&mut k.b, self.tables.values, element, place, lane.tree));
+            let value = known.unwrap_or_else(|| {
+                load_from_records(&mut k.b, self.tables.values, element, place, lane.tree)
+            });
             loaded.push((lane.tree, value));
             values.push(k.b.splat(value, width));
         }
@@ -190,7 +192,7 @@ impl<'g> TermGroup<'g> {
 
     /// Distances from a lane's first tree to each of its trees, in elements of a table with `elements`
     /// elements for each tree. Lanes beyond the last tree have the last tree's distance.
-    fn trees_of(&self, k: &mut KernelBuilder, lane: &WalkLane, elements: i64) -> Value {
+    fn tree_distances(&self, k: &mut KernelBuilder, lane: &WalkLane, elements: i64) -> Value {
         let width = lane.walk.width;
         let step = self.context.walks.iter.step * elements;
         let distance = distances(&mut k.b, step, width);
@@ -199,13 +201,13 @@ impl<'g> TermGroup<'g> {
     }
 
     /// Adds the terms of trees that add the values of the same columns.
-    fn shared(&self, k: &mut KernelBuilder, columns: &[Range<u32>], mut sums: Sums) -> Sums {
+    fn add_shared_terms(&self, k: &mut KernelBuilder, columns: &[Range<u32>], mut sums: Sums) -> Sums {
         let mut term = 0;
         for (number, range) in columns.iter().enumerate() {
             let dropped = number + 1 == columns.len() && seeded(Fault::DenseStopsShort);
             let range = range.start..range.end - u32::from(dropped);
             for part in term_ranges(k, term, &range) {
-                sums = self.range(k, &part, sums);
+                sums = self.add_range(k, &part, sums);
             }
             term += range.len() as u32;
         }
@@ -213,22 +215,27 @@ impl<'g> TermGroup<'g> {
     }
 
     /// Adds the terms of adjacent columns.
-    fn range(&self, k: &mut KernelBuilder, range: &TermRange, mut sums: Sums) -> Sums {
+    fn add_range(&self, k: &mut KernelBuilder, range: &TermRange, mut sums: Sums) -> Sums {
         let TermRange { columns, is_multiplied, .. } = range;
         let (term, is_multiplied) = (i64::from(range.term), *is_multiplied);
-        let whole = if columns.len() as u32 > WRITTEN_OUT { columns.len() as u32 / TOGETHER } else { 0 };
-        let looped = columns.start..columns.start + whole * TOGETHER;
+        let whole = if columns.len() as u32 > MOST_UNROLLED_TERMS {
+            columns.len() as u32 / TERMS_PER_ITERATION
+        } else {
+            0
+        };
+        let looped = columns.start..columns.start + whole * TERMS_PER_ITERATION;
         if whole > 0 {
             let (zero, end) = (k.b.int(0), k.b.int(looped.len() as i64));
-            let after = k.for_loop((zero, end, TOGETHER.into()), &sums.carried(), |k, at, inside| {
-                let mut sums = Sums::of_carried(inside, self.lanes.len());
-                for ahead in 0..i64::from(TOGETHER) {
-                    let number = k.b.add_int(at, term + ahead);
-                    let column = k.b.add_int(at, i64::from(columns.start) + ahead);
-                    self.add(k, Term { number, column, is_multiplied }, &mut sums, None);
-                }
-                sums.carried()
-            });
+            let after =
+                k.for_loop((zero, end, TERMS_PER_ITERATION.into()), &sums.carried(), |k, at, inside| {
+                    let mut sums = Sums::of_carried(inside, self.lanes.len());
+                    for ahead in 0..i64::from(TERMS_PER_ITERATION) {
+                        let number = k.b.add_int(at, term + ahead);
+                        let column = k.b.add_int(at, i64::from(columns.start) + ahead);
+                        self.add(k, Term { number, column, is_multiplied }, &mut sums, None);
+                    }
+                    sums.carried()
+                });
             sums = Sums::of_carried(&after, self.lanes.len());
         }
         for column in looped.end..columns.end {
@@ -240,10 +247,10 @@ impl<'g> TermGroup<'g> {
     }
 
     /// Adds the terms of one tree, whose column numbers are read from a table.
-    fn of_table(&self, k: &mut KernelBuilder, sums: Sums) -> Sums {
+    fn add_listed_terms(&self, k: &mut KernelBuilder, sums: Sums) -> Sums {
         let Some(lane) = self.lanes.first() else { return sums };
-        let first = load(&mut k.b, self.tables.terms, Scalar::I32, (8, 0), lane.tree);
-        let mut count = load(&mut k.b, self.tables.terms, Scalar::I32, (8, 4), lane.tree);
+        let first = load_from_records(&mut k.b, self.tables.terms, Scalar::I32, (8, 0), lane.tree);
+        let mut count = load_from_records(&mut k.b, self.tables.terms, Scalar::I32, (8, 4), lane.tree);
         if seeded(Fault::DenseStopsShort) {
             count = k.b.add_int(count, -1);
         }
@@ -283,7 +290,7 @@ impl<'g> TermGroup<'g> {
             let value = if k.b.ty(one).lanes == 1 { k.b.splat(one, lane.walk.width) } else { one };
             let sum = sums.sums[number];
             sums.sums[number] = match coefficient {
-                Some(coefficient) => plus(&mut k.b, sum, coefficient, value),
+                Some(coefficient) => add_product(&mut k.b, sum, coefficient, value),
                 None => {
                     let value = k.b.cast(Cast::Float, value, k.b.ty(sum));
                     k.b.add(sum, value)
@@ -308,19 +315,19 @@ impl<'g> TermGroup<'g> {
             let column = k.b.splat(column, width);
             row.load(&mut k.b, column)
         };
-        self.widened(k, value)
+        self.widen(k, value)
     }
 
     /// The coefficient of a term of a lane's tree, in the type of products.
     fn coefficient(&self, k: &mut KernelBuilder, lane: &WalkLane, term: Value, at: Option<Value>) -> Value {
         let element = k.ports.accumulator;
         let at = at.unwrap_or_else(|| {
-            let terms = k.ports.lowering.hir.terms(0).len() as i64;
+            let terms = k.ports.lowering.hir.linear_terms(0).len() as i64;
             let first = k.b.mul_int(lane.tree, terms);
             k.b.add(first, term)
         });
         let value = k.b.load(Ty::of(element), Address::element(self.tables.coefficients, at, element));
-        self.widened(k, value)
+        self.widen(k, value)
     }
 
     /// The coefficients of a term of a vector of trees, in the type of products.
@@ -332,15 +339,15 @@ impl<'g> TermGroup<'g> {
         let value = if self.context.walks.iter.step == 1 {
             k.b.load(Ty::vector(element, width), Address::element(buffer, first, element))
         } else {
-            let index = self.trees_of(k, lane, 1);
+            let index = self.tree_distances(k, lane, 1);
             let stride = element.bytes();
             k.b.gather(element, Gather { buffer, base: first, index, stride, offset: 0, mask: None })
         };
-        self.widened(k, value)
+        self.widen(k, value)
     }
 
     /// A factor in the type of products: the wider type of both factors.
-    fn widened(&self, k: &mut KernelBuilder, value: Value) -> Value {
+    fn widen(&self, k: &mut KernelBuilder, value: Value) -> Value {
         let wide = if k.ports.input == Scalar::F64 { Scalar::F64 } else { k.ports.accumulator };
         let ty = k.b.ty(value).with(wide);
         k.b.cast(Cast::Float, value, ty)

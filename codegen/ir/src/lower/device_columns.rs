@@ -14,9 +14,11 @@ const THREADS: u32 = 128;
 /// whose input is bins need no columns, and have no such launch.
 pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows) {
     use super::kernel_builder::Emit;
-    let Some(code) = k.ports.code().filter(|_| k.ports.bins.is_none()) else { return cache.body.emit(k) };
+    let Some(code) = k.ports.column_code().filter(|_| k.ports.bins.is_none()) else {
+        return cache.body.emit(k);
+    };
     let (element, count) = (k.ports.input, code.runs.count as i64);
-    let n_rows = k.b.rows();
+    let n_rows = k.b.n_rows();
     let elements = k.b.mul_int(n_rows, count);
     let bytes = k.b.mul_int(elements, element.bytes().into());
     k.alloc("columns", element, bytes, |k, buffer| {
@@ -48,7 +50,7 @@ fn launch(
             let from = k.b.mul_int(row, features);
             let first = k.b.mul_int(row, code.runs.count as i64);
             let to = Elements { buffer, first };
-            code.row(&mut k.b, Features::OfRow(rows, from), stored.of_row(row), to);
+            code.store_row(&mut k.b, Features::OfRow(rows, from), stored.from_row(row), to);
         });
     });
 }

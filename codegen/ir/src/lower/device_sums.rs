@@ -4,9 +4,9 @@ use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
 use super::launch::block_threads;
 use super::opening::sum_start;
-use super::sum_target::{PrivateBuffer, SumTarget, Summed};
+use super::sum_target::{PrivateBuffer, SumTarget, SummedMargins};
 use crate::lir::{Address, Bin, Build, Ty, Value};
-use crate::mir::{Opening, PrivateId};
+use crate::mir::{PrivateId, SumStart};
 
 /// Operands of a fold on a GPU: the addition of all slots of a private buffer into a target.
 #[derive(Clone, Copy)]
@@ -20,13 +20,13 @@ pub(super) struct DeviceFold<'f> {
     /// Index in the target to which the first sum of each slot is added.
     pub(super) first: Value,
     /// Value with which the target's sums start.
-    pub(super) opening: &'f Opening,
+    pub(super) start: &'f SumStart,
 }
 
 /// Sets the `count` sums of a buffer to -0.0 in a launch.
 pub(super) fn clear(k: &mut KernelBuilder, id: PrivateId, private: &PrivateBuffer, count: Value) {
     let (element, buffer) = (k.ports.accumulator, private.buffer);
-    let nothing = k.ports.nothing(&mut k.b);
+    let nothing = k.ports.empty_sum(&mut k.b);
     launch_over(k, &format!("clear{}", id.0), count, |k, index| {
         k.b.store(Address::element(buffer, index, element), nothing);
     });
@@ -42,20 +42,24 @@ impl DeviceFold<'_> {
     pub(super) fn in_block(self, k: &mut KernelBuilder, threads: [u32; 3]) {
         k.b.barrier();
         let block_threads = block_threads(k, threads);
-        k.for_loop((block_threads.thread, self.private.held, block_threads.count), &[], |k, index, _| {
-            self.sum(k, index);
-            Vec::new()
-        });
+        k.for_loop(
+            (block_threads.thread, self.private.used_size, block_threads.count),
+            &[],
+            |k, index, _| {
+                self.sum(k, index);
+                Vec::new()
+            },
+        );
     }
 
     /// Folds one sum of the target: its start value plus the slots.
     fn sum(self, k: &mut KernelBuilder, index: Value) {
-        let DeviceFold { private, slots, into, first, opening } = self;
+        let DeviceFold { private, slots, into, first, start } = self;
         let element = k.ports.accumulator;
         let target = k.b.add(first, index);
         let at = Address::element(into.buffer, target, element);
         let begin = if into.atomic {
-            k.ports.nothing(&mut k.b)
+            k.ports.empty_sum(&mut k.b)
         } else {
             let margins = k.ports.margins();
             let margin = |k: &mut KernelBuilder| {
@@ -64,19 +68,19 @@ impl DeviceFold<'_> {
                 let before = k.b.mul(row, per_row);
                 k.b.sub(target, before)
             };
-            sum_start(k, opening, margin, |k| k.b.load(Ty::of(element), at))
+            sum_start(k, start, margin, |k| k.b.load(Ty::of(element), at))
         };
         let zero = k.b.int(0);
         let sum = k.for_loop((zero, slots, 1), &[begin], |k, slot, sum| {
             let before = k.b.mul(slot, private.slot_size);
             let source = k.b.add(before, index);
             let part = k.b.load(Ty::of(element), Address::element(private.buffer, source, element));
-            vec![into.sum(&mut k.b, sum[0], part, Summed::At(target))]
+            vec![into.sum(&mut k.b, sum[0], part, SummedMargins::OfIndex(target))]
         });
         if into.atomic {
             k.b.atomic_add(at, sum[0]);
         } else {
-            let sum = k.ports.finished(&mut k.b, into.buffer, sum[0]);
+            let sum = k.ports.result_of_sum(&mut k.b, into.buffer, sum[0]);
             k.b.store(at, sum);
         }
     }

@@ -9,9 +9,9 @@ pub(super) struct Group {
     pub(super) vectors: i64,
     pub(super) width: u16,
     /// Iterations of the last vector, which may have fewer than `width`.
-    last: u16,
+    last_count: u16,
     /// Exclusive end of the iterations, if the group may reach beyond it.
-    pub(super) below: Option<Value>,
+    pub(super) end: Option<Value>,
 }
 
 /// Lanes of a vector, and the number of iterations in its first lanes.
@@ -24,35 +24,35 @@ pub(super) struct VectorShape {
 impl Group {
     /// A group of full vectors.
     pub(super) fn full(vectors: i64, width: u16) -> Group {
-        Group { vectors, width, last: width, below: None }
+        Group { vectors, width, last_count: width, end: None }
     }
 
     /// `count` iterations in vectors of `width` lanes, the last of which may be partial.
     pub(super) fn of(count: i64, width: u16) -> Group {
         let vectors = (count + i64::from(width) - 1) / i64::from(width);
-        let last = (count - (vectors - 1) * i64::from(width)) as u16;
-        Group { vectors, width, last, below: None }
+        let last_count = (count - (vectors - 1) * i64::from(width)) as u16;
+        Group { vectors, width, last_count, end: None }
     }
 
     /// The group with masks for the iterations below `stop`.
-    pub(super) fn below(self, stop: Value) -> Group {
-        Group { below: Some(stop), ..self }
+    pub(super) fn masked_below(self, stop: Value) -> Group {
+        Group { end: Some(stop), ..self }
     }
 
     /// Shape of a vector. With `narrows`, the last vector is no wider than its iterations need.
     pub(super) fn shape(self, vector: i64, narrows: bool) -> VectorShape {
-        let Group { vectors, width, last, .. } = self;
+        let Group { vectors, width, last_count, .. } = self;
         if vector < vectors - 1 {
             return VectorShape { width, count: width };
         }
-        let least = last.next_power_of_two().max(2).min(width);
-        VectorShape { width: if narrows { least } else { width }, count: last }
+        let least = last_count.next_power_of_two().max(2).min(width);
+        VectorShape { width: if narrows { least } else { width }, count: last_count }
     }
 }
 
 /// A size of groups. The leaf loop runs groups of this size while enough iterations remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct GroupSize {
     pub(super) vectors: i64,
     pub(super) width: u16,
     /// Whether the last vector may have lanes without an iteration, so that the group needs a mask.
@@ -61,7 +61,7 @@ pub(super) struct Piece {
 
 /// The vectors that may have lanes without an iteration. Masks switch these lanes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Masked {
+pub(super) enum MaskedVectors {
     /// The last vector of each group of the remainder. Used where a vector of sums is added by one operation,
     /// whose mask costs nothing.
     Groups,
@@ -75,29 +75,29 @@ pub(super) enum Masked {
     Never,
 }
 
-/// The groups of a leaf loop in order: full groups, then the remainder. [`Masked::Groups`]: masked
-/// groups of full, half, quarter size. [`Masked::LastVector`]: halves, then one masked vector.
-/// [`Masked::FewSizes`]: a quarter, if it has several vectors, then one masked vector. [`Masked::Never`]:
-/// halves, then single walks.
-pub(super) fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
+/// The groups of a leaf loop in order: full groups, then the remainder. [`MaskedVectors::Groups`]: masked
+/// groups of full, half, quarter size. [`MaskedVectors::LastVector`]: halves, then one masked vector.
+/// [`MaskedVectors::FewSizes`]: a quarter, if it has several vectors, then one masked vector.
+/// [`MaskedVectors::Never`]: halves, then single walks.
+pub(super) fn group_sizes(walks: &Walks, masked: MaskedVectors) -> Vec<GroupSize> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
     let lanes = walks.lanes as u16;
-    let piece = |vectors, width, is_masked| Piece { vectors, width, is_masked };
-    if masked != Masked::Groups {
-        let last = if masked == Masked::Never { piece(1, 1, false) } else { piece(1, lanes, true) };
+    let size = |vectors, width, is_masked| GroupSize { vectors, width, is_masked };
+    if masked != MaskedVectors::Groups {
+        let last = if masked == MaskedVectors::Never { size(1, 1, false) } else { size(1, lanes, true) };
         let last = (lanes > 1).then_some(last);
         let group = i64::from(walks.group);
         let has_size = |vectors: &i64| {
-            masked != Masked::FewSizes || [group, group / 4].contains(vectors) && *vectors > 1
+            masked != MaskedVectors::FewSizes || [group, group / 4].contains(vectors) && *vectors > 1
         };
-        let whole = halves(walks.group).filter(has_size).map(|vectors| piece(vectors, lanes, false));
+        let whole = halves(walks.group).filter(has_size).map(|vectors| size(vectors, lanes, false));
         return whole.chain(last).collect();
     }
     // Groups of three quarters follow each size, since two smaller groups take twice as long as one.
-    let whole = piece(walks.group.into(), lanes, false);
+    let whole = size(walks.group.into(), lanes, false);
     let smaller = halves(walks.group).flat_map(|vectors| {
         let between = (vectors > 2 && vectors % 4 == 0).then_some(vectors / 4 * 3);
         [Some(vectors), between].into_iter().flatten()
     });
-    std::iter::once(whole).chain(smaller.map(|vectors| piece(vectors, lanes, true))).collect()
+    std::iter::once(whole).chain(smaller.map(|vectors| size(vectors, lanes, true))).collect()
 }

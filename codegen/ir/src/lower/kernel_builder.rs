@@ -35,7 +35,7 @@ impl Build for KernelBuilder<'_> {
 impl<'a> KernelBuilder<'a> {
     /// A kernel with nothing in scope.
     pub fn new(b: Builder, ports: &'a Ports<'a>) -> KernelBuilder<'a> {
-        let on_device = ports.lowering.place() == ProcessorKind::Device;
+        let on_device = ports.lowering.processor() == ProcessorKind::Device;
         KernelBuilder { b, ports, scope: Scope::default(), on_device, threads: None }
     }
 
@@ -94,29 +94,29 @@ impl KernelBuilder<'_> {
 
     /// Index of the current row among the rows whose sums the thread keeps in registers, if it is known at
     /// compile time.
-    pub fn place_of_row(&self, accumulator: Accumulator) -> Option<i64> {
-        self.scope.place_of_row(&self.b, accumulator)
+    pub fn kept_row(&self, accumulator: Accumulator) -> Option<i64> {
+        self.scope.kept_row(&self.b, accumulator)
     }
 }
 
 /// Scopes around `body`, which end after it.
 impl KernelBuilder<'_> {
     /// Attributes the code of `body` to the loop with this variable.
-    pub fn for_loop_of(&mut self, var: Var, body: impl FnOnce(&mut Self)) {
+    pub fn attribute_to_loop(&mut self, var: Var, body: impl FnOnce(&mut Self)) {
         let name = self.ports.lowering.mir.vars.get(var.0 as usize).map(|info| info.name.clone());
         let around = self.b.origin();
         let name = name.unwrap_or_else(|| around.name.clone());
-        let outer = self.b.enter(Origin { name, task: Task::Iterations, ..around });
+        let outer = self.b.enter_origin(Origin { name, task: Task::Iterations, ..around });
         body(self);
-        self.b.leave(outer);
+        self.b.leave_origin(outer);
     }
 
     /// Attributes the code of `body` to a task of the enclosing loop.
-    pub fn doing<R>(&mut self, task: Task, body: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn attribute_to_task<R>(&mut self, task: Task, body: impl FnOnce(&mut Self) -> R) -> R {
         let around = self.b.origin();
-        let outer = self.b.enter(Origin { task, ..around });
+        let outer = self.b.enter_origin(Origin { task, ..around });
         let result = body(self);
-        self.b.leave(outer);
+        self.b.leave_origin(outer);
         result
     }
 
@@ -144,7 +144,7 @@ impl KernelBuilder<'_> {
     /// Buffer that walks read if they read no copy, and the number of values of a row in it.
     pub fn input_rows(&self) -> (BufferId, i64) {
         match self.scope.device_columns() {
-            Some(columns) => (columns, self.ports.tested()),
+            Some(columns) => (columns, self.ports.tested_columns()),
             None => (self.ports.rows, self.ports.features()),
         }
     }

@@ -26,11 +26,11 @@ fn extent(k: &mut KernelBuilder, loops: &[Iter]) -> Value {
 }
 
 /// Emits a mapped loop: each block or thread runs at most one iteration.
-pub(super) fn mapped(k: &mut KernelBuilder, this: &Loop, mapping: Mapping) {
+pub(super) fn emit_mapped(k: &mut KernelBuilder, this: &Loop, mapping: Mapping) {
     let iteration = k.b.id(mapping.dimension);
     let bound = InScope::of_iteration(&mut k.b, &this.iter, iteration);
     let body = |k: &mut KernelBuilder| k.with_var(this.iter.var, bound, |k| this.body.emit(k));
-    if !mapping.guarded || seeded(Fault::GuardDropped) {
+    if !mapping.needs_guard || seeded(Fault::GuardDropped) {
         return body(k);
     }
     let stop = k.loop_end(&this.iter);
@@ -39,7 +39,7 @@ pub(super) fn mapped(k: &mut KernelBuilder, this: &Loop, mapping: Mapping) {
 }
 
 /// Emits statements that only some blocks or threads run.
-pub(super) fn guarded<'a>(
+pub(super) fn emit_guarded<'a>(
     k: &mut KernelBuilder<'a>,
     guards: &[Guard],
     body: impl FnOnce(&mut KernelBuilder<'a>),

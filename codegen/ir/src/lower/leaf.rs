@@ -4,18 +4,18 @@ use super::group::Group;
 use super::kernel_builder::KernelBuilder;
 use super::linear;
 use super::ports::Results;
-use super::sum_target::{SumTarget, Summed};
+use super::sum_target::{SumTarget, SummedMargins};
 use super::walk::{WalkContext, WalkLane};
 use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, margin_pieces};
 use sched_nest::Axis;
 
 /// Largest number of margins whose additions are written out; more are added in a loop.
-const WRITTEN_OUT: i64 = 4;
+const MOST_UNROLLED_MARGINS: i64 = 4;
 
 /// Fewest lanes of vectors of rows whose results are stored in a loop. Stores of 64 lanes, written out, take
 /// more code than the walk.
-const LOOPED_LANES: u16 = 8;
+const LEAST_LOOPED_LANES: u16 = 8;
 
 /// Use of the leaves of a lane: of one walk, or of a vector of walks.
 enum LeafAction {
@@ -47,17 +47,17 @@ struct EndedWalk {
     /// Number of the walk in its lane.
     walk: u16,
     /// Number of the row.
-    number: Value,
+    row_number: Value,
     tree: Value,
     /// Index of the row among the rows whose sums the thread keeps, if known.
-    place: Option<i64>,
+    kept_row: Option<i64>,
 }
 
 impl LeafAction {
     /// Action for a lane. `sum` is the sum that is carried in a register, if there is one.
     fn of(k: &KernelBuilder, context: &WalkContext, lane: &WalkLane, sum: Option<Value>) -> LeafAction {
         let Some(sums) = context.sums else { return LeafAction::Store };
-        let rows_together = lane.walk.width > 1 && context.adds_vectors();
+        let rows_together = lane.walk.width > 1 && context.has_contiguous_sums();
         match (rows_together, k.ports.vectors, sum) {
             (true, Some(vectors), _) => LeafAction::AddMargins { sums, vectors },
             (true, None, None) => LeafAction::AddVector { sums },
@@ -88,20 +88,20 @@ impl WalkContext<'_> {
             LeafAction::AddMargins { sums, vectors } => {
                 self.add_margins(k, (&sums, vectors), lane, end);
                 if let Some(terms) = self.terms(k, lane, end) {
-                    let index = sums.column(&mut k.b, lane.number, lane.tree);
-                    sums.add_vector(&mut k.b, (index, Summed::OfTree(lane.tree)), terms, lane.mask);
+                    let index = sums.margin_of_rows(&mut k.b, lane.row_number, lane.tree);
+                    sums.add_vector(&mut k.b, (index, SummedMargins::OfTree(lane.tree)), terms, lane.mask);
                 }
                 None
             }
             LeafAction::AddVector { sums } => {
                 let value = self.addend(k, lane, end).value();
-                let index = sums.column(&mut k.b, lane.number, lane.tree);
-                sums.add_vector(&mut k.b, (index, Summed::OfTree(lane.tree)), value, lane.mask);
+                let index = sums.margin_of_rows(&mut k.b, lane.row_number, lane.tree);
+                sums.add_vector(&mut k.b, (index, SummedMargins::OfTree(lane.tree)), value, lane.mask);
                 None
             }
             LeafAction::CarryVector { sums, sum } => {
                 let value = self.addend(k, lane, end).value();
-                Some(sums.sum(&mut k.b, sum, value, Summed::OfTree(lane.tree)))
+                Some(sums.sum(&mut k.b, sum, value, SummedMargins::OfTree(lane.tree)))
             }
             LeafAction::CarryInOrder { sums, sum } => Some(self.carry_in_order(k, &sums, lane, end, sum)),
             LeafAction::AddEach { sums } => {
@@ -130,8 +130,9 @@ impl WalkContext<'_> {
     /// rows in wide vectors of which no lane is known to be idle.
     pub(super) fn stores_results_in_loop(&self, lanes: &[WalkLane]) -> bool {
         let are_rows = self.walks.over == Axis::Row && self.walks.iter.step == 1;
-        let is_wide = |lane: &WalkLane| lane.walk.width >= LOOPED_LANES && lane.count == lane.walk.width;
-        !self.adds() && are_rows && lanes.iter().all(is_wide)
+        let is_wide =
+            |lane: &WalkLane| lane.walk.width >= LEAST_LOOPED_LANES && lane.count == lane.walk.width;
+        !self.adds_leaf_values() && are_rows && lanes.iter().all(is_wide)
     }
 
     /// Stores the results of a group's lanes in a loop over rows, through temporary memory. `nodes` has the
@@ -153,7 +154,7 @@ impl WalkContext<'_> {
         let ty = k.b.ty(*result);
         let rows = group.vectors * i64::from(group.width);
         let rows = k.b.int(rows);
-        let end = match group.below {
+        let end = match group.end {
             None => rows,
             Some(below) => {
                 let current = k.variable(self.walks.iter.var);
@@ -170,8 +171,8 @@ impl WalkContext<'_> {
             let zero = k.b.int(0);
             k.for_loop((zero, end, 1), &[], |k, ahead, _| {
                 let result = k.b.load(Ty::of(ty.scalar), Address::element(buffer, ahead, ty.scalar));
-                let number = k.b.add(first.number, ahead);
-                store_of_tree(k, EndedWalk { walk: 0, number, tree: first.tree, place: None }, result);
+                let row_number = k.b.add(first.row_number, ahead);
+                store_of_tree(k, EndedWalk { walk: 0, row_number, tree: first.tree, kept_row: None }, result);
                 Vec::new()
             });
         });
@@ -187,7 +188,7 @@ impl WalkContext<'_> {
 
     /// Loads what a lane's leaves add, and evaluates linear leaves.
     fn addend(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Addend {
-        if self.has_values(k) {
+        if self.returns_leaf_values(k) {
             return Addend::Number(end.node);
         }
         match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
@@ -221,7 +222,7 @@ impl WalkContext<'_> {
                 }
             };
             let first = k.b.int(0);
-            sum = sums.sum(&mut k.b, sum, value, Summed::From(first));
+            sum = sums.sum(&mut k.b, sum, value, SummedMargins::AdjacentFrom(first));
         }
         sum
     }
@@ -240,9 +241,9 @@ impl WalkContext<'_> {
             let (rows, trees) = if self.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
             let ended = EndedWalk {
                 walk,
-                number: k.b.add_int(lane.number, rows),
+                row_number: k.b.add_int(lane.row_number, rows),
                 tree: k.b.add_int(lane.tree, trees),
-                place: lane.place.map(|place| place + rows),
+                kept_row: lane.kept_row.map(|row| row + rows),
             };
             match lane.mask {
                 None => body(k, ended, value),
@@ -262,23 +263,23 @@ impl WalkContext<'_> {
         lane: &WalkLane,
         end: WalkEnd,
     ) {
-        let first = sums.row(&mut k.b, lane.number, None);
-        let rows = i64::from(sums.block.unwrap_or(1));
+        let first = sums.first_margin(&mut k.b, lane.row_number, None);
+        let rows = i64::from(sums.block_rows.unwrap_or(1));
         let one = |k: &mut KernelBuilder, margin: Value| {
             let state = &lane.walk.state;
             let found = self.layout.leaf_margin(&mut k.b, self.buffers, state, end, margin);
             let value = found.unwrap_or_else(|| self.gathered_margin(k, vectors, lane, end, margin));
             let ahead = k.b.mul_int(margin, rows);
             let index = k.b.add(first, ahead);
-            sums.add_vector(&mut k.b, (index, Summed::Margin(margin)), value, lane.mask);
+            sums.add_vector(&mut k.b, (index, SummedMargins::Margin(margin)), value, lane.mask);
         };
         // Several margins per iteration, which share the computations on leaf indices.
-        let several = sums.margins / WRITTEN_OUT * WRITTEN_OUT;
-        let looped = if several > WRITTEN_OUT { several } else { 0 };
+        let several = sums.margins / MOST_UNROLLED_MARGINS * MOST_UNROLLED_MARGINS;
+        let looped = if several > MOST_UNROLLED_MARGINS { several } else { 0 };
         if looped > 0 {
             let (zero, end) = (k.b.int(0), k.b.int(looped));
-            k.for_loop((zero, end, WRITTEN_OUT), &[], |k, first, _| {
-                for ahead in 0..WRITTEN_OUT {
+            k.for_loop((zero, end, MOST_UNROLLED_MARGINS), &[], |k, first, _| {
+                for ahead in 0..MOST_UNROLLED_MARGINS {
                     let margin = k.b.add_int(first, ahead);
                     one(k, margin);
                 }
@@ -345,21 +346,21 @@ fn vector_elements(k: &mut KernelBuilder, index: Value, lanes: u16) -> Value {
 
 /// Adds a value to the margin that the walk's tree adds to.
 fn add_number(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, value: Value) {
-    let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
-    sums.add(&mut k.b, index, value, Summed::OfTree(ended.tree));
+    let index = sums.margin(&mut k.b, ended.row_number, ended.tree, ended.kept_row);
+    sums.add(&mut k.b, index, value, SummedMargins::OfTree(ended.tree));
 }
 
 /// Adds a leaf vector to all margins of the row, in pieces as wide as registers. Atomic additions, and
 /// those of a GPU's threads, are one by one.
 fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, first: Value) {
-    let to = sums.row(&mut k.b, ended.number, ended.place);
+    let to = sums.first_margin(&mut k.b, ended.row_number, ended.kept_row);
     if sums.atomic || k.is_on_device() {
         let (zero, end) = (k.b.int(0), k.b.int(sums.margins));
         k.for_loop((zero, end, 1), &[], |k, margin, _| {
             let source = k.b.add(first, margin);
             let value = vector_elements(k, source, 1);
             let index = k.b.add(to, margin);
-            sums.add(&mut k.b, index, value, Summed::Margin(margin));
+            sums.add(&mut k.b, index, value, SummedMargins::Margin(margin));
             Vec::new()
         });
         return;
@@ -368,7 +369,7 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
         let source = k.b.add_int(first, margin);
         let value = vector_elements(k, source, lanes);
         let index = k.b.add_int(to, margin);
-        let summed = Summed::From(k.b.int(margin));
+        let summed = SummedMargins::AdjacentFrom(k.b.int(margin));
         sums.add_vector(&mut k.b, (index, summed), value, None);
     }
 }
@@ -376,11 +377,13 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
 /// Stores the result of a walk. Results of a row are in the model's order of trees.
 fn store_of_tree(k: &mut KernelBuilder, ended: EndedWalk, result: Value) {
     let trees = k.ports.lowering.hir.forest.trees.len() as i64;
-    let column = match k.ports.sources {
-        Some(sources) => k.b.load_index(Scalar::I32, Address::element(sources, ended.tree, Scalar::I32)),
+    let column = match k.ports.tree_numbers {
+        Some(tree_numbers) => {
+            k.b.load_index(Scalar::I32, Address::element(tree_numbers, ended.tree, Scalar::I32))
+        }
         None => ended.tree,
     };
-    let row = k.b.mul_int(ended.number, trees);
+    let row = k.b.mul_int(ended.row_number, trees);
     let index = k.b.add(row, column);
     let element = k.b.ty(result).scalar;
     k.b.store(Address::element(k.ports.out, index, element), result);

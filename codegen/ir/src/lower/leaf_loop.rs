@@ -1,6 +1,6 @@
 //! Leaf loops: the groups of walks that they run, depending on what is known of their number of iterations.
 
-use super::group::{Group, Masked, Piece, pieces};
+use super::group::{Group, GroupSize, MaskedVectors, group_sizes};
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::walk::{WalkContext, tables_of};
 use crate::fault::{Fault, seeded};
@@ -9,16 +9,16 @@ use crate::mir::{Affine, Bound, Iter, Limit, Walks};
 use sched_nest::Axis;
 
 /// Largest number of rows of a thread that are walked without a loop.
-const MOST_FEW: i64 = 8;
+const MOST_UNROLLED_ROWS: i64 = 8;
 /// Largest number of groups of rows that are walked without a loop.
-const FEW_GROUPS: i64 = 4;
+const MOST_UNROLLED_GROUPS: i64 = 4;
 
 /// Length of a leaf loop at compile time.
 enum Length {
     /// A constant number of trees.
     Trees(i64),
     /// At most this many rows, for which the loop is written out.
-    FewRows(i64),
+    UnrolledRows(i64),
     Unknown,
 }
 
@@ -29,18 +29,18 @@ impl Emit for Walks {
         let Some(context) = WalkContext::new(k, self, &buffers) else { return };
         let sum = context.open_sum(k);
         match Length::of(k, self) {
-            Length::Trees(trips) => constant(k, &context, trips, sum),
-            Length::FewRows(rows) => written_out(k, &context, rows),
-            Length::Unknown => unknown(k, &context, sum),
+            Length::Trees(trips) => emit_constant(k, &context, trips, sum),
+            Length::UnrolledRows(rows) => emit_unrolled(k, &context, rows),
+            Length::Unknown => emit_unknown(k, &context, sum),
         }
     }
 }
 
 impl Length {
     fn of(k: &KernelBuilder, walks: &Walks) -> Length {
-        match (constant_trips(walks), rows_at_once(k, walks)) {
+        match (constant_trips(walks), rows_to_unroll(k, walks)) {
             (Some(trips), _) => Length::Trees(trips),
-            (None, Some(rows)) => Length::FewRows(rows),
+            (None, Some(rows)) => Length::UnrolledRows(rows),
             (None, None) => Length::Unknown,
         }
     }
@@ -57,12 +57,12 @@ fn constant_trips(walks: &Walks) -> Option<i64> {
 }
 
 /// Largest number of rows of a thread's leaf loop, if the loop is to be written out: it has one group, or at
-/// most `FEW_GROUPS` whose sums the thread keeps.
-fn rows_at_once(k: &KernelBuilder, walks: &Walks) -> Option<i64> {
+/// most `MOST_UNROLLED_GROUPS` whose sums the thread keeps.
+fn rows_to_unroll(k: &KernelBuilder, walks: &Walks) -> Option<i64> {
     let (start, step, group) = (walks.iter.start, walks.iter.step, i64::from(walks.group));
-    let rows = (k.ports.most(&walks.iter)? - start + step - 1) / step;
+    let rows = (k.ports.largest_end(&walks.iter)? - start + step - 1) / step;
     let kept = k.scope().keeps(walks.target.accumulator);
-    let few = kept && rows <= MOST_FEW && rows <= FEW_GROUPS * group;
+    let few = kept && rows <= MOST_UNROLLED_ROWS && rows <= MOST_UNROLLED_GROUPS * group;
     let one_group = k.is_on_device() && group > 1 && rows <= group;
     let single = walks.over == Axis::Row && walks.lanes == 1;
     (single && rows > 0 && (few || one_group)).then_some(rows)
@@ -71,7 +71,7 @@ fn rows_at_once(k: &KernelBuilder, walks: &Walks) -> Option<i64> {
 /// Emits a leaf loop over at most `rows` rows, written out. Row numbers relative to the thread's first row
 /// are constants, so the thread's sums can be in registers. If some rows are missing, each row is walked
 /// alone.
-fn written_out(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
+fn emit_unrolled(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
     let Iter { start, step, .. } = context.walks.iter;
     let stop = k.loop_end(&context.walks.iter);
     let at = |k: &mut KernelBuilder, row: i64| k.b.int(start + row * step);
@@ -82,7 +82,7 @@ fn written_out(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
         while done < rows {
             let together = i64::from(context.walks.group).min(rows - done);
             let first = at(k, done);
-            context.group(k, first, Group::full(together, 1), None);
+            context.walk_group(k, first, Group::full(together, 1), None);
             done += together;
         }
         Vec::new()
@@ -93,7 +93,7 @@ fn written_out(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
             let value = at(k, row);
             let exists = k.b.cmp(Cmp::Lt, value, stop);
             k.when(exists, |k| {
-                context.group(k, value, Group::full(1, 1), None);
+                context.walk_group(k, value, Group::full(1, 1), None);
             });
         }
         Vec::new()
@@ -102,7 +102,7 @@ fn written_out(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
 }
 
 /// Emits a leaf loop with a constant number of trees: whole groups, then one smaller group.
-fn constant(k: &mut KernelBuilder, context: &WalkContext, trips: i64, mut sum: Option<Value>) {
+fn emit_constant(k: &mut KernelBuilder, context: &WalkContext, trips: i64, mut sum: Option<Value>) {
     let Iter { start, step, .. } = context.walks.iter;
     let (group, lanes) = (i64::from(context.walks.group), context.walks.lanes as u16);
     let per_group = group * i64::from(lanes);
@@ -112,27 +112,27 @@ fn constant(k: &mut KernelBuilder, context: &WalkContext, trips: i64, mut sum: O
         let range = (k.b.int(start), k.b.int(end), per_group * step);
         let after = k.for_loop(range, &first, |k, value, inside| {
             let whole = Group::full(group, lanes);
-            context.group(k, value, whole, inside.first().copied()).into_iter().collect()
+            context.walk_group(k, value, whole, inside.first().copied()).into_iter().collect()
         });
         sum = after.first().copied();
     }
     let remainder = trips % per_group;
     if remainder > 0 && !seeded(Fault::RemainderDropped) {
         let at = k.b.int(end);
-        sum = context.group(k, at, Group::of(remainder, lanes), sum);
+        sum = context.walk_group(k, at, Group::of(remainder, lanes), sum);
     }
     context.close_sum(k, sum);
 }
 
 /// Emits a leaf loop of unknown length: whole groups, then smaller groups for the remainder. With
 /// masks, the last vector of each group may be partial.
-fn unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>) {
+fn emit_unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>) {
     let walks = context.walks;
     let stop = k.loop_end(&walks.iter);
     let mut at = k.b.int(walks.iter.start);
-    let masked = masked(context, sum.is_some());
-    let most = k.ports.most(&walks.iter).map(|end| end - walks.iter.start);
-    for Piece { vectors, width, is_masked } in pieces(walks, masked) {
+    let masked = masked_vectors(context, sum.is_some());
+    let most = k.ports.largest_end(&walks.iter).map(|end| end - walks.iter.start);
+    for GroupSize { vectors, width, is_masked } in group_sizes(walks, masked) {
         let group = Group::full(vectors, width);
         let span = walks.iter.step * vectors * i64::from(width);
         // With masks, the last vector needs at least one row. Without a row, it would be beyond the end of
@@ -144,9 +144,9 @@ fn unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>)
         }
         let end = k.b.add_int(stop, walks.iter.step - least);
         let first: Vec<Value> = [Some(at), sum].into_iter().flatten().collect();
-        let group = if is_masked { group.below(stop) } else { group };
+        let group = if is_masked { group.masked_below(stop) } else { group };
         let after = k.for_loop((at, end, span), &first, |k, value, inside| {
-            let sum = context.group(k, value, group, inside.get(1).copied());
+            let sum = context.walk_group(k, value, group, inside.get(1).copied());
             [Some(k.b.add_int(value, span)), sum].into_iter().flatten().collect()
         });
         at = after[0];
@@ -159,19 +159,15 @@ fn unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>)
 }
 
 /// Vectors of the loop that may have lanes without an iteration.
-fn masked(context: &WalkContext, is_carried: bool) -> Masked {
+fn masked_vectors(context: &WalkContext, is_carried: bool) -> MaskedVectors {
     let walks = context.walks;
-    match context.adds_vectors() {
-        _ if walks.lanes == 1 => Masked::Never,
-        true => Masked::Groups,
+    match context.has_contiguous_sums() {
+        _ if walks.lanes == 1 => MaskedVectors::Never,
+        true => MaskedVectors::Groups,
         // A carried sum would add the results of unused lanes, too. Masks need consecutive rows.
         false if walks.over == Axis::Row && walks.iter.step == 1 && !is_carried => {
-            if context.adds() {
-                Masked::LastVector
-            } else {
-                Masked::FewSizes
-            }
+            if context.adds_leaf_values() { MaskedVectors::LastVector } else { MaskedVectors::FewSizes }
         }
-        false => Masked::Never,
+        false => MaskedVectors::Never,
     }
 }

@@ -22,29 +22,29 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     let sums = k.ports.accumulator;
     let Some(tables) = k.ports.linear else { return k.b.float(ty_of(sums, width), 0.0) };
     let b = &mut k.b;
-    let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
-    let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
+    let first = load_from_records(b, tables.terms, Scalar::I32, (8, 0), leaf);
+    let count = load_from_records(b, tables.terms, Scalar::I32, (8, 4), leaf);
     let bytes = sums.bytes();
-    let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
-    let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
-    let rounds = rounds(k, context, lane, count, tables.most);
-    let row = match k.ports.adds_walked_rows {
+    let constant = load_from_records(b, tables.values, sums, (2 * bytes, 0), leaf);
+    let plain = load_from_records(b, tables.values, sums, (2 * bytes, bytes), leaf);
+    let rounds = most_terms_of_lane(k, context, lane, count, tables.most_terms);
+    let row = match k.ports.linear_leaves_read_walked_rows {
         true => Row { table: None, ..lane.walk.row },
         false => row_of_call(k, context, lane),
     };
     let features = features_of(&tables, &row);
-    let number = k.b.index_type(width);
+    let number = k.b.number_type(width);
     let none_missing = k.b.int_of(number.with(Scalar::I1), 0);
     let zero = k.b.int(0);
     let ended = k.for_loop((zero, rounds, 1), &[constant, none_missing], |k, round, inside| {
         let (sum, missing) = (inside[0], inside[1]);
         let b = &mut k.b;
         let (at, exists) = term(b, round, first, count);
-        let feature = load(b, features, Scalar::I32, (4, 0), at);
-        let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
+        let feature = load_from_records(b, features, Scalar::I32, (4, 0), at);
+        let coefficient = load_from_records(b, tables.coefficients, sums, (bytes, 0), at);
         let value = row.load(b, feature);
         let is_missing = b.cmp(Cmp::Uno, value, value);
-        let next = plus(b, sum, coefficient, value);
+        let next = add_product(b, sum, coefficient, value);
         match exists {
             None => vec![next, b.bin(Bin::Or, missing, is_missing)],
             Some(exists) => {
@@ -66,8 +66,8 @@ pub(super) fn terms(
     let one_tree = context.walks.over == Axis::Row || lane.walk.width == 1;
     let b = &mut k.b;
     let count = match one_tree {
-        true => b.load_index(Scalar::I32, Address::element(tables.most, lane.tree, Scalar::I32)),
-        false => load(b, tables.terms, Scalar::I32, (8, 4), leaf),
+        true => b.load_index(Scalar::I32, Address::element(tables.most_terms, lane.tree, Scalar::I32)),
+        false => load_from_records(b, tables.terms, Scalar::I32, (8, 4), leaf),
     };
     let zero = b.int_of(b.ty(count), 0);
     let has_terms = b.cmp(Cmp::Lt, zero, count);
@@ -90,18 +90,18 @@ pub(super) fn features_of(tables: &LinearTables<BufferId>, row: &Row) -> BufferI
 }
 
 /// Number of terms of the longest leaf of a lane.
-fn rounds(
+fn most_terms_of_lane(
     k: &mut KernelBuilder,
     context: &WalkContext,
     lane: &WalkLane,
     count: Value,
-    most: BufferId,
+    most_terms: BufferId,
 ) -> Value {
     if lane.walk.width == 1 {
         return count;
     }
     if context.walks.over == Axis::Row {
-        return k.b.load_index(Scalar::I32, Address::element(most, lane.tree, Scalar::I32));
+        return k.b.load_index(Scalar::I32, Address::element(most_terms, lane.tree, Scalar::I32));
     }
     let terms = k.ports.lowering.hir.forest.linear.iter().flatten().map(|leaf| leaf.terms.len());
     k.b.int(terms.max().unwrap_or(0) as i64)
@@ -110,7 +110,7 @@ fn rounds(
 /// Row of a walk, or rows of a vector of walks, in the input of the call.
 fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) -> Row {
     let (columns, width) = (k.ports.features(), lane.walk.width);
-    let index = k.b.mul_int(lane.number, columns);
+    let index = k.b.mul_int(lane.row_number, columns);
     let lanes = (width > 1).then(|| {
         let distance = context.rows.step.map(|step| distances(&mut k.b, step * columns, width));
         RowLanes { distance, adjacent: false, mask: lane.mask }
@@ -125,7 +125,7 @@ pub(super) fn ty_of(scalar: Scalar, width: u16) -> Ty {
 
 /// Loads numbers from records of a table, which have `stride` bytes and the number at `offset`.
 /// Integers are converted to element numbers.
-pub(super) fn load(
+pub(super) fn load_from_records(
     b: &mut Builder,
     buffer: BufferId,
     scalar: Scalar,
@@ -156,7 +156,7 @@ fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Op
 
 /// `sum + coefficient * value`, each operation rounded to the type of sums. Products are computed in
 /// the wider type of both factors.
-pub(super) fn plus(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
+pub(super) fn add_product(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
     let sums = b.ty(sum);
     let wide = if b.ty(value).scalar == Scalar::F64 { b.ty(value) } else { sums };
     let (coefficient, value) = (b.cast(Cast::Float, coefficient, wide), b.cast(Cast::Float, value, wide));

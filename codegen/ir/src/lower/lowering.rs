@@ -3,7 +3,7 @@
 
 use super::linear_tables::LinearTables;
 use super::output::OutputTables;
-use crate::bytes::{floats, ints, narrowest, scalar};
+use crate::bytes::{float_table, int_table, narrowest_unsigned, scalar};
 use crate::columns::pools::PoolTables;
 use crate::hir::Hir;
 use crate::lir::{ProcessorKind, Scalar, Table};
@@ -18,20 +18,20 @@ use std::collections::BTreeMap;
 
 /// Numbers of the tables that exist once, independent of layouts.
 #[derive(Clone, Copy, Debug)]
-pub struct SharedNumbers {
+pub struct SharedTableNumbers {
     /// Base values, one per margin. Absent with a single margin, whose base is a constant in the code.
     pub base: Option<u32>,
     /// Margin of each tree. Absent with a single margin or vector leaves.
-    pub targets: Option<(u32, Scalar)>,
+    pub tree_margins: Option<(u32, Scalar)>,
     /// Vectors of all leaves, if some tree has vector leaves.
     pub vectors: Option<u32>,
     /// Whether the sum of each margin is rounded to single precision, if that differs between margins.
-    pub singles: Option<u32>,
+    pub single_margins: Option<u32>,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<u32>>,
     /// For each tree in the order of the nest, its number in the model's file, for kernels with a result for
     /// each tree.
-    pub sources: Option<u32>,
+    pub tree_numbers: Option<u32>,
     /// Search tables for the quantization of rows.
     pub quantizer: Option<QuantizerTables<u32>>,
     /// First feature of each run of adjacent features that a transposed copy loads at once.
@@ -42,18 +42,18 @@ pub struct SharedNumbers {
 
 /// Numbers of the model's tables under one schedule.
 #[derive(Clone, Debug)]
-pub struct Numbers {
+pub struct TableNumbers {
     /// Tables of each storage.
     pub of_storages: BTreeMap<Storage, Vec<u32>>,
     /// Tables that exist once.
-    pub shared: SharedNumbers,
+    pub shared: SharedTableNumbers,
     /// Tables of the expressions over the margins.
     pub output: OutputTables,
 }
 
-impl Numbers {
+impl TableNumbers {
     /// Builds the tables and adds them to those of other schedules.
-    pub fn of_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> Numbers {
+    pub fn of_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> TableNumbers {
         let mut of_storages = BTreeMap::new();
         for (storage, stored) in &plan.storages {
             let encode = || stored.layout.encode(&hir.forest);
@@ -66,7 +66,7 @@ impl Numbers {
         }
         let shared = shared_tables(hir, plan, by_tree, tables);
         let output = OutputTables::new(&hir.outputs, |table| add_table(tables, table));
-        Numbers { of_storages, shared, output }
+        TableNumbers { of_storages, shared, output }
     }
 }
 
@@ -79,7 +79,7 @@ pub struct Lowering<'a> {
     /// Plan of the nest.
     pub plan: &'a Plan,
     /// Numbers of the tables.
-    pub numbers: &'a Numbers,
+    pub numbers: &'a TableNumbers,
     /// Largest number of rows of a call or run, if it is limited. Code for more rows is omitted.
     pub max_rows: Option<i64>,
 }
@@ -90,7 +90,7 @@ impl<'a> Lowering<'a> {
         hir: &'a Hir,
         mir: &'a Mir,
         plan: &'a Plan,
-        numbers: &'a Numbers,
+        numbers: &'a TableNumbers,
         max_rows: Option<i64>,
     ) -> Lowering<'a> {
         let max_rows = [plan.rows_per_run, max_rows].into_iter().flatten().min();
@@ -98,7 +98,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Processor that runs the code.
-    pub fn place(&self) -> ProcessorKind {
+    pub fn processor(&self) -> ProcessorKind {
         if any_mapped(&self.mir.body) { ProcessorKind::Device } else { ProcessorKind::Host }
     }
 }
@@ -118,52 +118,62 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
     tables.len() as u32 - 1
 }
 
-fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
+fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedTableNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
     let columns = hir.columns.as_ref().map(|columns| columns.tables(|table| add_table(tables, table)));
     let mut add =
         |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes: bytes.into() });
     let several = forest.num_margins > 1;
-    let base = several.then(|| add("base", floats(&forest.base, accumulator)));
+    let base = several.then(|| add("base", float_table(&forest.base, accumulator)));
     let vector_leaves = forest.has_leaf_vectors();
-    let targets = (several && (!vector_leaves || forest.has_linear_leaves())).then(|| {
-        let width = narrowest(forest.num_margins as u64).unwrap_or(Scalar::I32);
+    let tree_margins = (several && (!vector_leaves || forest.has_linear_leaves())).then(|| {
+        let width = narrowest_unsigned(forest.num_margins as u64).unwrap_or(Scalar::I32);
         let margins = forest.trees.iter().map(|tree| match tree.target {
             Target::One(margin) => margin.into(),
             Target::All => 0,
         });
-        (add("targets", ints(margins, width)), width)
+        (add("targets", int_table(margins, width)), width)
     });
-    let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
-    let singles = forest.single_margins.contains(&false).then(|| {
+    let vectors = vector_leaves.then(|| add("leaf_vectors", float_table(&leaf_vectors(forest), accumulator)));
+    let single_margins = forest.single_margins.contains(&false).then(|| {
         let mut bytes: Vec<u64> = forest.single_margins.iter().map(|single| u64::from(*single)).collect();
         // Loads of the flags of all margins have a power of two of lanes.
         bytes.resize(forest.num_margins.next_power_of_two(), 0);
-        add("single_margins", ints(bytes.into_iter(), Scalar::I8))
+        add("single_margins", int_table(bytes.into_iter(), Scalar::I8))
     });
     let linear = forest.has_linear_leaves().then(|| {
         let subset = plan.subset.as_ref().filter(|_| hir.columns.is_none());
         LinearTables::of(hir, subset).map(|(name, _, bytes)| add(name, bytes))
     });
-    let sources = by_tree
-        .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
+    let tree_numbers = by_tree
+        .then(|| add("sources", int_table(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
         let column = |feature| plan.subset.as_ref().map_or(0, |subset| subset.column(feature));
         QuantizerTables {
             thresholds: add("bin_thresholds", bins.thresholds()),
-            ordered: add("ordered_thresholds", bins.ordered()),
-            features: add("bin_features", ints(bins.features().map(u64::from), Scalar::I32)),
+            ordered_thresholds: add("ordered_thresholds", bins.ordered_thresholds()),
+            features: add("bin_features", int_table(bins.features().map(u64::from), Scalar::I32)),
             columns: add(
                 "bin_columns",
-                ints(bins.features().map(|feature| column(feature).into()), Scalar::I32),
+                int_table(bins.features().map(|feature| column(feature).into()), Scalar::I32),
             ),
         }
     });
     let pieces = transposed(hir, plan).map(|subset| {
-        add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
+        add("feature_pieces", int_table(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    SharedNumbers { base, targets, vectors, singles, linear, sources, quantizer, pieces, columns }
+    SharedTableNumbers {
+        base,
+        tree_margins,
+        vectors,
+        single_margins,
+        linear,
+        tree_numbers,
+        quantizer,
+        pieces,
+        columns,
+    }
 }
 
 /// The features of the call's rows that transposed blocks are filled from, if some copy has blocks.

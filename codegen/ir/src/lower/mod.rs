@@ -48,31 +48,31 @@ mod walk;
 use self::kernel_builder::{Emit, KernelBuilder};
 use self::ports::{Ports, Results};
 use crate::lir::{
-    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Kind, Origin, ProcessorKind, Space, Stmt,
+    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, OutputKind, ProcessorKind, Space, Stmt,
 };
 use sched_nest::{Bounded, Variants};
 
-pub use lowering::{Lowering, Numbers};
+pub use lowering::{Lowering, TableNumbers};
 pub use output::{class_columns, interface, needs_library, value_columns};
-pub(crate) use shared::check as check_shared;
+pub(crate) use shared::check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
 /// `None` if the model has no such output, or for kernels that read bins if no rows are transferred as bins.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
-    let (all, places) = (variants.bounded(), places(variants));
+    let (all, processors) = (variants.bounded(), processors(variants));
     match kernel {
-        KernelKind::Output(kind) => kernel_of_output(kind, (all, rest), &places),
+        KernelKind::Output(kind) => kernel_of_output(kind, (all, rest), &processors),
         KernelKind::Direct => direct("direct", variants, all, None),
         KernelKind::Quantize => transfer::quantize(rest),
         KernelKind::RawOfBins => {
             let bins = rest.plan.transfer?;
-            let of_bins = (transfer::of_bins(variants), rest);
-            Some(walks("raw_of_bins", of_bins, (Results::Margins, Some(bins)), &places))
+            let of_bins = (transfer::variants_with_bins(variants), rest);
+            Some(walks("raw_of_bins", of_bins, (Results::Margins, Some(bins)), &processors))
         }
         KernelKind::DirectOfBins => {
             let bins = rest.plan.transfer?;
-            direct("direct_of_bins", variants, transfer::of_bins(variants), Some(bins))
+            direct("direct_of_bins", variants, transfer::variants_with_bins(variants), Some(bins))
         }
         KernelKind::Base => Some(output::base_margins(rest)),
     }
@@ -81,18 +81,18 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
 /// Builds the kernel that computes one output. Leaf indices and leaf values always use the last variant:
 /// their tables are large, and small calls for them are rare.
 fn kernel_of_output(
-    kind: Kind,
+    kind: OutputKind,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
-    places: &Variants<ProcessorKind>,
+    processors: &Variants<ProcessorKind>,
 ) -> Option<Function> {
     match kind {
-        Kind::Raw => Some(walks("raw", (bounded, rest), (Results::Margins, None), places)),
-        Kind::Value => output::values(rest, places),
-        Kind::Class => output::classes(rest, places),
-        Kind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), places)),
-        Kind::Tree => {
+        OutputKind::Raw => Some(walks("raw", (bounded, rest), (Results::Margins, None), processors)),
+        OutputKind::Value => output::values(rest, processors),
+        OutputKind::Class => output::classes(rest, processors),
+        OutputKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), processors)),
+        OutputKind::Tree => {
             let has_values = rest.hir.forest.num_tree_values() > 0;
-            has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), places))
+            has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), processors))
         }
     }
 }
@@ -103,12 +103,12 @@ fn walks(
     name: &str,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
     (results, bins): (Results, Option<BinTransfer>),
-    places: &Variants<ProcessorKind>,
+    processors: &Variants<ProcessorKind>,
 ) -> Function {
     let mut b = Builder::with_index(name, rest.plan.index);
-    choose(&mut b, bounded, rest, (results, bins));
+    emit_variants(&mut b, bounded, rest, (results, bins));
     if results == Results::Margins {
-        output::finish_margins(&mut b, &rest.hir.forest, places);
+        output::finish_margins(&mut b, &rest.hir.forest, processors);
     }
     b.finish()
 }
@@ -123,11 +123,11 @@ fn direct(
     bins: Option<BinTransfer>,
 ) -> Option<Function> {
     let rest = variants.rest();
-    let on_devices = places(variants).iter().all(|(_, place)| *place == ProcessorKind::Device);
+    let on_devices = processors(variants).iter().all(|(_, processor)| *processor == ProcessorKind::Device);
     if !on_devices || !output::is_by_margin(&rest.hir.forest) {
         return None;
     }
-    let function = walks(name, (bounded, rest), (Results::Predictions, bins), &places(variants));
+    let function = walks(name, (bounded, rest), (Results::Predictions, bins), &processors(variants));
     let mut reads = false;
     Stmt::visit_all(&function.body, |stmt| {
         let read = match stmt {
@@ -142,7 +142,7 @@ fn direct(
 
 /// Fewest rows of a call that may pass input columns: from this number on, all variants can read these.
 /// `None` if calls can never pass columns.
-pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
+pub fn least_column_rows(variants: &Variants<Lowering>) -> Option<i64> {
     let takes = |lowering: &Lowering| lowering.plan.takes_columns;
     if !takes(variants.rest()) {
         return None;
@@ -152,30 +152,30 @@ pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
 }
 
 /// Processor that runs each variant.
-fn places(variants: &Variants<Lowering>) -> Variants<ProcessorKind> {
-    variants.as_ref().map(|_, lowering| lowering.place())
+fn processors(variants: &Variants<Lowering>) -> Variants<ProcessorKind> {
+    variants.as_ref().map(|_, lowering| lowering.processor())
 }
 
 /// Emits the first variant that covers the number of rows of the call.
-fn choose(
+fn emit_variants(
     b: &mut Builder,
     bounded: &[Bounded<Lowering>],
     rest: &Lowering,
     (results, bins): (Results, Option<BinTransfer>),
 ) {
     let [first, larger @ ..] = bounded else { return emit(rest, b, results, bins) };
-    let (rows, most) = (b.rows(), b.int(first.max_rows.into()));
+    let (rows, most) = (b.n_rows(), b.int(first.max_rows.into()));
     let covered = b.cmp(Cmp::Le, rows, most);
     b.if_else(
         covered,
         |b| {
-            let outer = b.enter(Origin { max_rows: Some(first.max_rows), ..Origin::default() });
+            let outer = b.enter_origin(Origin { max_rows: Some(first.max_rows), ..Origin::default() });
             emit(&first.value, b, results, bins);
-            b.leave(outer);
+            b.leave_origin(outer);
             Vec::new()
         },
         |b| {
-            choose(b, larger, rest, (results, bins));
+            emit_variants(b, larger, rest, (results, bins));
             Vec::new()
         },
     );

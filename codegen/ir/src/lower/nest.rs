@@ -8,7 +8,7 @@ use crate::lir::{Build, Cmp, Task};
 use crate::mir::{Loop, Mode, Stmt, Var};
 
 /// Largest number of cases that are tested one after the other. More cases are halved by a comparison first.
-const FEW_ARMS: usize = 8;
+const MOST_TESTED_ARMS: usize = 8;
 
 impl Emit for [Stmt] {
     fn emit(&self, k: &mut KernelBuilder) {
@@ -21,23 +21,27 @@ impl Emit for Stmt {
     fn emit(&self, k: &mut KernelBuilder) {
         let are_sums = k.ports.results.are_sums();
         match self {
-            Stmt::Loop(this) => k.for_loop_of(this.iter.var, |k| this.emit(k)),
-            Stmt::Walks(walks) => k.for_loop_of(walks.iter.var, |k| walks.emit(k)),
+            Stmt::Loop(this) => k.attribute_to_loop(this.iter.var, |k| this.emit(k)),
+            Stmt::Walks(walks) => k.attribute_to_loop(walks.iter.var, |k| walks.emit(k)),
             Stmt::Case(var, arms) => case(k, *var, arms),
             Stmt::CacheRows(cache) => cache.emit(k),
             Stmt::CacheTrees(cache) => cache.emit(k),
             Stmt::ShareTrees(copy) if are_sums => copy.emit(k),
             Stmt::ShareTrees(copy) => copy.body.emit(k),
-            Stmt::Base(window) if are_sums => k.doing(Task::Sums, |k| sums::fill_base(k, window)),
+            Stmt::Base(window) if are_sums => k.attribute_to_task(Task::Sums, |k| sums::fill_base(k, window)),
             Stmt::Launch(launch) => launch.emit(k),
-            Stmt::When(guards, body) => launch::guarded(k, guards, |k| body.emit(k)),
+            Stmt::When(guards, body) => launch::emit_guarded(k, guards, |k| body.emit(k)),
             Stmt::ThreadSums(thread) if are_sums => thread.emit(k),
             Stmt::ThreadSums(thread) => thread.body.emit(k),
             Stmt::Private(private) if are_sums => private.emit(k),
             Stmt::Private(private) => private.body.emit(k),
-            Stmt::Zero(id, var) if are_sums => k.doing(Task::Sums, |k| sums::zero(k, *id, *var)),
-            Stmt::ZeroAll(id) if are_sums => k.doing(Task::Sums, |k| sums::zero_all(k, *id)),
-            Stmt::Fold(fold) if are_sums => k.doing(Task::Sums, |k| fold.emit(k)),
+            Stmt::Zero(id, var) if are_sums => {
+                k.attribute_to_task(Task::Sums, |k| sums::clear_slot(k, *id, *var))
+            }
+            Stmt::ZeroAll(id) if are_sums => {
+                k.attribute_to_task(Task::Sums, |k| sums::clear_all_slots(k, *id))
+            }
+            Stmt::Fold(fold) if are_sums => k.attribute_to_task(Task::Sums, |k| fold.emit(k)),
             Stmt::Base(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
         }
     }
@@ -53,7 +57,7 @@ impl Emit for Loop {
             },
             Mode::Parallel => parallel(k, self),
             Mode::Unrolled => unrolled(k, self),
-            Mode::Mapped(mapping) => launch::mapped(k, self, mapping),
+            Mode::Mapped(mapping) => launch::emit_mapped(k, self, mapping),
         }
     }
 }
@@ -92,7 +96,7 @@ fn unrolled(k: &mut KernelBuilder, this: &Loop) {
 /// Emits the bodies of all cases, of which the variable's value selects one. The last case needs no test,
 /// since some case always applies. Many cases are halved first, which limits nesting and the number of tests.
 fn case(k: &mut KernelBuilder, var: Var, arms: &[(i64, Vec<Stmt>)]) {
-    if arms.len() > FEW_ARMS
+    if arms.len() > MOST_TESTED_ARMS
         && let (low, high) = arms.split_at(arms.len() / 2)
         && let Some((first, _)) = high.first()
     {

@@ -1,25 +1,25 @@
-//! Value with which a sum starts: a seed in the first iterations of some loops, otherwise the value in
+//! Value with which a sum starts: a start value in the first iterations of some loops, otherwise the value in
 //! memory.
 
 use super::kernel_builder::KernelBuilder;
 use crate::lir::{Address, Bin, Build, Cmp, Ty, Value};
-use crate::mir::{Iter, Opening, Seed};
+use crate::mir::{Iter, StartValue, SumStart};
 
-/// Value with which a sum starts: the seed of its margin, or the value in memory.
+/// Value with which a sum starts: the start value of its margin, or the value in memory.
 pub(super) fn sum_start<'a>(
     k: &mut KernelBuilder<'a>,
-    opening: &Opening,
+    start: &SumStart,
     margin: impl FnOnce(&mut KernelBuilder<'a>) -> Value,
     memory: impl FnOnce(&mut KernelBuilder<'a>) -> Value,
 ) -> Value {
-    let Opening::Seed(seed, firsts) = opening else { return memory(k) };
-    let seed = |k: &mut KernelBuilder<'a>| match seed {
-        Seed::Nothing => k.ports.nothing(&mut k.b),
-        Seed::Base => base_of(k, margin),
+    let SumStart::Value(value, firsts) = start else { return memory(k) };
+    let value = |k: &mut KernelBuilder<'a>| match value {
+        StartValue::NegativeZero => k.ports.empty_sum(&mut k.b),
+        StartValue::Base => base_of(k, margin),
     };
     match is_first(k, firsts) {
-        None => seed(k),
-        Some(first) => k.if_else(first, |k| vec![seed(k)], |k| vec![memory(k)])[0],
+        None => value(k),
+        Some(first) => k.if_else(first, |k| vec![value(k)], |k| vec![memory(k)])[0],
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// The sums that are rounded to single precision after each addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounding {
+pub enum SumRounding {
     /// No sum.
     None,
     /// All sums.
@@ -50,7 +50,7 @@ impl Results {
 
 /// Table of the margin that each tree adds to.
 #[derive(Clone, Copy, Debug)]
-pub struct Targets {
+pub struct TreeMargins {
     /// Buffer of the table.
     pub buffer: BufferId,
     /// Element type of the table.
@@ -71,7 +71,7 @@ pub struct Ports<'a> {
     pub rows: BufferId,
     /// Layout of the input if it is bins; `None` if it is values.
     pub bins: Option<BinTransfer>,
-    /// Buffer that says whether the input is rows or columns ([`Space::Order`]), if it may be columns.
+    /// Buffer that says whether the input is rows or columns ([`Space::InputOrder`]), if it may be columns.
     pub order: Option<BufferId>,
     /// Buffer of the results.
     pub out: BufferId,
@@ -80,17 +80,17 @@ pub struct Ports<'a> {
     /// Base values, if there are several margins.
     pub base: Option<BufferId>,
     /// Margin of each tree, if there are several and leaves hold one value.
-    pub targets: Option<Targets>,
+    pub tree_margins: Option<TreeMargins>,
     /// Vectors of all leaves, if some leaf has one.
     pub vectors: Option<BufferId>,
     /// The sums that are rounded to single precision.
-    pub rounding: Rounding,
+    pub rounding: SumRounding,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<BufferId>>,
     /// Whether linear leaves read the rows of their walks.
-    pub adds_walked_rows: bool,
+    pub linear_leaves_read_walked_rows: bool,
     /// Table of each tree's number in the model's file.
-    pub sources: Option<BufferId>,
+    pub tree_numbers: Option<BufferId>,
     pieces: Option<BufferId>,
     quantizer: Option<encode::QuantizerTables<BufferId>>,
     computed: Option<PoolTables<BufferId>>,
@@ -111,7 +111,7 @@ impl<'a> Ports<'a> {
             None => b.buffer("rows", Space::Input, input),
         };
         let takes_columns = lowering.plan.takes_columns && bins.is_none();
-        let order = takes_columns.then(|| b.buffer("order", Space::Order, Scalar::I64));
+        let order = takes_columns.then(|| b.buffer("order", Space::InputOrder, Scalar::I64));
         let result = match results {
             Results::Margins | Results::Predictions | Results::TreeValues => accumulator,
             Results::LeafIndices => Scalar::I32,
@@ -122,24 +122,24 @@ impl<'a> Ports<'a> {
             let numbers = lowering.numbers.of_storages.get(storage).into_iter().flatten();
             let declared = stored.layout.schema().names().into_iter().zip(numbers);
             let buffers =
-                declared.map(|((name, element), number)| b.buffer(name, Space::Model(*number), element));
+                declared.map(|((name, element), number)| b.buffer(name, Space::ModelTable(*number), element));
             tables.insert(*storage, Buffers::new(buffers.collect()));
         }
         let shared = lowering.numbers.shared;
         let mut table = |name: &str, number: Option<u32>, element| {
-            number.map(|n| b.buffer(name, Space::Model(n), element))
+            number.map(|n| b.buffer(name, Space::ModelTable(n), element))
         };
         let base = table("base", shared.base, accumulator);
-        let targets = shared
-            .targets
-            .and_then(|(n, element)| Some(Targets { buffer: table("targets", Some(n), element)?, element }));
+        let tree_margins = shared.tree_margins.and_then(|(n, element)| {
+            Some(TreeMargins { buffer: table("targets", Some(n), element)?, element })
+        });
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
-        let rounding = match table("single_margins", shared.singles, Scalar::I8) {
-            Some(singles) => Rounding::ByMargin(singles),
-            None if lowering.hir.forest.single_margins.is_empty() => Rounding::None,
-            None => Rounding::All,
+        let rounding = match table("single_margins", shared.single_margins, Scalar::I8) {
+            Some(singles) => SumRounding::ByMargin(singles),
+            None if lowering.hir.forest.single_margins.is_empty() => SumRounding::None,
+            None => SumRounding::All,
         };
-        let sources = table("sources", shared.sources, Scalar::I32);
+        let tree_numbers = table("sources", shared.tree_numbers, Scalar::I32);
         let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
         let linear = shared.linear.map(|numbers| numbers.declare(b, accumulator));
         let quantizer = lowering
@@ -160,12 +160,12 @@ impl<'a> Ports<'a> {
             out,
             tables,
             base,
-            targets,
+            tree_margins,
             vectors,
             rounding,
             linear,
-            adds_walked_rows: lowering.hir.adds_walked_rows(),
-            sources,
+            linear_leaves_read_walked_rows: lowering.hir.linear_leaves_read_walked_rows(),
+            tree_numbers,
             pieces,
             quantizer,
             computed,
@@ -189,42 +189,42 @@ impl<'a> Ports<'a> {
     }
 
     /// Values per row that trees test: features, or computed columns.
-    pub fn tested(&self) -> i64 {
+    pub fn tested_columns(&self) -> i64 {
         self.lowering.hir.forest.num_features as i64
     }
 
     /// The columns, if they are computed from features.
-    pub fn code(&self) -> Option<ColumnCode<'a>> {
+    pub fn column_code(&self) -> Option<ColumnCode<'a>> {
         let runs = self.lowering.hir.columns.as_deref()?;
-        let is_host = self.lowering.place() == ProcessorKind::Host;
-        let register = is_host.then_some(self.lowering.plan.register);
+        let is_host = self.lowering.processor() == ProcessorKind::Host;
+        let register_bytes = is_host.then_some(self.lowering.plan.register_bytes);
         let arrangements = &self.lowering.plan.arrangements;
-        Some(ColumnCode { runs, pools: self.computed?, register, arrangements })
+        Some(ColumnCode { runs, pools: self.computed?, register_bytes, arrangements })
     }
 
     /// Value to store for a complete sum: the sum, or the prediction that it becomes.
-    pub fn finished(&self, b: &mut Builder, buffer: BufferId, sum: Value) -> Value {
+    pub fn result_of_sum(&self, b: &mut Builder, buffer: BufferId, sum: Value) -> Value {
         if self.results != Results::Predictions || buffer != self.out {
             return sum;
         }
         let output = &self.lowering.hir.forest.output;
         let mut formula = Formula { element: self.accumulator, b };
-        let margin = formula.all(&output.raw, sum, 0);
-        formula.all(&output.value, margin, 0)
+        let margin = formula.apply_steps(&output.raw, sum, 0);
+        formula.apply_steps(&output.value, margin, 0)
     }
 
     /// -0.0, with which a sum starts that has no value yet. It leaves the first summand unchanged, even -0.0.
-    pub fn nothing(&self, b: &mut Builder) -> Value {
+    pub fn empty_sum(&self, b: &mut Builder) -> Value {
         b.float(Ty::of(self.accumulator), -0.0)
     }
 
     /// Code that fills transposed blocks, if some copy has blocks.
-    pub fn blocks(&self) -> Option<RowBlocks<'a>> {
+    pub fn row_blocks(&self) -> Option<RowBlocks<'a>> {
         let Lowering { hir, plan, .. } = *self.lowering;
         let (subset, pieces) = (transposed(hir, plan)?, self.pieces?);
         let (rows, input, features) = (self.rows, self.input, self.features());
         let transpose = Transpose { rows, input, features, subset, pieces };
-        Some(RowBlocks { transpose, code: self.code() })
+        Some(RowBlocks { transpose, code: self.column_code() })
     }
 
     /// The input as columns, if calls may pass columns.
@@ -236,11 +236,19 @@ impl<'a> Ports<'a> {
     pub fn quantizer(&self) -> Option<Quantizer<'a>> {
         let (bins, tables) = (self.lowering.hir.bins.as_deref()?, self.quantizer?);
         let (rows, input, features) = (self.rows, self.input, self.features());
-        Some(Quantizer { bins, tables, rows, input, features, blocks: self.blocks(), code: self.code() })
+        Some(Quantizer {
+            bins,
+            tables,
+            rows,
+            input,
+            features,
+            blocks: self.row_blocks(),
+            code: self.column_code(),
+        })
     }
 
     /// Largest exclusive end of a loop, if it is bounded.
-    pub fn most(&self, iter: &Iter) -> Option<i64> {
+    pub fn largest_end(&self, iter: &Iter) -> Option<i64> {
         let Lowering { mir, max_rows, .. } = self.lowering;
         iter.stops.iter().filter_map(|stop| stop.most(&mir.vars, *max_rows)).min()
     }

@@ -9,7 +9,7 @@ use crate::columns::value::Features;
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, Task, Ty, Value};
 use crate::mir::{CacheRows, Fill};
 use crate::quantize::encode::{Quantizer, TAIL};
-use crate::quantize::of_columns::Blocks;
+use crate::quantize::of_columns::BinBlocks;
 use crate::rows::input::InputColumns;
 use crate::rows::{CopiedRows, RowPlacement};
 
@@ -47,29 +47,30 @@ fn local_copy(k: &mut KernelBuilder, cache: &CacheRows) {
     let (first_row, count) = (window.first, window.count);
     let plan = k.ports.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
     let quantizer = k.ports.quantizer().filter(|_| cache.fill == Fill::Bins);
-    let blocks = k.ports.blocks().zip(plan.blocks);
+    let blocks = k.ports.row_blocks().zip(plan.block_rows);
     let (element, columns) = match (&quantizer, &blocks) {
         (Some(quantizer), _) => (quantizer.bins.element(), i64::from(quantizer.bins.columns())),
         (None, Some((blocks, _))) => (k.ports.input, blocks.columns()),
-        (None, None) => (k.ports.input, k.ports.tested()),
+        (None, None) => (k.ports.input, k.ports.tested_columns()),
     };
-    let held = plan.blocks.map_or(count, |width| whole_blocks(k, count, width));
-    let elements = k.b.mul_int(held, columns);
+    let capacity = plan.block_rows.map_or(count, |width| whole_blocks(k, count, width));
+    let elements = k.b.mul_int(capacity, columns);
     let mut bytes = k.b.mul_int(elements, i64::from(element.bytes()));
     if quantizer.is_some() {
         bytes = k.b.add_int(bytes, TAIL);
     }
     let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
-    let rows = CopiedRows { first: first_row, count, held };
+    let rows = CopiedRows { first: first_row, count, capacity };
     k.alloc(name, element, bytes, |k, buffer| {
-        let code = k.ports.code();
-        let fill = CopyFill { quantizer, blocks, code, width: plan.blocks, buffer, rows, elements };
-        k.doing(Task::Copies, |k| fill.emit(k));
-        let (blocks, places) = (plan.blocks, RowPlacement::IN_ORDER);
-        let copy = RowBuffer { buffer, first_row, blocks, element, columns, single_block: false, places };
-        k.with_copy(cache.id, copy, |k| match plan.blocks {
-            Some(block) if plan.sums && k.ports.results.are_sums() => {
-                sums::copied(k, rows, block, |k| cache.body.emit(k));
+        let code = k.ports.column_code();
+        let fill = CopyFill { quantizer, blocks, code, width: plan.block_rows, buffer, rows, elements };
+        k.attribute_to_task(Task::Copies, |k| fill.emit(k));
+        let (block_rows, placement) = (plan.block_rows, RowPlacement::IN_ORDER);
+        let copy =
+            RowBuffer { buffer, first_row, block_rows, element, columns, single_block: false, placement };
+        k.with_copy(cache.id, copy, |k| match plan.block_rows {
+            Some(block) if plan.copies_sums && k.ports.results.are_sums() => {
+                sums::emit_copied(k, rows, block, |k| cache.body.emit(k));
             }
             _ => cache.body.emit(k),
         });
@@ -87,7 +88,7 @@ fn whole_blocks(k: &mut KernelBuilder, count: Value, width: u32) -> Value {
 impl Emit for CopyFill<'_> {
     fn emit(&self, k: &mut KernelBuilder) {
         let Some(columns) = k.ports.columns() else { return self.fill_from_rows(k) };
-        let given = columns.given(&mut k.b);
+        let given = columns.are_passed(&mut k.b);
         k.if_else(
             given,
             |k| {
@@ -106,9 +107,9 @@ impl CopyFill<'_> {
     fn fill_from_rows(&self, k: &mut KernelBuilder) {
         let CopyFill { quantizer, blocks, width, buffer, rows, .. } = *self;
         match (quantizer, blocks) {
-            (Some(quantizer), _) => quantizer.rows(&mut k.b, buffer, rows, width),
+            (Some(quantizer), _) => quantizer.quantize_rows(&mut k.b, buffer, rows, width),
             (None, Some((blocks, width))) => {
-                blocks.rows(&mut k.b, CopyBlocks { copy: buffer, rows, width }, BlockSource::Rows);
+                blocks.copy_rows(&mut k.b, CopyBlocks { copy: buffer, rows, width }, BlockSource::Rows);
             }
             (None, None) => self.copy_rows(k),
         }
@@ -117,7 +118,7 @@ impl CopyFill<'_> {
     /// Fills a copy from columns, with separate code for copies whose blocks are all full, which needs no
     /// masks.
     fn fill_from_columns(&self, k: &mut KernelBuilder, from: InputColumns) {
-        let are_full = k.b.cmp(Cmp::Eq, self.rows.count, self.rows.held);
+        let are_full = k.b.cmp(Cmp::Eq, self.rows.count, self.rows.capacity);
         k.if_else(
             are_full,
             |k| {
@@ -136,11 +137,11 @@ impl CopyFill<'_> {
         let CopyFill { quantizer, blocks, width, buffer: copy, rows, .. } = *self;
         match (quantizer.zip(width), blocks) {
             (Some((quantizer, width)), _) => {
-                quantizer.columns(&mut k.b, columns, rows, Blocks { copy, width, are_full });
+                quantizer.quantize_columns(&mut k.b, columns, rows, BinBlocks { copy, width, are_full });
             }
             (None, Some((blocks, width))) => {
                 let source = BlockSource::Columns { columns, are_full };
-                blocks.rows(&mut k.b, CopyBlocks { copy, rows, width }, source);
+                blocks.copy_rows(&mut k.b, CopyBlocks { copy, rows, width }, source);
             }
             (None, None) => self.copy_columns(k, columns),
         }
@@ -169,7 +170,7 @@ impl CopyFill<'_> {
         let (input, features) = (k.ports.input, k.ports.features());
         let (zero, end) = (k.b.int(0), k.b.int(features));
         k.for_loop((zero, end, 1), &[], |k, feature, _| {
-            let start = from.start(&mut k.b, feature);
+            let start = from.feature_start(&mut k.b, feature);
             let start = k.b.add(start, self.rows.first);
             k.for_loop((zero, self.rows.count, 1), &[], |k, row, _| {
                 let source = k.b.add(start, row);
@@ -194,7 +195,7 @@ impl CopyFill<'_> {
                     None => Features::OfRow(rows, k.b.mul_int(row, features)),
                 };
                 let first = k.b.mul_int(number, code.runs.count as i64);
-                code.row(&mut k.b, features, stored, Elements { buffer: self.buffer, first });
+                code.store_row(&mut k.b, features, stored, Elements { buffer: self.buffer, first });
                 Vec::new()
             });
         });

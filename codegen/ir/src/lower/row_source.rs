@@ -12,7 +12,7 @@ pub struct RowBuffer {
     /// First row of the buffer.
     pub first_row: Value,
     /// Rows per block, if blocks are stored feature by feature.
-    pub blocks: Option<u32>,
+    pub block_rows: Option<u32>,
     /// Element type of the rows, which are values of features, or bins.
     pub element: Scalar,
     /// Elements per row.
@@ -20,7 +20,7 @@ pub struct RowBuffer {
     /// Whether all rows are in one block.
     pub single_block: bool,
     /// Order of the rows in the block.
-    pub places: RowPlacement,
+    pub placement: RowPlacement,
 }
 
 /// Look-up table in registers with the row that all lanes read.
@@ -38,7 +38,7 @@ pub enum RowTableSource {
 #[derive(Clone, Copy, Debug)]
 pub struct RowSource {
     /// Buffer of the rows.
-    pub copy: RowBuffer,
+    pub buffer: RowBuffer,
     /// Distance between the rows of consecutive iterations, if the loop counts rows.
     pub step: Option<i64>,
     /// Look-up table of the row.
@@ -47,7 +47,7 @@ pub struct RowSource {
 
 /// Rows that one vector of walks reads, or the row of a single walk.
 #[derive(Clone, Copy, Debug)]
-pub struct RowsWanted {
+pub struct RowRequest {
     /// First row of the group.
     pub first: Value,
     /// Number of rows between `first` and the first row of this vector.
@@ -60,7 +60,7 @@ pub struct RowsWanted {
 
 /// A row of a copy in blocks: its number relative to the copy's first row, and an offset in bytes.
 #[derive(Clone, Copy)]
-struct InBlocks {
+struct BlockRow {
     relative: Value,
     offset: u32,
     block: u32,
@@ -70,7 +70,7 @@ impl RowBuffer {
     /// Loads the look-up table at an address.
     pub fn table(&self, b: &mut Builder, table: RowTable, at: Address) -> Value {
         let ty = Ty::vector(self.element, table.length);
-        if !table.masked {
+        if !table.needs_mask {
             return b.load(ty, at);
         }
         let numbers = b.iota(ty.with(Scalar::I32));
@@ -98,19 +98,19 @@ impl RowSource {
 
     /// Address of the rows. The constant distance from the group's first row becomes an offset, so that all
     /// vectors of a group share one base address.
-    pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
-        let RowsWanted { first, ahead, width, mask } = wanted;
-        let RowBuffer { buffer, first_row, blocks, element, columns, single_block, .. } = self.copy;
+    pub fn row(&self, b: &mut Builder, request: RowRequest) -> Row {
+        let RowRequest { first, ahead, width, mask } = request;
+        let RowBuffer { buffer, first_row, block_rows, element, columns, single_block, .. } = self.buffer;
         let bytes = ahead.checked_mul(columns).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
         let mut relative = b.sub(first, first_row);
-        let block = blocks.filter(|_| self.step.is_some() || single_block);
+        let block = block_rows.filter(|_| self.step.is_some() || single_block);
         if offset.is_none() || block.is_some_and(|block| block != u32::from(width)) {
             relative = b.add_int(relative, ahead);
         }
         let offset = offset.unwrap_or(0);
         if let Some(block) = block {
-            return self.row_of_block(b, InBlocks { relative, offset, block }, width);
+            return self.row_of_block(b, BlockRow { relative, offset, block }, width);
         }
         let index = b.mul_int(relative, columns);
         let lanes = (width > 1).then(|| {
@@ -122,7 +122,7 @@ impl RowSource {
             RowTableSource::Loaded(table) => Some(table).filter(|_| width > 1),
             RowTableSource::OfRow(table) => {
                 let stride = element.bytes();
-                Some(self.copy.table(b, table, Address { buffer, index, stride, offset }))
+                Some(self.buffer.table(b, table, Address { buffer, index, stride, offset }))
             }
         };
         Row { buffer, index, offset, element, stride: 1, lanes, table }
@@ -130,9 +130,9 @@ impl RowSource {
 
     /// Address of rows in a copy with blocks. A vector of walks reads one block; a single walk computes its
     /// row's block and position in the block.
-    fn row_of_block(&self, b: &mut Builder, at: InBlocks, width: u16) -> Row {
-        let InBlocks { relative, offset, block } = at;
-        let RowBuffer { buffer, element, columns, .. } = self.copy;
+    fn row_of_block(&self, b: &mut Builder, at: BlockRow, width: u16) -> Row {
+        let BlockRow { relative, offset, block } = at;
+        let RowBuffer { buffer, element, columns, .. } = self.buffer;
         let row =
             Row { buffer, index: relative, offset: 0, element, stride: block, lanes: None, table: None };
         if width > 1 && u32::from(width) == block {
@@ -140,8 +140,8 @@ impl RowSource {
             let lanes = RowLanes { distance: Some(distances(b, 1, width)), adjacent: true, mask: None };
             return Row { index, offset, lanes: Some(lanes), ..row };
         }
-        if self.copy.single_block {
-            return Row { index: self.copy.places.of(b, relative), ..row };
+        if self.buffer.single_block {
+            return Row { index: self.buffer.placement.position(b, relative), ..row };
         }
         let size = b.int(i64::from(block));
         let number = b.bin(Bin::IDiv, relative, size);

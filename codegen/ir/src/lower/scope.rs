@@ -183,7 +183,7 @@ impl Scope {
     fn bound(&self, b: &mut Builder, bound: &Bound) -> Value {
         let limit = match bound.limit {
             Limit::Const(n) => b.int(n),
-            Limit::Rows => b.rows(),
+            Limit::Rows => b.n_rows(),
         };
         let less = self.affine(b, &bound.less);
         b.sub(limit, less)
@@ -203,7 +203,7 @@ impl Scope {
     pub fn window(&self, b: &mut Builder, window: &Window) -> WindowRows {
         let base = self.affine(b, &window.base);
         let first = b.add_int(base, window.low);
-        let mut end = b.rows();
+        let mut end = b.n_rows();
         if let Some(high) = window.high {
             let high = b.add_int(base, high);
             end = b.min(high, end);
@@ -215,7 +215,7 @@ impl Scope {
 
     /// Index of the current row among the rows whose sums the thread keeps in registers, if it is known at
     /// compile time.
-    pub fn place_of_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
+    pub fn kept_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
         let kept = self.kept_sums.as_ref().filter(|kept| kept.of == accumulator)?;
         kept.loops
             .iter()
@@ -224,11 +224,12 @@ impl Scope {
 
     /// Buffer and position of a target's sums.
     pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
-        let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
+        let (element, margins, tree_margins) = (ports.accumulator, ports.margins(), ports.tree_margins);
         let (buffer, origin) = (ports.out, b.int(0));
         let atomic = target.atomic;
         let rounding = ports.rounding;
-        let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets, rounding };
+        let output =
+            SumTarget { buffer, origin, atomic, block_rows: None, element, margins, tree_margins, rounding };
         if let Some(kept) = &self.kept_sums
             && kept.of == target.accumulator
         {
@@ -238,9 +239,9 @@ impl Scope {
         match target.accumulator {
             Accumulator::Output => match self.copied_sums {
                 None => output,
-                Some(CopiedSums { buffer, first_row, block }) => {
+                Some(CopiedSums { buffer, first_row, block_rows }) => {
                     let origin = b.mul_int(first_row, -margins);
-                    SumTarget { buffer, origin, block: Some(block), ..output }
+                    SumTarget { buffer, origin, block_rows: Some(block_rows), ..output }
                 }
             },
             Accumulator::Slot(id, _) => match self.privates.get(&id) {

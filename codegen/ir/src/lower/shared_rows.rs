@@ -4,7 +4,7 @@ use super::kernel_builder::{Emit, KernelBuilder};
 use super::launch::block_threads;
 use super::row_source::RowBuffer;
 use super::scope::WindowRows;
-use super::shared::most_shared;
+use super::shared::limit_shared_bytes;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BinTransfer, BufferId, Build, Cmp, Scalar, Space, Ty};
 use crate::mir::{CacheRows, Fill};
@@ -29,28 +29,29 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], 
         Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
         None => ("shared_rows", k.ports.input, tested),
     };
-    let spread = k.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spread);
+    let spread = k.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spreads_rows);
     let packed = cache.fill == Fill::Bins && !spread;
     let few = most < FEW_ROWS && !packed;
-    let held = rows_per_column(most, few, element);
-    let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
-    let bytes = k.b.int(most_shared(bytes));
-    let places = if spread && !few { RowPlacement::spread(element) } else { RowPlacement::IN_ORDER };
+    let capacity = rows_per_column(most, few, element);
+    let bytes = capacity.saturating_mul(columns).saturating_mul(element.bytes().into());
+    let bytes = k.b.int(limit_shared_bytes(bytes));
+    let placement = if spread && !few { RowPlacement::spread(element) } else { RowPlacement::IN_ORDER };
     k.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
         let block_threads = block_threads(k, threads);
         let WindowRows { first, count } = rows;
-        let block = SharedBlock { copy: buffer, first, count, most, held, places };
+        let block = SharedBlock { copy: buffer, first, count, max_rows: most, capacity, placement };
         match (quantizer, k.ports.bins) {
             (Some(_), Some(transfer)) => copy_bins(k, transfer, block, block_threads),
             (Some(quantizer), None) => quantizer.quantize_shared(&mut k.b, block, block_threads),
-            (None, _) => copy_values(k, buffer, &rows, held, block_threads),
+            (None, _) => copy_values(k, buffer, &rows, capacity, block_threads),
         }
         if !seeded(Fault::BarrierDropped) {
             k.b.barrier();
         }
-        let blocks = u32::try_from(held).ok();
+        let block_rows = u32::try_from(capacity).ok();
         let first_row = rows.first;
-        let copy = RowBuffer { buffer, first_row, blocks, element, columns, single_block: true, places };
+        let copy =
+            RowBuffer { buffer, first_row, block_rows, element, columns, single_block: true, placement };
         k.with_copy(cache.id, copy, |k| cache.body.emit(k));
         // Later copies may reuse this memory.
         k.b.barrier();
@@ -74,7 +75,7 @@ fn copy_values(
     k: &mut KernelBuilder,
     buffer: BufferId,
     rows: &WindowRows,
-    held: i64,
+    capacity: i64,
     block_threads: BlockThreads,
 ) {
     let element = k.ports.input;
@@ -91,7 +92,7 @@ fn copy_values(
         let row = k.b.bin(Bin::IDiv, number, per_row);
         let before = k.b.mul(row, per_row);
         let feature = k.b.sub(number, before);
-        let place = k.b.mul_int(feature, held);
+        let place = k.b.mul_int(feature, capacity);
         let place = k.b.add(place, row);
         k.b.store(Address::element(buffer, place, element), value);
         Vec::new()
@@ -101,7 +102,7 @@ fn copy_values(
 /// Copies bins from device memory to the shared memory of a block. Neighbouring threads copy bins of
 /// neighbouring rows, which are adjacent in both memories.
 fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, block_threads: BlockThreads) {
-    let SharedBlock { copy, first, count, most, held, places } = block;
+    let SharedBlock { copy, first, count, max_rows: most, capacity, placement } = block;
     let columns = i64::from(transfer.row_bytes);
     let mut all = k.b.int(columns * most);
     if seeded(Fault::CopyStopsShort) {
@@ -115,17 +116,17 @@ fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, b
         let exists = k.b.cmp(Cmp::Lt, row, count);
         k.when(exists, |k| {
             let from = k.b.add(first, row);
-            let width = k.b.int(transfer.block.into());
+            let width = k.b.int(transfer.block_rows.into());
             let of_block = k.b.bin(Bin::IDiv, from, width);
             let start = k.b.mul(of_block, width);
             let in_block = k.b.sub(from, start);
             let start = k.b.mul_int(start, columns);
-            let before = k.b.mul_int(column, transfer.block.into());
+            let before = k.b.mul_int(column, transfer.block_rows.into());
             let index = k.b.add(start, before);
             let index = k.b.add(index, in_block);
             let bin = k.b.load(Ty::of(Scalar::I8), Address::element(k.ports.rows, index, Scalar::I8));
-            let place = places.of(&mut k.b, row);
-            let before = k.b.mul_int(column, held);
+            let place = placement.position(&mut k.b, row);
+            let before = k.b.mul_int(column, capacity);
             let index = k.b.add(before, place);
             k.b.store(Address::element(copy, index, Scalar::I8), bin);
         });

@@ -3,7 +3,7 @@
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::launch::block_threads;
 use super::scope::constant_stop;
-use super::shared::most_shared;
+use super::shared::limit_shared_bytes;
 use super::sum_target::PrivateBuffer;
 use crate::lir::{Address, Build, Space};
 use crate::mir::{Iter, Private};
@@ -19,15 +19,15 @@ pub(super) fn emit(k: &mut KernelBuilder, private: &Private) {
         slots *= trips;
         loops.push((iter.var, k.b.int(trips)));
     }
-    let slots = private.filled.unwrap_or(slots);
+    let slots = private.filled_slots.unwrap_or(slots);
     let most = private.window.high.map_or(0, |high| high - private.window.low);
     let bytes = slots.saturating_mul(most).saturating_mul(margins).saturating_mul(element.bytes().into());
-    let bytes = k.b.int(most_shared(bytes));
-    let held = k.b.mul_int(rows.count, margins);
+    let bytes = k.b.int(limit_shared_bytes(bytes));
+    let used_size = k.b.mul_int(rows.count, margins);
     let (slots, slot_size) = (k.b.int(slots), k.b.int(most * margins));
     k.alloc_in(Space::Shared, "shared_sums", element, bytes, |k, buffer| {
         let first_row = rows.first;
-        let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, held };
+        let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, used_size };
         k.with_private(private.id, made, |k| private.body.emit(k));
         // Later allocations may reuse this memory.
         k.b.barrier();
@@ -37,7 +37,7 @@ pub(super) fn emit(k: &mut KernelBuilder, private: &Private) {
 /// Sets slots in shared memory to -0.0, by the threads of the block.
 pub(super) fn clear(k: &mut KernelBuilder, private: &PrivateBuffer, threads: [u32; 3]) {
     let (element, buffer) = (k.ports.accumulator, private.buffer);
-    let nothing = k.ports.nothing(&mut k.b);
+    let nothing = k.ports.empty_sum(&mut k.b);
     let block_threads = block_threads(k, threads);
     let end = k.b.mul(private.slots, private.slot_size);
     k.for_loop((block_threads.thread, end, block_threads.count), &[], |k, index, _| {

@@ -2,7 +2,7 @@
 
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::launch::block_threads;
-use super::shared::most_shared;
+use super::shared::limit_shared_bytes;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Alloc, Bin, Block, BufferId, Build, Op, Scalar, Space, Stmt, Ty, Value};
 use crate::mir::{CacheTrees, ShareTrees};
@@ -21,7 +21,7 @@ struct TreeCopy {
     first: Value,
     end: Value,
     /// Number of trees for which the copy has room.
-    room: i64,
+    capacity: i64,
 }
 
 impl Emit for ShareTrees {
@@ -51,10 +51,14 @@ impl Emit for ShareTrees {
                 };
                 let name = format!("shared_{}", span.name);
                 let to = k.b.buffer(&name, Space::Shared, span.element);
-                copies.push(TreeCopy { span, from: tables[span.table], to, first, end, room: count });
+                copies.push(TreeCopy { span, from: tables[span.table], to, first, end, capacity: count });
                 places.push((span.table, to));
             }
-            let trees = CopiedTrees { tree: from, record: listed.map(|(first, _)| first), room: count };
+            let trees = CopiedTrees {
+                first_tree: from,
+                first_record: listed.map(|(first, _)| first),
+                capacity: count,
+            };
             tables_of.push((storage, tables.with_copies(places, trees)));
         }
         let (body, ()) = k.with_trees(tables_of, |k| k.nested(|k| self.body.emit(k)));
@@ -77,8 +81,8 @@ impl Emit for ShareTrees {
 /// Allocates the memory of copies around `body`.
 fn allocate<'a>(k: &mut KernelBuilder<'a>, copies: &[TreeCopy], body: impl FnOnce(&mut KernelBuilder<'a>)) {
     let Some((copy, others)) = copies.split_first() else { return body(k) };
-    let bytes = i64::try_from(copy.span.most).unwrap_or(i64::MAX);
-    let bytes = k.b.int(most_shared(bytes));
+    let bytes = i64::try_from(copy.span.most_bytes).unwrap_or(i64::MAX);
+    let bytes = k.b.int(limit_shared_bytes(bytes));
     let (body, ()) = k.nested(|k| allocate(k, others, body));
     k.b.append(vec![Stmt::Alloc(Box::new(Alloc { buffer: copy.to, bytes, body }))]);
 }
@@ -89,7 +93,7 @@ impl TreeCopy {
         let TreeCopy { span, from, to, first, end, .. } = *self;
         let piece = |k: &mut KernelBuilder, record: Value| {
             let bytes = k.b.mul_int(record, span.stride.into());
-            let size = k.b.int(span.piece.into());
+            let size = k.b.int(span.piece_bytes.into());
             k.b.bin(Bin::IDiv, bytes, size)
         };
         let (first, end) = (piece(k, first), piece(k, end));
@@ -101,7 +105,7 @@ impl TreeCopy {
         if seeded(Fault::CopyStopsShort) {
             count = k.b.add_int(count, -1);
         }
-        let ty = match span.piece {
+        let ty = match span.piece_bytes {
             1 => Ty::of(Scalar::I8),
             2 => Ty::of(Scalar::I16),
             4 => Ty::of(Scalar::I32),
@@ -112,7 +116,7 @@ impl TreeCopy {
                 TreeRecords::SideBySide { trees, .. } => self.source_in_row(k, number, (first, own), trees),
                 TreeRecords::Listed(_) | TreeRecords::Equal(_) => k.b.add(first, number),
             };
-            let at = |buffer, index| Address { buffer, index, stride: span.piece, offset: 0 };
+            let at = |buffer, index| Address { buffer, index, stride: span.piece_bytes, offset: 0 };
             let value = k.b.load(ty, at(from, source));
             k.b.store(at(to, number), value);
             Vec::new()
@@ -121,12 +125,12 @@ impl TreeCopy {
 
     /// Number of pieces, the units that a thread copies at once, of the records of one node of each tree.
     fn row_pieces(&self) -> i64 {
-        self.room * i64::from(self.span.stride / self.span.piece)
+        self.capacity * i64::from(self.span.stride / self.span.piece_bytes)
     }
 
-    /// Number of the table's piece that piece `number` of the copy takes. Rows of the copy have `self.room`
-    /// trees, rows of the table `trees` trees. Of each row, `own` pieces from `first` on are copied; a row
-    /// with room for more repeats the last piece.
+    /// Number of the table's piece that piece `number` of the copy takes. Rows of the copy have
+    /// `self.capacity` trees, rows of the table `trees` trees. Of each row, `own` pieces from `first` on are
+    /// copied; a row with room for more repeats the last piece.
     fn source_in_row(
         &self,
         k: &mut KernelBuilder,
@@ -140,7 +144,7 @@ impl TreeCopy {
         let within = k.b.sub(number, before);
         let last = k.b.add_int(own, -1);
         let within = k.b.min(within, last);
-        let row = k.b.mul_int(row, trees * i64::from(self.span.stride / self.span.piece));
+        let row = k.b.mul_int(row, trees * i64::from(self.span.stride / self.span.piece_bytes));
         let start = k.b.add(row, first);
         k.b.add(start, within)
     }

@@ -1,6 +1,6 @@
 //! Targets of sums in memory.
 
-use super::ports::{Rounding, Targets};
+use super::ports::{SumRounding, TreeMargins};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::mir::{Accumulator, Var};
@@ -15,28 +15,28 @@ pub struct SumTarget {
     /// Whether additions are atomic.
     pub atomic: bool,
     /// Rows per block, if sums are stored in blocks, margin by margin within a block.
-    pub block: Option<u32>,
+    pub block_rows: Option<u32>,
     /// Element type of sums.
     pub element: Scalar,
     /// Margins per row.
     pub margins: i64,
     /// Table of each tree's margin, if there are several margins.
-    pub targets: Option<Targets>,
+    pub tree_margins: Option<TreeMargins>,
     /// The sums that are rounded to single precision after each addition.
-    pub rounding: Rounding,
+    pub rounding: SumRounding,
 }
 
 /// The margins of the sums that an addition changes.
 #[derive(Clone, Copy, Debug)]
-pub enum Summed {
-    /// The margin of a tree, for one row or a vector of rows.
+pub enum SummedMargins {
+    /// The margin of the tree with this number: of one row, or of each row of a vector.
     OfTree(Value),
-    /// A margin, for one row or a vector of rows.
+    /// The margin with this number: of one row, or of each row of a vector.
     Margin(Value),
     /// Adjacent margins of one row, from this margin on.
-    From(Value),
+    AdjacentFrom(Value),
     /// The margin of the sum at this index of the target.
-    At(Value),
+    OfIndex(Value),
 }
 
 /// A private buffer in scope: `[slots][rows][margins]`.
@@ -53,7 +53,7 @@ pub struct PrivateBuffer {
     /// Elements per slot: rows times margins.
     pub slot_size: Value,
     /// Elements per slot that are sums of rows of the call.
-    pub held: Value,
+    pub used_size: Value,
 }
 
 /// Copied sums in scope: those of the rows of a copy, in blocks of as many rows.
@@ -64,7 +64,7 @@ pub struct CopiedSums {
     /// First row of the buffer.
     pub first_row: Value,
     /// Rows per block, which is stored margin by margin.
-    pub block: u32,
+    pub block_rows: u32,
 }
 
 /// Sums that a thread keeps in registers: `[rows][margins]`.
@@ -81,39 +81,39 @@ pub struct KeptSums {
 }
 
 impl SumTarget {
-    /// Index of a row's first margin. `place` is the row's index among the rows whose sums the thread keeps,
-    /// if known.
-    pub fn row(&self, b: &mut Builder, row: Value, place: Option<i64>) -> Value {
-        if let Some(place) = place {
-            return b.int(place * self.margins);
+    /// Index of a row's first margin. `kept_row` is the row's index among the rows whose sums the thread
+    /// keeps, if known.
+    pub fn first_margin(&self, b: &mut Builder, row: Value, kept_row: Option<i64>) -> Value {
+        if let Some(kept_row) = kept_row {
+            return b.int(kept_row * self.margins);
         }
         let row = b.mul_int(row, self.margins);
         b.add(self.origin, row)
     }
 
-    fn margin_of(b: &mut Builder, targets: Targets, tree: Value) -> Value {
-        b.load_index(targets.element, Address::element(targets.buffer, tree, targets.element))
+    fn margin_of(b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
+        b.load_index(tree_margins.element, Address::element(tree_margins.buffer, tree, tree_margins.element))
     }
 
     /// Index of the margin of a row that a tree adds to.
-    pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, place: Option<i64>) -> Value {
-        let first = self.row(b, row, place);
-        let Some(targets) = self.targets else { return first };
-        let margin = SumTarget::margin_of(b, targets, tree);
+    pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, kept_row: Option<i64>) -> Value {
+        let first = self.first_margin(b, row, kept_row);
+        let Some(tree_margins) = self.tree_margins else { return first };
+        let margin = SumTarget::margin_of(b, tree_margins, tree);
         b.add(first, margin)
     }
 
     /// Index of the sums that a tree adds to, for a vector of rows that begins with `row`.
-    pub fn column(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
-        let first = self.row(b, row, None);
-        let (Some(block), Some(targets)) = (self.block, self.targets) else { return first };
-        let margin = SumTarget::margin_of(b, targets, tree);
+    pub fn margin_of_rows(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
+        let first = self.first_margin(b, row, None);
+        let (Some(block), Some(tree_margins)) = (self.block_rows, self.tree_margins) else { return first };
+        let margin = SumTarget::margin_of(b, tree_margins, tree);
         let column = b.mul_int(margin, i64::from(block));
         b.add(first, column)
     }
 
     /// Adds a value to memory, atomically if the target is atomic.
-    pub fn add(&self, b: &mut Builder, index: Value, value: Value, summed: Summed) {
+    pub fn add(&self, b: &mut Builder, index: Value, value: Value, summed: SummedMargins) {
         let at = Address::element(self.buffer, index, self.element);
         if self.atomic {
             b.atomic_add(at, value);
@@ -125,16 +125,16 @@ impl SumTarget {
     }
 
     /// Sum of two numbers, or of two vectors, rounded to single precision if the sum's margin requires it.
-    pub fn sum(&self, b: &mut Builder, x: Value, y: Value, summed: Summed) -> Value {
+    pub fn sum(&self, b: &mut Builder, x: Value, y: Value, summed: SummedMargins) -> Value {
         let sum = b.add(x, y);
         if self.element == Scalar::F32 || seeded(Fault::SinglesNotRounded) {
             return sum;
         }
-        let rounding = if seeded(Fault::SumsRounded) { Rounding::All } else { self.rounding };
+        let rounding = if seeded(Fault::SumsRounded) { SumRounding::All } else { self.rounding };
         match rounding {
-            Rounding::None => sum,
-            Rounding::All => rounded(b, sum),
-            Rounding::ByMargin(table) => {
+            SumRounding::None => sum,
+            SumRounding::All => rounded(b, sum),
+            SumRounding::ByMargin(table) => {
                 let is_single = self.are_single(b, table, summed, b.ty(sum).lanes);
                 let rounded = rounded(b, sum);
                 b.select(is_single, rounded, sum)
@@ -143,15 +143,15 @@ impl SumTarget {
     }
 
     /// For each of `lanes` lanes, whether the sum is rounded to single precision, from the table of margins.
-    fn are_single(&self, b: &mut Builder, table: BufferId, summed: Summed, lanes: u16) -> Value {
+    fn are_single(&self, b: &mut Builder, table: BufferId, summed: SummedMargins, lanes: u16) -> Value {
         let (margin, count) = match summed {
-            Summed::OfTree(tree) => match self.targets {
-                Some(targets) => (SumTarget::margin_of(b, targets, tree), 1),
+            SummedMargins::OfTree(tree) => match self.tree_margins {
+                Some(tree_margins) => (SumTarget::margin_of(b, tree_margins, tree), 1),
                 None => (b.int(0), 1),
             },
-            Summed::Margin(margin) => (margin, 1),
-            Summed::From(margin) => (margin, lanes),
-            Summed::At(index) => {
+            SummedMargins::Margin(margin) => (margin, 1),
+            SummedMargins::AdjacentFrom(margin) => (margin, lanes),
+            SummedMargins::OfIndex(index) => {
                 let margins = b.int(self.margins);
                 let row = b.bin(Bin::IDiv, index, margins);
                 let first = b.mul_int(row, self.margins);
@@ -168,7 +168,7 @@ impl SumTarget {
     pub fn add_vector(
         &self,
         b: &mut Builder,
-        (index, summed): (Value, Summed),
+        (index, summed): (Value, SummedMargins),
         value: Value,
         mask: Option<Value>,
     ) {

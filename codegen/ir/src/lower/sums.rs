@@ -2,8 +2,8 @@
 
 use super::device_sums::DeviceFold;
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::ports::Rounding;
-use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget, Summed};
+use super::ports::SumRounding;
+use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget, SummedMargins};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};
@@ -13,7 +13,7 @@ use crate::rows::CopiedRows;
 /// Sets the margins of some rows to their base values.
 pub(super) fn fill_base(k: &mut KernelBuilder, window: &Window) {
     let (first, end) = if window.is_whole() {
-        let rows = k.b.rows();
+        let rows = k.b.n_rows();
         (k.b.int(0), rows)
     } else {
         let rows = k.window(window);
@@ -23,7 +23,7 @@ pub(super) fn fill_base(k: &mut KernelBuilder, window: &Window) {
     let Some(base) = k.ports.base else {
         let base = k.ports.lowering.hir.forest.base.first().copied().unwrap_or(0.0);
         let value = k.b.float(Ty::of(element), base);
-        let value = k.ports.finished(&mut k.b, out, value);
+        let value = k.ports.result_of_sum(&mut k.b, out, value);
         k.for_loop((first, end, 1), &[], |k, row, _| {
             k.b.store(Address::element(out, row, element), value);
             Vec::new()
@@ -36,7 +36,7 @@ pub(super) fn fill_base(k: &mut KernelBuilder, window: &Window) {
         k.for_loop((zero, end, 1), &[], |k, margin, _| {
             let value = k.b.load(Ty::of(element), Address::element(base, margin, element));
             let index = k.b.add(first, margin);
-            let value = k.ports.finished(&mut k.b, out, value);
+            let value = k.ports.result_of_sum(&mut k.b, out, value);
             k.b.store(Address::element(out, index, element), value);
             Vec::new()
         });
@@ -46,22 +46,22 @@ pub(super) fn fill_base(k: &mut KernelBuilder, window: &Window) {
 
 /// Copies the sums of the rows of a copy into blocks, emits the body, which adds to them, and writes the sums
 /// back.
-pub(super) fn copied<'a>(
+pub(super) fn emit_copied<'a>(
     k: &mut KernelBuilder<'a>,
     rows: CopiedRows,
-    block: u32,
+    block_rows: u32,
     body: impl FnOnce(&mut KernelBuilder<'a>),
 ) {
     let (margins, element, out) = (k.ports.margins(), k.ports.accumulator, k.ports.out);
-    let elements = k.b.mul_int(rows.held, margins);
+    let elements = k.b.mul_int(rows.capacity, margins);
     let bytes = k.b.mul_int(elements, i64::from(element.bytes()));
     k.alloc("cached_sums", element, bytes, |k, buffer| {
-        each_copied(k, rows, block, |k, outside, at| {
+        for_each_copied(k, rows, block_rows, |k, outside, at| {
             let value = k.b.load(Ty::of(element), Address::element(out, outside, element));
             k.b.store(Address::element(buffer, at, element), value);
         });
-        k.with_copied_sums(CopiedSums { buffer, first_row: rows.first, block }, body);
-        each_copied(k, rows, block, |k, outside, at| {
+        k.with_copied_sums(CopiedSums { buffer, first_row: rows.first, block_rows }, body);
+        for_each_copied(k, rows, block_rows, |k, outside, at| {
             let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
             k.b.store(Address::element(out, outside, element), value);
         });
@@ -70,17 +70,17 @@ pub(super) fn copied<'a>(
 
 /// Calls `body` for each margin of the rows of a copy, with the margin's index in the output and in the
 /// blocks.
-fn each_copied<'a>(
+fn for_each_copied<'a>(
     k: &mut KernelBuilder<'a>,
     rows: CopiedRows,
-    block: u32,
+    block_rows: u32,
     mut body: impl FnMut(&mut KernelBuilder<'a>, Value, Value),
 ) {
     let margins = k.ports.margins();
-    k.doing(Task::Sums, |k| {
+    k.attribute_to_task(Task::Sums, |k| {
         let zero = k.b.int(0);
         k.for_loop((zero, rows.count, 1), &[], |k, row, _| {
-            let size = k.b.int(i64::from(block));
+            let size = k.b.int(i64::from(block_rows));
             let number = k.b.bin(Bin::IDiv, row, size);
             let start = k.b.mul(number, size);
             let lane = k.b.sub(row, start);
@@ -91,7 +91,7 @@ fn each_copied<'a>(
             let (zero, end) = (k.b.int(0), k.b.int(margins));
             k.for_loop((zero, end, 1), &[], |k, margin, _| {
                 let outside = k.b.add(outside, margin);
-                let column = k.b.mul_int(margin, i64::from(block));
+                let column = k.b.mul_int(margin, i64::from(block_rows));
                 let at = k.b.add(inside, column);
                 body(k, outside, at);
                 Vec::new()
@@ -114,7 +114,7 @@ impl Emit for Private {
             slots = k.b.mul(slots, trips);
             loops.push((iter.var, trips));
         }
-        if let Some(filled) = self.filled.filter(|_| !seeded(Fault::EmptySlotFolded)) {
+        if let Some(filled) = self.filled_slots.filter(|_| !seeded(Fault::EmptySlotFolded)) {
             slots = k.b.int(filled);
         }
         let rows = k.window(&self.window);
@@ -124,14 +124,14 @@ impl Emit for Private {
         let bytes = k.b.mul_int(elements, i64::from(element.bytes()));
         k.alloc("private", element, bytes, |k, buffer| {
             let first_row = rows.first;
-            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, held: slot_size };
+            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, used_size: slot_size };
             k.with_private(self.id, made, |k| self.body.emit(k));
         });
     }
 }
 
 /// Sets the current iteration's slot to -0.0.
-pub(super) fn zero(k: &mut KernelBuilder, id: PrivateId, var: Var) {
+pub(super) fn clear_slot(k: &mut KernelBuilder, id: PrivateId, var: Var) {
     let Some(private) = k.scope().private(id).cloned() else { return };
     let slot = k.iteration(var);
     let start = k.b.mul(slot, private.slot_size);
@@ -140,7 +140,7 @@ pub(super) fn zero(k: &mut KernelBuilder, id: PrivateId, var: Var) {
 }
 
 /// Sets all slots to -0.0.
-pub(super) fn zero_all(k: &mut KernelBuilder, id: PrivateId) {
+pub(super) fn clear_all_slots(k: &mut KernelBuilder, id: PrivateId) {
     let Some(private) = k.scope().private(id).cloned() else { return };
     let start = k.b.int(0);
     let end = k.b.mul(private.slots, private.slot_size);
@@ -155,7 +155,7 @@ pub(super) fn zero_all(k: &mut KernelBuilder, id: PrivateId) {
 
 fn clear(k: &mut KernelBuilder, buffer: BufferId, start: Value, end: Value) {
     let element = k.ports.accumulator;
-    let nothing = k.ports.nothing(&mut k.b);
+    let nothing = k.ports.empty_sum(&mut k.b);
     k.for_loop((start, end, 1), &[], |k, index, _| {
         k.b.store(Address::element(buffer, index, element), nothing);
         Vec::new()
@@ -173,7 +173,7 @@ impl Emit for Fold {
         if seeded(Fault::FoldForgetsSlot) {
             slots = k.b.add_int(slots, -1);
         }
-        let device = DeviceFold { private: &private, slots, into: &into, first, opening: &self.opening };
+        let device = DeviceFold { private: &private, slots, into: &into, first, start: &self.start };
         if let Some(threads) = k.block_threads() {
             return device.in_block(k, threads);
         }
@@ -181,7 +181,7 @@ impl Emit for Fold {
             return device.in_launch(k, self.from);
         }
         let host = HostFold { private: &private, into: &into, first };
-        let is_one_by_one = into.atomic || matches!(into.rounding, Rounding::ByMargin(_));
+        let is_one_by_one = into.atomic || matches!(into.rounding, SumRounding::ByMargin(_));
         let width = if is_one_by_one { 1 } else { i64::from(self.width.max(1)) };
         k.for_loop((zero, slots, 1), &[], |k, slot, _| {
             let slot = k.b.mul(slot, private.slot_size);
@@ -219,7 +219,7 @@ impl HostFold<'_> {
             let source = k.b.add(slot, index);
             let part = k.b.load(ty, Address::element(self.private.buffer, source, element));
             let target = k.b.add(self.first, index);
-            self.into.add(&mut k.b, target, part, Summed::At(target));
+            self.into.add(&mut k.b, target, part, SummedMargins::OfIndex(target));
             Vec::new()
         });
     }

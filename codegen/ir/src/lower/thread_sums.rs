@@ -1,13 +1,13 @@
 //! Sums of a thread: started once, kept in registers during the walks, stored once.
 
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::launch::guarded;
+use super::launch::emit_guarded;
 use super::opening::{is_first, sum_start};
 use super::scope::InScope;
 use super::sum_target::{KeptSums, SumTarget};
 use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
-use crate::mir::{Iter, Opening, Seed, ThreadSums};
-use crate::plan::KeptRows;
+use crate::mir::{Iter, StartValue, SumStart, ThreadSums};
+use crate::plan::ThreadRegisterSums;
 
 impl Emit for ThreadSums {
     /// Emits the walks of a thread, with code before that starts their sums and code after that stores them.
@@ -28,13 +28,13 @@ impl Emit for ThreadSums {
 struct KeptInThread<'s> {
     sums: &'s ThreadSums,
     target: SumTarget,
-    kept: KeptRows,
+    kept: ThreadRegisterSums,
 }
 
 impl Emit for KeptInThread<'_> {
     fn emit(&self, k: &mut KernelBuilder) {
         let KeptInThread { sums, target, kept } = self;
-        let mut first_row = k.affine(&sums.row_around());
+        let mut first_row = k.affine(&sums.outer_row());
         first_row = k.b.add_int(first_row, sums.loops.iter().map(|iter| iter.start).sum());
         let bytes = k.b.int(kept.rows * target.margins * i64::from(target.element.bytes()));
         k.alloc("thread_sums", target.element, bytes, |k, buffer| {
@@ -48,23 +48,23 @@ impl Emit for KeptInThread<'_> {
 }
 
 impl KeptInThread<'_> {
-    /// Starts the sums: with a seed, or with the sums in the target.
+    /// Starts the sums: with a start value, or with the sums in the target.
     fn begin(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let KeptInThread { sums, target, kept } = self;
-        let atomic = Opening::Seed(Seed::Nothing, Vec::new());
-        let opening = if target.atomic { &atomic } else { &sums.opening };
-        let (seed, firsts) = match opening {
-            Opening::Seed(seed, firsts) => (*seed, firsts.as_slice()),
-            Opening::Memory => (Seed::Nothing, [].as_slice()),
+        let atomic = SumStart::Value(StartValue::NegativeZero, Vec::new());
+        let start = if target.atomic { &atomic } else { &sums.start };
+        let (first_value, firsts) = match start {
+            SumStart::Value(first_value, firsts) => (*first_value, firsts.as_slice()),
+            SumStart::Memory => (StartValue::NegativeZero, [].as_slice()),
         };
-        let always = Opening::Seed(seed, Vec::new());
+        let always = SumStart::Value(first_value, Vec::new());
         for at in 0..kept.rows * target.margins {
             let margin = |k: &mut KernelBuilder| k.b.int(at % target.margins);
-            let value = sum_start(k, &always, margin, |k| k.ports.nothing(&mut k.b));
+            let value = sum_start(k, &always, margin, |k| k.ports.empty_sum(&mut k.b));
             let at = k.b.int(at);
             k.b.store(Address::element(buffer, at, target.element), value);
         }
-        if *opening == Opening::Memory {
+        if *start == SumStart::Memory {
             return self.load(k, buffer);
         }
         if let Some(first) = is_first(k, firsts) {
@@ -82,7 +82,7 @@ impl KeptInThread<'_> {
     /// Loads the sums of existing rows from the target.
     fn load(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let element = self.target.element;
-        guarded(k, &self.sums.guards, |k| {
+        emit_guarded(k, &self.sums.guards, |k| {
             self.each_sum(k, |k, at, outside| {
                 let outside = Address::element(self.target.buffer, outside, element);
                 let value = k.b.load(Ty::of(element), outside);
@@ -95,7 +95,7 @@ impl KeptInThread<'_> {
     /// Stores or adds the sums of existing rows to the target.
     fn store(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let SumTarget { buffer: to, element, atomic, .. } = self.target;
-        guarded(k, &self.sums.guards, |k| {
+        emit_guarded(k, &self.sums.guards, |k| {
             self.each_sum(k, |k, at, outside| {
                 let at = k.b.int(at);
                 let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
@@ -103,7 +103,7 @@ impl KeptInThread<'_> {
                 if atomic {
                     k.b.atomic_add(outside, value);
                 } else {
-                    let value = k.ports.finished(&mut k.b, to, value);
+                    let value = k.ports.result_of_sum(&mut k.b, to, value);
                     k.b.store(outside, value);
                 }
             });
@@ -120,7 +120,7 @@ impl KeptInThread<'_> {
         let KeptInThread { sums, target, .. } = self;
         each_row(k, &sums.loops, 0, &mut |k, place| {
             let row = k.affine(&sums.row);
-            let first = target.row(&mut k.b, row, None);
+            let first = target.first_margin(&mut k.b, row, None);
             for margin in 0..target.margins {
                 let outside = k.b.add_int(first, margin);
                 body(k, place * target.margins + margin, outside);
@@ -138,7 +138,7 @@ fn each_row<'a>(
 ) {
     let Some((iter, inner)) = loops.split_first() else { return body(k, place) };
     let stop = k.loop_end(iter);
-    let most = k.ports.most(iter).unwrap_or(iter.start);
+    let most = k.ports.largest_end(iter).unwrap_or(iter.start);
     let mut at = iter.start;
     while at < most {
         let value = k.b.int(at);
@@ -153,10 +153,10 @@ fn each_row<'a>(
 
 /// Sets sums in memory to their start values.
 fn begin_in_memory(k: &mut KernelBuilder, sums: &ThreadSums, target: &SumTarget) {
-    let Opening::Seed(seed, firsts) = &sums.opening else { return };
-    let always = Opening::Seed(*seed, Vec::new());
+    let SumStart::Value(first_value, firsts) = &sums.start else { return };
+    let always = SumStart::Value(*first_value, Vec::new());
     let begin = |k: &mut KernelBuilder| {
-        guarded(k, &sums.guards, |k| begin_rows(k, sums, &sums.loops, &always, target));
+        emit_guarded(k, &sums.guards, |k| begin_rows(k, sums, &sums.loops, &always, target));
     };
     match is_first(k, firsts) {
         None => begin(k),
@@ -168,24 +168,24 @@ fn begin_rows(
     k: &mut KernelBuilder,
     sums: &ThreadSums,
     loops: &[Iter],
-    opening: &Opening,
+    start: &SumStart,
     target: &SumTarget,
 ) {
     if let Some((iter, inner)) = loops.split_first() {
         let (lo, hi) = (k.b.int(iter.start), k.loop_end(iter));
         k.for_loop((lo, hi, iter.step), &[], |k, value, _| {
-            k.with_var(iter.var, InScope::value(value), |k| begin_rows(k, sums, inner, opening, target));
+            k.with_var(iter.var, InScope::value(value), |k| begin_rows(k, sums, inner, start, target));
             Vec::new()
         });
         return;
     }
     let row = k.affine(&sums.row);
-    let first = target.row(&mut k.b, row, None);
+    let first = target.first_margin(&mut k.b, row, None);
     let (zero, end) = (k.b.int(0), k.b.int(target.margins));
     k.for_loop((zero, end, 1), &[], |k, margin, _| {
-        let value = sum_start(k, opening, |_| margin, |k| k.ports.nothing(&mut k.b));
+        let value = sum_start(k, start, |_| margin, |k| k.ports.empty_sum(&mut k.b));
         let at = k.b.add(first, margin);
-        let value = k.ports.finished(&mut k.b, target.buffer, value);
+        let value = k.ports.result_of_sum(&mut k.b, target.buffer, value);
         k.b.store(Address::element(target.buffer, at, target.element), value);
         Vec::new()
     });

@@ -10,7 +10,7 @@ use super::group::Group;
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::scope::InScope;
 use super::walk::{WalkContext, WalkLane, tables_of};
-use crate::budget::LOOKED_UP_TREES;
+use crate::budget::MOST_LOOKUP_TREES;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Build, Cmp, Task, Ty, Value};
 use crate::mir::{Accumulator, Loop, Stmt, Walks};
@@ -21,7 +21,7 @@ use crate::rows::lanes_below;
 
 /// Rows that walk the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
-struct Vectors {
+struct RowVectors {
     first: Value,
     /// Exclusive end of the rows.
     stop: Value,
@@ -66,7 +66,7 @@ impl Emit for TreeLoop<'_> {
         let lanes = i64::from(walks.lanes);
         let in_group = i64::from(walks.group) * lanes;
         let stop = k.loop_end(&walks.iter);
-        let most = k.ports.most(&walks.iter).map(|end| end - walks.iter.start);
+        let most = k.ports.largest_end(&walks.iter).map(|end| end - walks.iter.start);
         let mut at = k.b.int(walks.iter.start);
         // A node sweep takes so long per tree that masks hardly matter. So a group is whole if its last
         // vector has one row.
@@ -83,7 +83,7 @@ impl Emit for TreeLoop<'_> {
             let end = k.b.add(at, grouped);
             let any = k.b.cmp(Cmp::Lt, at, end);
             let group = Group::full(i64::from(walks.group), walks.lanes as u16);
-            let group = if is_masked { group.below(stop) } else { group };
+            let group = if is_masked { group.masked_below(stop) } else { group };
             k.when(any, |k| self.whole_groups(k, end, group));
             at = end;
         }
@@ -98,7 +98,7 @@ impl Emit for TreeLoop<'_> {
             }
             let end = k.b.add_int(stop, -before_last);
             let after = k.for_loop((at, end, count * lanes), &[at], |k, first, _| {
-                self.remainder(k, Vectors { first, stop, count });
+                self.remainder(k, RowVectors { first, stop, count });
                 vec![k.b.add_int(first, count * lanes)]
             });
             at = after[0];
@@ -116,10 +116,10 @@ impl TreeLoop<'_> {
         k.for_loop(trees, &[], |k, tree, _| {
             k.with_var(this.iter.var, InScope::value(tree), |k| {
                 before.emit(k);
-                k.for_loop_of(walks.iter.var, |k| {
+                k.attribute_to_loop(walks.iter.var, |k| {
                     let Some(context) = WalkContext::new(k, walks, buffers) else { return };
                     k.for_loop((start, stop, in_group), &[], |k, row, _| {
-                        context.group(k, row, group, None);
+                        context.walk_group(k, row, group, None);
                         Vec::new()
                     });
                 });
@@ -130,11 +130,11 @@ impl TreeLoop<'_> {
 
     /// Emits the tree loop for remainder rows: with several trees at once, whose vectors fill a group, then
     /// with the remaining trees one by one.
-    fn remainder(&self, k: &mut KernelBuilder, vectors: Vectors) {
+    fn remainder(&self, k: &mut KernelBuilder, vectors: RowVectors) {
         let (this, walks) = (self.this, self.walks);
         let together = i64::from(self.plan.unroll_and_jam) / vectors.count;
         let looks_up = matches!(self.plan.traversal, Traversal::LevelLookup { .. });
-        let trees = if looks_up { together.min(LOOKED_UP_TREES.into()) } else { together };
+        let trees = if looks_up { together.min(MOST_LOOKUP_TREES.into()) } else { together };
         let stop = k.loop_end(&this.iter);
         let step = this.iter.step;
         let start = k.b.int(this.iter.start);
@@ -145,7 +145,7 @@ impl TreeLoop<'_> {
         let carried: Vec<Value> = std::iter::once(start).chain(sums).collect();
         let mut after = k.for_loop((start, end, step * trees), &carried, |k, first, inside| {
             let mut sums = inside.get(1..).unwrap_or_default().to_vec();
-            k.for_loop_of(walks.iter.var, |k| self.trees(k, vectors, (first, trees), &mut sums));
+            k.attribute_to_loop(walks.iter.var, |k| self.trees(k, vectors, (first, trees), &mut sums));
             std::iter::once(k.b.add_int(first, step * trees)).chain(sums).collect()
         });
         let known = k.b.as_int(stop).map(|stop| (stop - this.iter.start + step - 1) / step);
@@ -154,7 +154,7 @@ impl TreeLoop<'_> {
         if !is_done {
             after = k.for_loop((next, stop, step), &after, |k, first, inside| {
                 let mut sums = inside.to_vec();
-                k.for_loop_of(walks.iter.var, |k| self.trees(k, vectors, (first, 1), &mut sums));
+                k.attribute_to_loop(walks.iter.var, |k| self.trees(k, vectors, (first, 1), &mut sums));
                 sums
             });
         }
@@ -165,10 +165,14 @@ impl TreeLoop<'_> {
 
     /// Addresses of the sums that all trees add to, for each vector of rows. The sums are carried in
     /// registers across the tree loop, since processors do not forward masked stores to later loads.
-    fn sums_in_registers(&self, k: &mut KernelBuilder, vectors: Vectors) -> Vec<VectorOfSums> {
+    fn sums_in_registers(&self, k: &mut KernelBuilder, vectors: RowVectors) -> Vec<VectorOfSums> {
         let walks = self.walks;
-        let are_vectors = self.plan.sums == SumAccess::Vector;
-        if !are_vectors || self.has_own_slots(k) || k.ports.vectors.is_some() || k.ports.targets.is_some() {
+        let are_vectors = self.plan.sums == SumAccess::RowVector;
+        if !are_vectors
+            || self.has_own_slots(k)
+            || k.ports.vectors.is_some()
+            || k.ports.tree_margins.is_some()
+        {
             return Vec::new();
         }
         let mut places = Vec::new();
@@ -178,7 +182,7 @@ impl TreeLoop<'_> {
             let lanes = i64::from(walks.lanes);
             for ahead in (0..vectors.count).map(|vector| vector * lanes) {
                 let number = k.b.add_int(first_row, ahead);
-                let index = sums.row(&mut k.b, number, None);
+                let index = sums.first_margin(&mut k.b, number, None);
                 let left = k.b.sub(vectors.stop, vectors.first);
                 let left = k.b.add_int(left, -ahead);
                 let mask = lanes_below(&mut k.b, left, walks.lanes as u16);
@@ -201,17 +205,17 @@ impl TreeLoop<'_> {
     fn trees(
         &self,
         k: &mut KernelBuilder,
-        vectors: Vectors,
+        vectors: RowVectors,
         (first, trees): (Value, i64),
         sums: &mut [Value],
     ) {
         let TreeLoop { this, before, walks, buffers, .. } = self;
-        let group = Group::full(vectors.count, walks.lanes as u16).below(vectors.stop);
+        let group = Group::full(vectors.count, walks.lanes as u16).masked_below(vectors.stop);
         k.with_var(walks.iter.var, InScope::value(vectors.first), |k| {
             let mut contexts: Vec<(WalkContext, usize)> = Vec::new();
             let mut lanes: Vec<WalkLane> = Vec::new();
             for tree in 0..trees {
-                let ahead = if seeded(Fault::TogetherRepeatsTree) { 0 } else { tree * this.iter.step };
+                let ahead = if seeded(Fault::UnrollAndJamRepeatsTree) { 0 } else { tree * this.iter.step };
                 let value = k.b.add_int(first, ahead);
                 k.with_var(this.iter.var, InScope::value(value), |k| {
                     before.emit(k);
@@ -222,12 +226,12 @@ impl TreeLoop<'_> {
                 });
             }
             let Some((context, _)) = contexts.first() else { return };
-            let nodes = context.advance(k, &lanes);
+            let nodes = context.walk_to_leaves(k, &lanes);
             let mut nodes = lanes.iter().zip(nodes);
             for (context, count) in &contexts {
                 for (vector, (lane, node)) in nodes.by_ref().take(*count).enumerate() {
                     let sum = sums.get(vector).copied();
-                    let next = k.doing(Task::Sums, |k| context.use_leaf(k, lane, node, sum));
+                    let next = k.attribute_to_task(Task::Sums, |k| context.use_leaf(k, lane, node, sum));
                     if let (Some(sum), Some(next)) = (sums.get_mut(vector), next) {
                         *sum = next;
                     }

@@ -2,7 +2,7 @@
 
 use super::group::{Group, VectorShape};
 use super::kernel_builder::KernelBuilder;
-use super::row_source::{RowBuffer, RowSource, RowTableSource, RowsWanted};
+use super::row_source::{RowBuffer, RowRequest, RowSource, RowTableSource};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
@@ -10,7 +10,7 @@ use crate::lir::{Scalar, Task, Ty, Value};
 use crate::mir::{Rows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
-use crate::repr::traverse::{self, Traversal, Walker};
+use crate::repr::traverse::{self, Traversal, WalkEmitter};
 use crate::repr::{Buffers, Representation, TreeLanes, TreeState, WalkShape};
 use crate::rows::{RowPlacement, lanes_below};
 use sched_nest::Axis;
@@ -20,12 +20,12 @@ pub(super) struct WalkLane {
     /// Row and tree of the lane, as traversals take them.
     pub(super) walk: traverse::Lane,
     /// Number of the (first) row.
-    pub(super) number: Value,
+    pub(super) row_number: Value,
     /// Number of the (first) tree.
     pub(super) tree: Value,
     /// Index of the (first) row among the rows whose sums the thread keeps in registers, if it is known at
     /// compile time.
-    pub(super) place: Option<i64>,
+    pub(super) kept_row: Option<i64>,
     /// Number of lanes with a walk, from the first lane on, as far as it is known at compile time. `mask` can
     /// switch off more.
     pub(super) count: u16,
@@ -43,7 +43,7 @@ pub(super) struct WalkContext<'w> {
     pub(super) rows: RowSource,
     /// Target of leaf values; `None` in kernels without sums.
     pub(super) sums: Option<SumTarget>,
-    walker: Walker<'w>,
+    walk_emitter: WalkEmitter<'w>,
     /// The tree, if the loop is over rows.
     tree: Option<SharedTree>,
 }
@@ -73,7 +73,7 @@ impl<'w> WalkContext<'w> {
         let plan = whole.walks.get(&walks.id)?;
         let stored = whole.storages.get(&plan.storage)?;
         let layout = &*stored.layout;
-        let walker = Walker::new(layout, buffers, &plan.traversal, plan.steps)?;
+        let walk_emitter = WalkEmitter::new(layout, buffers, &plan.traversal, plan.steps)?;
         let copy = match walks.rows {
             Rows::Cached(id) => k.scope().copy(id),
             Rows::Input => None,
@@ -86,7 +86,7 @@ impl<'w> WalkContext<'w> {
                 true => TreeState::at(number),
                 false => layout.load_tree(&mut k.b, buffers, number, shape),
             };
-            let top = walker.top(&mut k.b, &state);
+            let top = walk_emitter.load_top_nodes(&mut k.b, &state);
             SharedTree { number, state, top }
         });
         let sums = ports.results.are_sums().then(|| k.sums(&walks.target));
@@ -100,42 +100,42 @@ impl<'w> WalkContext<'w> {
             }
         };
         let step = (walks.over == Axis::Row).then_some(walks.iter.step);
-        let rows = RowSource { copy, step, table };
-        Some(WalkContext { walks, plan, layout, walker, buffers, rows, tree, sums })
+        let rows = RowSource { buffer: copy, step, table };
+        Some(WalkContext { walks, plan, layout, walk_emitter, buffers, rows, tree, sums })
     }
 
     /// Whether leaf values are added.
-    pub(super) fn adds(&self) -> bool {
+    pub(super) fn adds_leaf_values(&self) -> bool {
         self.sums.is_some()
     }
 
     /// Whether the sums of a vector of rows are contiguous.
-    pub(super) fn adds_vectors(&self) -> bool {
-        self.sums.is_some() && self.plan.sums == SumAccess::Vector
+    pub(super) fn has_contiguous_sums(&self) -> bool {
+        self.sums.is_some() && self.plan.sums == SumAccess::RowVector
     }
 
     /// Whether walks return the values of leaves instead of their node numbers.
-    pub(super) fn has_values(&self, k: &KernelBuilder) -> bool {
+    pub(super) fn returns_leaf_values(&self, k: &KernelBuilder) -> bool {
         k.ports.adds_terms(self.plan)
     }
 
     /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers. Walks of
     /// single linear leaves return the leaves' values instead, unless the kernel stores leaf indices.
-    pub(super) fn advance<'l>(
+    pub(super) fn walk_to_leaves<'l>(
         &self,
         k: &mut KernelBuilder,
         lanes: impl IntoIterator<Item = &'l WalkLane>,
     ) -> Vec<Value> {
-        if self.has_values(k) {
+        if self.returns_leaf_values(k) {
             return self.sums_of_terms(k, &lanes.into_iter().collect::<Vec<_>>());
         }
         let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
-        self.walker.walk(&mut k.b, &lanes, self.rows.loaded_table())
+        self.walk_emitter.walk(&mut k.b, &lanes, self.rows.loaded_table())
     }
 
     /// Walks the iterations of a group from `value` on and uses their leaves in order. Returns the next
     /// carried sum.
-    pub(super) fn group(
+    pub(super) fn walk_group(
         &self,
         k: &mut KernelBuilder,
         value: Value,
@@ -145,12 +145,13 @@ impl<'w> WalkContext<'w> {
         let mut result = sum;
         k.with_var(self.walks.iter.var, InScope::value(value), |k| {
             let lanes = self.lanes(k, group);
-            let nodes = self.advance(k, &lanes);
+            let nodes = self.walk_to_leaves(k, &lanes);
             if self.stores_results_in_loop(&lanes) {
-                return k.doing(Task::Sums, |k| self.store_results_in_loop(k, &lanes, &nodes, group));
+                return k
+                    .attribute_to_task(Task::Sums, |k| self.store_results_in_loop(k, &lanes, &nodes, group));
             }
             for (lane, node) in lanes.iter().zip(nodes) {
-                result = k.doing(Task::Sums, |k| self.use_leaf(k, lane, node, result));
+                result = k.attribute_to_task(Task::Sums, |k| self.use_leaf(k, lane, node, result));
             }
         });
         result
@@ -164,7 +165,7 @@ impl<'w> WalkContext<'w> {
             Some(tree) => tree.number,
             None => k.affine(&walks.tree),
         };
-        let place = k.place_of_row(walks.target.accumulator);
+        let kept_row = k.kept_row(walks.target.accumulator);
         let mut lanes = Vec::new();
         for vector in 0..group.vectors {
             let ahead = vector * i64::from(group.width) * walks.iter.step;
@@ -176,19 +177,19 @@ impl<'w> WalkContext<'w> {
                 Some(tree) => (tree.state, tree.top.clone()),
                 None => self.tree_state(k, tree, shape),
             };
-            let mask = group.below.map(|below| {
+            let mask = group.end.map(|end| {
                 let current = k.variable(walks.iter.var);
-                let left = k.b.sub(below, current);
+                let left = k.b.sub(end, current);
                 let left = k.b.add_int(left, -ahead);
                 lanes_below(&mut k.b, left, width)
             });
             let wrong = vector > 0 && vector == group.vectors - 1 && seeded(Fault::LaneReadsWrongRow);
             let ahead = if wrong { 0 } else { rows };
-            let row = self.rows.row(&mut k.b, RowsWanted { first: first_row, ahead, width, mask });
-            let number = k.b.add_int(first_row, rows);
+            let row = self.rows.row(&mut k.b, RowRequest { first: first_row, ahead, width, mask });
+            let row_number = k.b.add_int(first_row, rows);
             let walk = traverse::Lane { state, top, row, width };
-            let place = place.map(|place| place + rows);
-            lanes.push(WalkLane { walk, number, tree, place, count, mask });
+            let kept_row = kept_row.map(|row| row + rows);
+            lanes.push(WalkLane { walk, row_number, tree, kept_row, count, mask });
         }
         lanes
     }
@@ -202,12 +203,12 @@ impl<'w> WalkContext<'w> {
         shape: VectorShape,
     ) -> (TreeState, Vec<NodeTest>) {
         let state = self.load_trees(k, tree, shape);
-        (state, self.walker.top(&mut k.b, &state))
+        (state, self.walk_emitter.load_top_nodes(&mut k.b, &state))
     }
 
     fn load_trees(&self, k: &mut KernelBuilder, tree: Value, shape: VectorShape) -> TreeState {
         let VectorShape { width, count } = shape;
-        if self.has_values(k) {
+        if self.returns_leaf_values(k) {
             return TreeState::at(tree);
         }
         if width == 1 {
@@ -233,10 +234,10 @@ fn input_rows(k: &mut KernelBuilder) -> RowBuffer {
     RowBuffer {
         buffer,
         first_row: k.b.int(0),
-        blocks: None,
+        block_rows: None,
         element: k.ports.input,
         columns,
         single_block: false,
-        places: RowPlacement::IN_ORDER,
+        placement: RowPlacement::IN_ORDER,
     }
 }

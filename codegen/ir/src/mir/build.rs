@@ -1,6 +1,6 @@
 //! HIR to MIR: loops of the nest become loops over variables, leaf loops become walks.
 
-use super::window::{ScratchBytes, spread, window_of};
+use super::window::{ScratchBytes, difference_range, window_of};
 use super::{
     Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Fill, Iter, LeafUse, Limit, Loop, Mapping,
     Mir, Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
@@ -8,7 +8,7 @@ use super::{
 use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::hir::{Hir, LeafLoop, known};
+use crate::hir::{Hir, LeafLoop, number_of};
 use crate::repr::traverse::Steps;
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Annotations, Axis, Body, LoopId, Nest};
@@ -27,7 +27,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
         caches: 0,
         uses: Uses::default(),
         on_gpu: hir.nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some()),
-        fixed: Vec::new(),
+        case_values: Vec::new(),
         scratch: ScratchBytes::new(budget),
     };
     let quantized = hir.bins.is_some().then(|| builder.cache());
@@ -89,7 +89,7 @@ struct MirBuilder<'a> {
     /// Whether some loop is mapped to the blocks or threads of a GPU.
     on_gpu: bool,
     /// Variables of the enclosing specialised loops, with their values in the current case.
-    fixed: Vec<(Var, i64)>,
+    case_values: Vec<(Var, i64)>,
     scratch: ScratchBytes,
 }
 
@@ -119,9 +119,9 @@ impl MirBuilder<'_> {
                         let value = first + step * k as i64;
                         let mut at = scope.enter(id, this.axis, LoopValue::Const(value));
                         (at.cached, at.quantized) = (inner.cached, inner.quantized);
-                        build.fixed.push((var, value));
+                        build.case_values.push((var, value));
                         arms.push((value, build.sequence(case, &at)?));
-                        build.fixed.pop();
+                        build.case_values.pop();
                     }
                     Ok(vec![Stmt::Case(var, arms)])
                 })?
@@ -166,7 +166,7 @@ impl MirBuilder<'_> {
             Axis::Tree | Axis::Unit | Axis::Feature => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(leaf_loop, iter.step);
-        let (lanes, group, packed) = match self.on_gpu {
+        let (lanes, group, packed_rows) = match self.on_gpu {
             // GPU threads have no vectors: the rows of a vector are interleaved as a group. Bins of
             // neighbouring rows share a word.
             true => {
@@ -183,17 +183,17 @@ impl MirBuilder<'_> {
             step: iter.step,
             lanes,
             group,
-            packed,
+            packed_rows,
             row: row.clone(),
             tree: tree.clone(),
             rows,
-            fixed: self.fixed.clone(),
+            case_values: self.case_values.clone(),
         });
         Walks {
             id,
             aligned: iter.step == 1 && self.multiple(&tree, iter.var, i64::from(lanes)),
             lanes,
-            packed,
+            packed_rows,
             iter,
             over,
             group,
@@ -202,7 +202,7 @@ impl MirBuilder<'_> {
             trees: leaf_loop.trees.clone(),
             steps: steps(leaf_loop, &self.hir.depths[leaf_loop.trees.clone()]),
             layout: leaf_loop.layout,
-            tile: leaf_loop.tile,
+            tile_nodes: leaf_loop.tile_nodes,
             rows,
             target: Target { accumulator: Accumulator::Output, atomic: false },
         }
@@ -340,8 +340,11 @@ impl MirBuilder<'_> {
 
     /// The trees that leaf loops walk, relative to the tree loops around them.
     fn trees_of(&self, walks: WalkRange, base: &Affine) -> CacheTrees {
-        let most =
-            self.uses.of(&walks).iter().map(|leaf| spread(&leaf.tree, &leaf.fixed(base), &self.vars).1);
+        let most = self
+            .uses
+            .of(&walks)
+            .iter()
+            .map(|leaf| difference_range(&leaf.tree, &leaf.in_case(base), &self.vars).1);
         let count = most.map(|most| most.map_or(i64::MAX, |most| most + 1)).max().unwrap_or(0).max(0);
         CacheTrees { from: base.clone(), count, walks }
     }
@@ -355,7 +358,7 @@ impl MirBuilder<'_> {
     /// is the innermost loop.
     fn iter(&mut self, id: LoopId, scope: &NestScope) -> Result<Iter, CompileError> {
         let this = self.hir.nest.get(id);
-        let (start, step) = (known(&this.start)?, known(&this.step)?);
+        let (start, step) = (number_of(&this.start)?, number_of(&this.step)?);
         let mut stops = vec![Bound { limit: limit(&this.stop)?, less: Affine::default() }];
         for constraint in &self.hir.nest.constraints {
             let others = || constraint.loops.iter().filter(|other| **other != id);
@@ -408,7 +411,7 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
 fn mode_of(annotations: &Annotations) -> Mode {
     match annotations {
         Annotations { gpu_dimension: Some(dimension), .. } => {
-            Mode::Mapped(Mapping { dimension: *dimension, guarded: true })
+            Mode::Mapped(Mapping { dimension: *dimension, needs_guard: true })
         }
         Annotations { unroll: true, .. } => Mode::Unrolled,
         Annotations { parallel: true, .. } => Mode::Parallel,
@@ -434,16 +437,16 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
 fn steps(leaf_loop: &LeafLoop, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
-    let straight = leaf_loop.unroll.max(leaf_loop.peel.min(shallowest));
-    let checked = leaf_loop.peel.saturating_sub(straight);
-    let speculated = leaf_loop.speculate.min(straight);
-    Steps { straight, speculated, checked, open: deepest > straight + checked }
+    let straight = leaf_loop.unrolled_steps.max(leaf_loop.peeled_steps.min(shallowest));
+    let masked = leaf_loop.peeled_steps.saturating_sub(straight);
+    let speculated = leaf_loop.speculated_levels.min(straight);
+    Steps { straight, speculated, masked, has_loop: deepest > straight + masked }
 }
 
 fn limit(sym: &Sym) -> Result<Limit, CompileError> {
     match sym {
         Sym::Property(Property::Rows) => Ok(Limit::Rows),
-        sym => known(sym).map(Limit::Const),
+        sym => number_of(sym).map(Limit::Const),
     }
 }
 

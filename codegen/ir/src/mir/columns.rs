@@ -8,14 +8,14 @@ use crate::error::CompileError;
 use crate::hir::Hir;
 
 /// Number of the copy of columns that launches read. Copies inside the nest have smaller numbers.
-const COPY: CacheId = CacheId(u32::MAX);
+const LAUNCH_COPY: CacheId = CacheId(u32::MAX);
 
 /// Puts a copy of columns around a nest with launches, if the forest tests computed columns.
 ///
 /// # Errors
 ///
 /// If the columns of a single row exceed the budget.
-pub fn for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
+pub fn add_copy_for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     if hir.columns.is_none() || !any_mapped(&mir.body) {
         return Ok(mir);
     }
@@ -27,7 +27,7 @@ pub fn for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result<Mir, Com
     mir.rows_per_run = [mir.rows_per_run, scratch.rows_per_run()].into_iter().flatten().min();
     let walks = mir.uses.since(0);
     let body = std::mem::take(&mut mir.body);
-    let copy = CacheRows { id: COPY, window, fill: Fill::Columns, shared: None, walks, body };
+    let copy = CacheRows { id: LAUNCH_COPY, window, fill: Fill::Columns, shared: None, walks, body };
     mir.body = vec![Stmt::CacheRows(copy)];
     Ok(mir)
 }

@@ -9,12 +9,12 @@
 //! begin with base margins of the rows instead if the caller has put these into the output.
 
 use super::mapped::any_mapped;
-use super::threads::{Share, guard_unmapped};
+use super::threads::{SharedCopies, guard_unmapped};
 use super::{
     Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
     Window,
 };
-use super::{owners, settle, thread_sums};
+use super::{guards, owners, thread_sums};
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::MAX_THREADS;
@@ -29,46 +29,47 @@ const BASE_THREADS: u32 = 256;
 ///
 /// If the checker should have refused the nest: if walks or copies are outside all launches, if a block has
 /// too many threads, or if threads cannot share a copy or sums.
-pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
+pub fn separate_launches(mir: Mir) -> Result<Mir, CompileError> {
     if !any_mapped(&mir.body) {
         return Ok(mir);
     }
     let Mir { mut vars, body, uses, rows_per_run } = mir;
-    let pass = Separate { vars: &vars };
+    let pass = LaunchBuilder { vars: &vars };
     let mut body = body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()?;
     let is_base = |stmt: &Stmt| matches!(stmt, Stmt::Base(_));
     let from_base = body.iter().any(is_base) || seeded(Fault::GivenBaseIgnored);
-    let opened = thread_sums::open(&mut body, &vars, from_base);
-    body.retain(|stmt| !(opened && is_base(stmt)));
+    let starts_from_base = thread_sums::insert_thread_sums(&mut body, &vars, from_base);
+    body.retain(|stmt| !(starts_from_base && is_base(stmt)));
     let mut body = body.into_iter().map(|stmt| base_launch(stmt, &mut vars)).collect::<Vec<_>>();
-    finish(&mut body, &vars)?;
+    add_guards(&mut body, &vars)?;
     Ok(Mir { vars, body, uses, rows_per_run })
 }
 
 /// Adds the guards of blocks and threads to each launch.
-fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
+fn add_guards(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     stmts.iter_mut().try_for_each(|stmt| match stmt {
         Stmt::Launch(launch) => {
-            let pass = Separate { vars };
-            let mut body = guard_unmapped(std::mem::take(&mut launch.body), &used(launch), &mut Vec::new());
-            owners::check(&body, vars)?;
+            let pass = LaunchBuilder { vars };
+            let mut body =
+                guard_unmapped(std::mem::take(&mut launch.body), &used_dimensions(launch), &mut Vec::new());
+            owners::check_conflicts(&body, vars)?;
             pass.keep_first_block(&body, &mut launch.grid);
-            pass.guards(&mut body, launch);
-            launch.body = settle::place_guards(body, vars);
+            pass.remove_exact_guards(&mut body, launch);
+            launch.body = guards::place_guards(body, vars);
             Ok(())
         }
-        Stmt::Loop(this) => finish(&mut this.body, vars),
-        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| finish(body, vars)),
-        Stmt::Private(private) => finish(&mut private.body, vars),
+        Stmt::Loop(this) => add_guards(&mut this.body, vars),
+        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| add_guards(body, vars)),
+        Stmt::Private(private) => add_guards(&mut private.body, vars),
         _ => Ok(()),
     })
 }
 
 /// Dimensions in which a launch may have more than one block or thread.
-fn used(launch: &Launch) -> Vec<GpuDimension> {
+fn used_dimensions(launch: &Launch) -> Vec<GpuDimension> {
     let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
-    let grid = axes.iter().filter(|axis| !launch.grid[number(**axis)].is_empty());
-    let block = axes.iter().filter(|axis| launch.block[number(**axis)] > 1);
+    let grid = axes.iter().filter(|axis| !launch.grid[axis_index(**axis)].is_empty());
+    let block = axes.iter().filter(|axis| launch.block[axis_index(**axis)] > 1);
     let of = |level| move |axis: &GpuAxis| GpuDimension { level, axis: *axis };
     grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
@@ -88,9 +89,9 @@ fn base_launch(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     let stops = vec![end(Limit::Const(threads), Affine::default()), end(Limit::Rows, Affine::var(block))];
     let rows = Iter { var: thread, start: 0, step: 1, stops };
     let row = Affine::var(block).with(thread);
-    let mapped = |level, guarded, iter, body| {
+    let mapped = |level, needs_guard, iter, body| {
         let dimension = GpuDimension { level, axis: GpuAxis::X };
-        let mode = Mode::Mapped(Mapping { dimension, guarded });
+        let mode = Mode::Mapped(Mapping { dimension, needs_guard });
         Stmt::Loop(Loop { iter, mode, reduce: None, walks: WalkRange::default(), body })
     };
     let base = Stmt::Base(Window { base: row, low: 0, high: Some(1) });
@@ -111,7 +112,7 @@ struct Extents {
     block: [i64; 3],
 }
 
-fn number(axis: GpuAxis) -> usize {
+fn axis_index(axis: GpuAxis) -> usize {
     match axis {
         GpuAxis::X => 0,
         GpuAxis::Y => 1,
@@ -119,11 +120,11 @@ fn number(axis: GpuAxis) -> usize {
     }
 }
 
-struct Separate<'a> {
+struct LaunchBuilder<'a> {
     vars: &'a [VarInfo],
 }
 
-impl Separate<'_> {
+impl LaunchBuilder<'_> {
     fn info(&self, var: Var) -> &VarInfo {
         &self.vars[var.0 as usize]
     }
@@ -178,7 +179,7 @@ impl Separate<'_> {
             let message = format!("blocks of `{name}` have {threads} threads, more than {MAX_THREADS}");
             return Err(CompileError::ill_formed(message));
         }
-        let body = Share { vars: self.vars, block, threads: Vec::new() }.all(body)?;
+        let body = SharedCopies { vars: self.vars, block, threads: Vec::new() }.all(body)?;
         Ok(Launch { name, grid: extents.grid, block, walks, body })
     }
 
@@ -233,17 +234,19 @@ impl Separate<'_> {
         inside: &[Var],
         extents: &mut Extents,
     ) -> Result<(), CompileError> {
-        let at = number(dimension.axis);
+        let at = axis_index(dimension.axis);
         match dimension.level {
             GpuLevel::Grid => {
-                let longest = self.longest(&this.iter, inside);
+                let longest = self.with_upper_bounds(&this.iter, inside);
                 if !extents.grid[at].contains(&longest) {
                     extents.grid[at].push(longest);
                 }
             }
             GpuLevel::Block => {
-                let trips =
-                    this.iter.most_trips(self.vars).ok_or_else(|| unknown(&self.info(this.iter.var).name))?;
+                let trips = this
+                    .iter
+                    .most_trips(self.vars)
+                    .ok_or_else(|| unknown_threads(&self.info(this.iter.var).name))?;
                 extents.block[at] = extents.block[at].max(trips);
             }
         }
@@ -258,7 +261,7 @@ impl Separate<'_> {
                 Stmt::When(guards, body) => {
                     for guard in guards {
                         if let Guard::First(GpuDimension { level: GpuLevel::Grid, axis }) = guard {
-                            self.keep_one_block(&mut grid[number(*axis)]);
+                            self.keep_one_block(&mut grid[axis_index(*axis)]);
                         }
                     }
                     self.keep_first_block(body, grid);
@@ -294,7 +297,7 @@ impl Separate<'_> {
     }
 
     /// The loop with its ends replaced by upper bounds that hold for all values of the variables in `inside`.
-    fn longest(&self, iter: &Iter, inside: &[Var]) -> Iter {
+    fn with_upper_bounds(&self, iter: &Iter, inside: &[Var]) -> Iter {
         let mut longest = iter.clone();
         for stop in &mut longest.stops {
             let (known, outside): (Vec<Var>, _) = stop.less.vars.iter().partition(|var| inside.contains(var));
@@ -305,29 +308,31 @@ impl Separate<'_> {
     }
 
     /// Removes the guards of loops that have exactly as many iterations as there are blocks or threads.
-    fn guards(&self, stmts: &mut [Stmt], launch: &Launch) {
+    fn remove_exact_guards(&self, stmts: &mut [Stmt], launch: &Launch) {
         for stmt in stmts {
             match stmt {
                 Stmt::Loop(this) => {
                     let exact = |dimension: GpuDimension| self.is_exact(&this.iter, dimension, launch);
                     if let Mode::Mapped(mapping) = &mut this.mode {
-                        mapping.guarded = !exact(mapping.dimension);
+                        mapping.needs_guard = !exact(mapping.dimension);
                     }
-                    self.guards(&mut this.body, launch);
+                    self.remove_exact_guards(&mut this.body, launch);
                 }
-                Stmt::Case(_, arms) => arms.iter_mut().for_each(|(_, body)| self.guards(body, launch)),
-                Stmt::CacheRows(copy) => self.guards(&mut copy.body, launch),
-                Stmt::ShareTrees(copy) => self.guards(&mut copy.body, launch),
-                Stmt::Private(private) => self.guards(&mut private.body, launch),
-                Stmt::ThreadSums(sums) => self.guards(&mut sums.body, launch),
-                Stmt::When(_, body) => self.guards(body, launch),
+                Stmt::Case(_, arms) => {
+                    arms.iter_mut().for_each(|(_, body)| self.remove_exact_guards(body, launch))
+                }
+                Stmt::CacheRows(copy) => self.remove_exact_guards(&mut copy.body, launch),
+                Stmt::ShareTrees(copy) => self.remove_exact_guards(&mut copy.body, launch),
+                Stmt::Private(private) => self.remove_exact_guards(&mut private.body, launch),
+                Stmt::ThreadSums(sums) => self.remove_exact_guards(&mut sums.body, launch),
+                Stmt::When(_, body) => self.remove_exact_guards(body, launch),
                 _ => {}
             }
         }
     }
 
     fn is_exact(&self, iter: &Iter, dimension: GpuDimension, launch: &Launch) -> bool {
-        let at = number(dimension.axis);
+        let at = axis_index(dimension.axis);
         match dimension.level {
             GpuLevel::Grid => launch.grid[at].as_slice() == std::slice::from_ref(iter),
             GpuLevel::Block => {
@@ -339,6 +344,6 @@ impl Separate<'_> {
     }
 }
 
-fn unknown(name: &str) -> CompileError {
+fn unknown_threads(name: &str) -> CompileError {
     CompileError::ill_formed(format!("the number of threads of `{name}` is not known"))
 }

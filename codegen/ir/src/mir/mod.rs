@@ -12,17 +12,17 @@
 //! iteration's slot. A fold covers all rows between the first and the last that its loop touches. If
 //! parallel iterations of a row loop interleave their rows, the fold moves behind that loop.
 //!
-//! [`launch::separate`] then separates the code of a GPU from the host's: each outermost loop with a
+//! [`launch::separate_launches`] then separates the code of a GPU from the host's: each outermost loop with a
 //! `gpuDimension` becomes a [`Launch`].
 
 mod build;
 pub mod columns;
+mod guards;
 pub mod launch;
 pub mod mapped;
 mod owners;
 mod print;
 pub mod reduce;
-mod settle;
 mod slots;
 mod thread_sums;
 mod threads;
@@ -119,7 +119,7 @@ pub struct Mapping {
     pub dimension: GpuDimension,
     /// Whether there may be more blocks or threads than iterations, so that each must test whether it
     /// has one.
-    pub guarded: bool,
+    pub needs_guard: bool,
 }
 
 /// A loop around other statements.
@@ -199,7 +199,7 @@ pub struct Walks {
     /// Iterations in one vector; 1 for none.
     pub lanes: u32,
     /// On a GPU, number of neighbouring rows whose bins share a word; 1 if bins of rows share none.
-    pub packed: u32,
+    pub packed_rows: u32,
     /// Number of the walked row: the sum of all row loops' variables, the leaf loop's included.
     pub row: Affine,
     /// Number of the walked tree: the sum of all tree loops' variables, the leaf loop's included.
@@ -211,7 +211,7 @@ pub struct Walks {
     /// The layout that the schedule asks for.
     pub layout: Layout,
     /// Largest number of nodes in a node tile (`tileTrees`); 1 without node tiles.
-    pub tile: u32,
+    pub tile_nodes: u32,
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
     /// Source of the rows.
@@ -300,18 +300,18 @@ pub struct ShareTrees {
 
 /// Initial value of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seed {
+pub enum StartValue {
     /// The base values of the margins.
     Base,
     /// -0.0, which leaves the first summand unchanged.
-    Nothing,
+    NegativeZero,
 }
 
 /// Value with which sums start.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Opening {
-    /// The seed, if each of these enclosing loops is in its first iteration; otherwise the value in memory.
-    Seed(Seed, Vec<Iter>),
+pub enum SumStart {
+    /// This value, if each of these enclosing loops is in its first iteration; otherwise the value in memory.
+    Value(StartValue, Vec<Iter>),
     /// The value in memory.
     Memory,
 }
@@ -340,10 +340,11 @@ pub struct ThreadSums {
     pub row: Affine,
     /// Row loops that the thread runs, outermost first.
     pub loops: Vec<Iter>,
-    /// Memory that the sums are stored to, which is also the target of the walks inside.
+    /// Target of the walks in `body`, and memory for the final sums. While a thread keeps the sums in
+    /// registers, its walks add to those instead.
     pub target: Target,
     /// Start of the sums.
-    pub opening: Opening,
+    pub start: SumStart,
     /// Conditions under which the thread reads and stores the sums.
     pub guards: Vec<Guard>,
     /// The statements that walk.
@@ -361,7 +362,7 @@ pub struct Private {
     pub slots: Vec<Iter>,
     /// Number of slots that walks write, from the first one on, if the later ones stay empty. Only
     /// these are folded.
-    pub filled: Option<i64>,
+    pub filled_slots: Option<i64>,
     /// The rows whose sums the loop adds to.
     pub window: Window,
     /// Whether the buffer is in the shared memory of a block, whose threads fold it together.
@@ -378,7 +379,7 @@ pub struct Fold {
     /// Target of the sums.
     pub into: Target,
     /// Start of the target's sums.
-    pub opening: Opening,
+    pub start: SumStart,
     /// Number of sums that one instruction adds.
     pub width: u32,
 }
@@ -444,14 +445,14 @@ impl Bound {
 
 impl ThreadSums {
     /// Sum of the row loops around the thread.
-    pub fn row_around(&self) -> Affine {
+    pub fn outer_row(&self) -> Affine {
         let mut row = self.row.clone();
         row.vars.truncate(row.vars.len() - self.loops.len().min(row.vars.len()));
         row
     }
 
     /// Largest number of rows of the thread; `None` if only the number of rows of the call bounds it.
-    pub fn rows_in_all(&self, vars: &[VarInfo]) -> Option<i64> {
+    pub fn max_rows(&self, vars: &[VarInfo]) -> Option<i64> {
         self.loops.iter().try_fold(1, |rows: i64, iter| rows.checked_mul(iter.most_trips(vars)?))
     }
 
@@ -459,7 +460,7 @@ impl ThreadSums {
     pub fn is_dense(&self, vars: &[VarInfo]) -> bool {
         let last = |iter: &Iter| (iter.most_trips(vars)? - 1).checked_mul(iter.step);
         let span = self.loops.iter().try_fold(1, |span: i64, iter| span.checked_add(last(iter)?));
-        span.is_some() && span == self.rows_in_all(vars)
+        span.is_some() && span == self.max_rows(vars)
     }
 }
 
@@ -478,7 +479,7 @@ impl Affine {
     }
 
     /// The sum with `value` in place of a variable.
-    pub fn fixed(&self, var: Var, value: i64) -> Affine {
+    pub fn with_value(&self, var: Var, value: i64) -> Affine {
         let mut sum = self.clone();
         if let Some(at) = sum.vars.iter().position(|v| *v == var) {
             sum.vars.remove(at);

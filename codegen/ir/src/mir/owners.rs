@@ -2,7 +2,7 @@
 //! leaf loops that add to the same sums must run in the same threads. A block waits before and after it
 //! folds its slots, so a fold only needs the same blocks as other additions to its target.
 
-use super::window::spread;
+use super::window::difference_range;
 use super::{Accumulator, Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuDimension, GpuLevel};
@@ -35,12 +35,12 @@ struct Adder<'m> {
     high: Option<i64>,
     owners: Vec<Owner>,
     /// Whether all threads of a block run the statement together, as folds of shared slots.
-    together: bool,
+    is_cooperative: bool,
 }
 
 /// Checks that no two leaf loops or folds in different threads add to the same sums of the same rows. The
 /// schedule's checker refuses nests that do.
-pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
+pub(super) fn check_conflicts(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     let mut find = AdderCollector {
         vars,
         owners: Vec::new(),
@@ -91,7 +91,7 @@ impl<'m> AdderCollector<'m> {
                 low: 0,
                 high: Some(0),
                 owners: self.owners.clone(),
-                together: false,
+                is_cooperative: false,
             }),
             Stmt::Loop(this) => {
                 if let Mode::Mapped(mapping) = this.mode {
@@ -144,7 +144,7 @@ impl<'m> AdderCollector<'m> {
                 low: *low,
                 high: high.map(|high| high - 1),
                 owners: self.owners.clone(),
-                together: true,
+                is_cooperative: true,
             });
         }
         self.all(&private.body);
@@ -156,7 +156,7 @@ impl<'m> AdderCollector<'m> {
         self.blocks.iter().any(|block| {
             let inside = window.base.vars.iter().skip_while(|var| *var != block).skip(1).copied().collect();
             let inside = Affine { vars: inside, ..Affine::default() };
-            let (low, high) = spread(&inside, &Affine::default(), self.vars);
+            let (low, high) = difference_range(&inside, &Affine::default(), self.vars);
             let end = high.zip(window.high).map(|(most, high)| most + high);
             low + window.low < 0 || end.is_none_or(|end| end > self.vars[block.0 as usize].step)
         })
@@ -174,12 +174,12 @@ impl Adder<'_> {
             (one, two) => one == two,
         };
         let same_sums = same_buffer && !(one.atomic && two.atomic);
-        let blocks_only = self.together || other.together;
+        let blocks_only = self.is_cooperative || other.is_cooperative;
         let owners = |adder: &Adder| -> Vec<Owner> {
             let counts = |owner: &&Owner| !blocks_only || owner.dimension().level == GpuLevel::Grid;
             adder.owners.iter().filter(counts).cloned().collect()
         };
-        same_sums && !same(&owners(self), &owners(other)) && self.shares_rows(other, vars)
+        same_sums && !same_owners(&owners(self), &owners(other)) && self.shares_rows(other, vars)
     }
 
     /// Whether two additions have rows in common.
@@ -187,7 +187,7 @@ impl Adder<'_> {
         let common = self.base.vars.iter().copied().filter(|var| other.base.vars.contains(var)).collect();
         let common = Affine { vars: common, ..Affine::default() };
         let rows = |adder: &Adder| {
-            let (low, high) = spread(adder.base, &common, vars);
+            let (low, high) = difference_range(adder.base, &common, vars);
             (low + adder.low, high.zip(adder.high).map(|(a, b)| a + b))
         };
         let ((low, high), (other_low, other_high)) = (rows(self), rows(other));
@@ -197,6 +197,6 @@ impl Adder<'_> {
 }
 
 /// Whether the owners are equal, in any order: then the same threads run both statements.
-fn same(one: &[Owner], other: &[Owner]) -> bool {
+fn same_owners(one: &[Owner], other: &[Owner]) -> bool {
     one.len() == other.len() && one.iter().all(|owner| other.contains(owner))
 }

@@ -77,17 +77,17 @@ impl Printer<'_> {
         }
     }
 
-    /// Suffix of sums that begin with a seed; empty if they begin with the value in memory.
-    fn opening(&self, opening: &Opening) -> String {
-        let Opening::Seed(seed, first) = opening else { return String::new() };
-        let seed = match seed {
-            Seed::Base => "base",
-            Seed::Nothing => "-0",
+    /// Suffix of sums that begin with a start value; empty if they begin with the value in memory.
+    fn start_suffix(&self, start: &SumStart) -> String {
+        let SumStart::Value(value, first) = start else { return String::new() };
+        let value = match value {
+            StartValue::Base => "base",
+            StartValue::NegativeZero => "-0",
         };
         let firsts: Vec<String> =
             first.iter().map(|iter| format!("{} = {}", self.name(iter.var), iter.start)).collect();
         let when = if firsts.is_empty() { String::new() } else { format!(" where {}", firsts.join(", ")) };
-        format!(" from {seed}{when}")
+        format!(" from {value}{when}")
     }
 
     fn guards(&self, guards: &[Guard]) -> String {
@@ -127,10 +127,10 @@ impl Printer<'_> {
                 };
                 let range = self.iter(&this.iter);
                 let mapping = match this.mode {
-                    Mode::Mapped(Mapping { dimension, guarded: true }) => {
+                    Mode::Mapped(Mapping { dimension, needs_guard: true }) => {
                         format!(" as {dimension}, if in range")
                     }
-                    Mode::Mapped(Mapping { dimension, guarded: false }) => format!(" as {dimension}"),
+                    Mode::Mapped(Mapping { dimension, needs_guard: false }) => format!(" as {dimension}"),
                     _ => String::new(),
                 };
                 self.braced(f, format!("{head} {range}{mapping}"), &this.body)
@@ -147,7 +147,7 @@ impl Printer<'_> {
             Stmt::ThreadSums(sums) => {
                 let loops: String = sums.loops.iter().map(|iter| format!(", {}", self.iter(iter))).collect();
                 let place = format!("{}[{}]", self.target(&sums.target), self.affine(&sums.row));
-                let mut head = format!("sum of {place}{loops}{}", self.opening(&sums.opening));
+                let mut head = format!("sum of {place}{loops}{}", self.start_suffix(&sums.start));
                 if !sums.guards.is_empty() {
                     head += &format!(", if {}", self.guards(&sums.guards));
                 }
@@ -184,8 +184,9 @@ impl Printer<'_> {
                 let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
                 let (slots, rows) = (slots.join("]["), self.window(&private.window));
                 let shared = if private.shared { "shared " } else { "" };
-                let first =
-                    private.filled.map_or_else(String::new, |count| format!(", the first {count} slots"));
+                let first = private
+                    .filled_slots
+                    .map_or_else(String::new, |count| format!(", the first {count} slots"));
                 self.braced(
                     f,
                     format!("{shared}private{}[{slots}][{rows}]{first}", private.id.0),
@@ -198,8 +199,8 @@ impl Printer<'_> {
                 let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
                 let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };
                 let into = self.target(&fold.into);
-                let opening = self.opening(&fold.opening);
-                self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}{opening}", fold.from.0))
+                let start = self.start_suffix(&fold.start);
+                self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}{start}", fold.from.0))
             }
         }
     }
@@ -217,7 +218,8 @@ impl Printer<'_> {
             Rows::Cached(id) => format!("cache{}", id.0),
         };
         let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
-        let tiles = if walks.tile > 1 { format!(" tiles of {}", walks.tile) } else { String::new() };
+        let tiles =
+            if walks.tile_nodes > 1 { format!(" tiles of {}", walks.tile_nodes) } else { String::new() };
         let layout = format!("{:?}{tiles}", walks.layout).to_lowercase();
         let steps = self.steps(&walks.steps);
         self.line(f, format!("v = walk {layout} trees[{tree}], {rows}[{row}]: {steps}"))?;
@@ -235,10 +237,10 @@ impl Printer<'_> {
         if steps.straight > steps.speculated {
             parts.push(format!("{} straight steps", steps.straight - steps.speculated));
         }
-        if steps.checked > 0 {
-            parts.push(format!("{} steps with early exit", steps.checked));
+        if steps.masked > 0 {
+            parts.push(format!("{} steps with early exit", steps.masked));
         }
-        if steps.open {
+        if steps.has_loop {
             parts.push("steps to the leaf".to_string());
         }
         if parts.is_empty() { "root is a leaf".to_string() } else { parts.join(", ") }

@@ -16,8 +16,8 @@
 use super::mapped::any_mapped;
 use super::window::{ScratchBytes, window_of};
 use super::{
-    Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Opening, Private, PrivateId,
-    Stmt, Target, Uses, Var, VarInfo, Window,
+    Accumulator, Affine, Bound, Fold, Iter, Limit, Loop, Mapping, Mir, Mode, Private, PrivateId, Stmt,
+    SumStart, Target, Uses, Var, VarInfo, Window,
 };
 use crate::budget::Budget;
 use crate::error::CompileError;
@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 /// If the private sums of a single row exceed the budget, or a GPU's loops cannot share sums as
 /// requested.
 pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, CompileError> {
-    let mut pass = Legalise {
+    let mut pass = Legaliser {
         vars: &mir.vars,
         uses: &mir.uses,
         privates: 0,
@@ -53,7 +53,7 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
     Ok(Mir { body, rows_per_run, vars: mir.vars, uses: mir.uses })
 }
 
-struct Legalise<'a> {
+struct Legaliser<'a> {
     vars: &'a [VarInfo],
     uses: &'a Uses,
     privates: u32,
@@ -70,7 +70,7 @@ struct Legalise<'a> {
     hoisted: BTreeMap<Var, PrivateId>,
 }
 
-impl Legalise<'_> {
+impl Legaliser<'_> {
     fn block(&mut self, stmts: Vec<Stmt>, target: Target, row: &Affine) -> Result<Vec<Stmt>, CompileError> {
         stmts.into_iter().map(|stmt| self.stmt(stmt, target, row)).collect()
     }
@@ -85,7 +85,7 @@ impl Legalise<'_> {
             Stmt::Case(var, arms) => {
                 let mut legal = Vec::new();
                 for (value, body) in arms {
-                    let fixed = row.fixed(var, value);
+                    let fixed = row.with_value(var, value);
                     legal.push((value, self.block(body, target, &fixed)?));
                 }
                 Stmt::Case(var, legal)
@@ -117,16 +117,16 @@ impl Legalise<'_> {
             (Axis::Tree, Mode::Mapped(_) | Mode::Parallel, Some(Reduce::Atomic))
                 if !self.hoisted.contains_key(&this.iter.var) =>
             {
-                self.around(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
+                self.legalise_body(this, Target { atomic: true, ..target }, row).map(Stmt::Loop)
             }
             (Axis::Tree, Mode::Mapped(_) | Mode::Parallel, _) => self.private_loop(this, target, row),
             (Axis::Row, Mode::Parallel, _) => self.row_loop(this, target, row),
-            _ => self.around(this, target, row).map(Stmt::Loop),
+            _ => self.legalise_body(this, target, row).map(Stmt::Loop),
         }
     }
 
     /// Legalises the body of a loop.
-    fn around(&mut self, mut this: Loop, target: Target, row: &Affine) -> Result<Loop, CompileError> {
+    fn legalise_body(&mut self, mut this: Loop, target: Target, row: &Affine) -> Result<Loop, CompileError> {
         let var = this.iter.var;
         let counts_rows = self.vars[var.0 as usize].axis == Axis::Row;
         let inner = if counts_rows { row.with(var) } else { row.clone() };
@@ -141,36 +141,36 @@ impl Legalise<'_> {
             // In a launch, iterations of an enclosing loop with `atomicReduce` share this loop's slots.
             let atomic = self.in_launch && target.atomic;
             let slot = Target { accumulator: Accumulator::Slot(id, var), atomic };
-            return self.around(this, slot, row).map(Stmt::Loop);
+            return self.legalise_body(this, slot, row).map(Stmt::Loop);
         }
-        let (id, slots, width) = (self.fresh(), vec![this.iter.clone()], width(&this));
+        let (id, slots, width) = (self.new_private_id(), vec![this.iter.clone()], fold_width(&this));
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let outer = self.slots;
         self.reserve(&this, &window)?;
         let slot = Target { accumulator: Accumulator::Slot(id, var), atomic: false };
-        let mut inside = self.around(this, slot, row)?;
+        let mut inside = self.legalise_body(this, slot, row)?;
         self.slots = outer;
         inside.body.insert(0, Stmt::Zero(id, var));
-        let fold = Fold { from: id, into: target, opening: Opening::Memory, width };
+        let fold = Fold { from: id, into: target, start: SumStart::Memory, width };
         let body = vec![Stmt::Loop(inside), Stmt::Fold(fold)];
-        Ok(Stmt::Private(Private { id, slots, filled: None, window, shared: false, body }))
+        Ok(Stmt::Private(Private { id, slots, filled_slots: None, window, shared: false, body }))
     }
 
     /// Legalises the outermost loop that runs as blocks or threads. The mapped tree loops inside get slots in
     /// a buffer outside the launch, which is folded after the launch, when all threads are done.
-    /// [`Legalise::threads`] handles those whose slots a block folds in shared memory.
+    /// [`Legaliser::threads`] handles those whose slots a block folds in shared memory.
     fn launch(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let outer = self.slots;
         let mut wraps = Vec::new();
-        for chain in chains(&this, self.vars)? {
+        for chain in slot_chains(&this, self.vars)? {
             let shared = is_shared(&chain);
             let chain: Vec<&Loop> =
                 chain.into_iter().filter(|inner| !(shared && is_on_block(inner))).collect();
             if chain.is_empty() {
                 continue;
             }
-            let id = self.fresh();
+            let id = self.new_private_id();
             for inner in &chain {
                 self.slots = self.slots.saturating_mul(self.most_trips(inner) as u64);
                 self.hoisted.insert(inner.iter.var, id);
@@ -182,7 +182,7 @@ impl Legalise<'_> {
         // If some threads add atomically, all threads of the launch must.
         let atomic = target.atomic || adds_atomically(&this, self.vars);
         let stmt = self.nest_loop(this, Target { atomic, ..target }, row)?;
-        Ok(self.folded(stmt, wraps, &window, target, false))
+        Ok(self.with_folded_slots(stmt, wraps, &window, target, false))
     }
 
     /// Legalises the outermost loop over the threads of a block. Buffers of the tree loops inside with slots
@@ -190,27 +190,27 @@ impl Legalise<'_> {
     fn threads(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let mut wraps = Vec::new();
-        for chain in chains(&this, self.vars)?.into_iter().filter(|chain| is_shared(chain)) {
+        for chain in slot_chains(&this, self.vars)?.into_iter().filter(|chain| is_shared(chain)) {
             if window.high.is_none() {
                 let name = &self.vars[this.iter.var.0 as usize].name;
                 let message = format!("the threads of `{name}` share the sums of unlimited rows");
                 return Err(CompileError::ill_formed(message));
             }
-            let id = self.fresh();
+            let id = self.new_private_id();
             self.hoisted.extend(chain.iter().map(|inner| (inner.iter.var, id)));
             wraps.push(self.slots_of(id, &chain));
         }
         let stmt = self.nest_loop(this, target, row)?;
-        Ok(self.folded(stmt, wraps, &window, target, true))
+        Ok(self.with_folded_slots(stmt, wraps, &window, target, true))
     }
 
     fn slots_of(&self, id: PrivateId, chain: &[&Loop]) -> Slots {
         let slots = chain.iter().map(|inner| self.all_slots(inner)).collect();
-        (id, slots, chain.last().map_or(1, |inner| width(inner)))
+        (id, slots, chain.last().map_or(1, |inner| fold_width(inner)))
     }
 
     /// Wraps a statement in buffers whose slots are set to zero before the statement and folded after it.
-    fn folded(
+    fn with_folded_slots(
         &self,
         mut stmt: Stmt,
         wraps: Vec<Slots>,
@@ -219,9 +219,16 @@ impl Legalise<'_> {
         shared: bool,
     ) -> Stmt {
         for (id, slots, width) in wraps.into_iter().rev() {
-            let fold = Stmt::Fold(Fold { from: id, into: target, opening: Opening::Memory, width });
+            let fold = Stmt::Fold(Fold { from: id, into: target, start: SumStart::Memory, width });
             let body = vec![Stmt::ZeroAll(id), stmt, fold];
-            stmt = Stmt::Private(Private { id, slots, filled: None, window: window.clone(), shared, body });
+            stmt = Stmt::Private(Private {
+                id,
+                slots,
+                filled_slots: None,
+                window: window.clone(),
+                shared,
+                body,
+            });
         }
         stmt
     }
@@ -234,24 +241,24 @@ impl Legalise<'_> {
         let apart = mine.high.is_some_and(|high| high - mine.low <= this.iter.step);
         let mut conflicting = Vec::new();
         if !apart {
-            conflicts(&this.body, self.vars, &mut conflicting);
+            collect_conflicting_loops(&this.body, self.vars, &mut conflicting);
             conflicting.retain(|inner| !self.hoisted.contains_key(&inner.iter.var));
         }
         let mut wraps = Vec::new();
         let outer = self.slots;
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         for inner in conflicting {
-            let id = self.fresh();
+            let id = self.new_private_id();
             self.reserve(inner, &window)?;
             self.hoisted.insert(inner.iter.var, id);
-            wraps.push((id, vec![self.all_slots(inner)], width(inner)));
+            wraps.push((id, vec![self.all_slots(inner)], fold_width(inner)));
         }
-        let stmt = Stmt::Loop(self.around(this, target, row)?);
+        let stmt = Stmt::Loop(self.legalise_body(this, target, row)?);
         self.slots = outer;
-        Ok(self.folded(stmt, wraps, &window, target, false))
+        Ok(self.with_folded_slots(stmt, wraps, &window, target, false))
     }
 
-    fn fresh(&mut self) -> PrivateId {
+    fn new_private_id(&mut self) -> PrivateId {
         self.privates += 1;
         PrivateId(self.privates - 1)
     }
@@ -308,7 +315,7 @@ fn is_shared(chain: &[&Loop]) -> bool {
     chain.iter().any(|inner| inner.reduce == Some(Reduce::Shared))
 }
 
-fn width(this: &Loop) -> u32 {
+fn fold_width(this: &Loop) -> u32 {
     match this.reduce {
         Some(Reduce::Vector(width)) => width,
         _ => 1,
@@ -317,10 +324,10 @@ fn width(this: &Loop) -> u32 {
 
 /// Chains of tree loops in a loop, itself included, that run as blocks or threads and need slots. A
 /// chain is a tree loop with the mapped tree loops inside it.
-fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, CompileError> {
+fn slot_chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, CompileError> {
     let mut below = Vec::new();
     for stmt in &this.body {
-        chains_of(stmt, vars, &mut below)?;
+        collect_slot_chains(stmt, vars, &mut below)?;
     }
     let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
     // A loop with `atomicReduce` needs slots only if loops inside it have slots, which its iterations would
@@ -353,25 +360,27 @@ fn adds_atomically(this: &Loop, vars: &[VarInfo]) -> bool {
     trees && mapped && this.reduce == Some(Reduce::Atomic) || any(&this.body, vars)
 }
 
-fn chains_of<'m>(
+fn collect_slot_chains<'m>(
     stmt: &'m Stmt,
     vars: &[VarInfo],
     into: &mut Vec<Vec<&'m Loop>>,
 ) -> Result<(), CompileError> {
     match stmt {
-        Stmt::Loop(this) => into.extend(chains(this, vars)?),
+        Stmt::Loop(this) => into.extend(slot_chains(this, vars)?),
         Stmt::Case(_, arms) => {
             let all = arms.iter().flat_map(|(_, body)| body);
-            all.into_iter().try_for_each(|stmt| chains_of(stmt, vars, into))?;
+            all.into_iter().try_for_each(|stmt| collect_slot_chains(stmt, vars, into))?;
         }
-        Stmt::CacheRows(cache) => cache.body.iter().try_for_each(|stmt| chains_of(stmt, vars, into))?,
+        Stmt::CacheRows(cache) => {
+            cache.body.iter().try_for_each(|stmt| collect_slot_chains(stmt, vars, into))?
+        }
         _ => {}
     }
     Ok(())
 }
 
 /// Collects the outermost parallel tree loops that need slots.
-fn conflicts<'m>(stmts: &'m [Stmt], vars: &[VarInfo], into: &mut Vec<&'m Loop>) {
+fn collect_conflicting_loops<'m>(stmts: &'m [Stmt], vars: &[VarInfo], into: &mut Vec<&'m Loop>) {
     for stmt in stmts {
         match stmt {
             Stmt::Loop(this) => {
@@ -379,11 +388,13 @@ fn conflicts<'m>(stmts: &'m [Stmt], vars: &[VarInfo], into: &mut Vec<&'m Loop>) 
                 if trees && this.mode == Mode::Parallel && this.reduce != Some(Reduce::Atomic) {
                     into.push(this);
                 } else {
-                    conflicts(&this.body, vars, into);
+                    collect_conflicting_loops(&this.body, vars, into);
                 }
             }
-            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| conflicts(body, vars, into)),
-            Stmt::CacheRows(cache) => conflicts(&cache.body, vars, into),
+            Stmt::Case(_, arms) => {
+                arms.iter().for_each(|(_, body)| collect_conflicting_loops(body, vars, into))
+            }
+            Stmt::CacheRows(cache) => collect_conflicting_loops(&cache.body, vars, into),
             _ => {}
         }
     }

@@ -6,26 +6,27 @@
 
 use super::{Iter, Limit, Var};
 
-/// Number of slots that walks write, if these are the first ones of the buffer. `all` are the loops for
-/// which slots are allocated, `loops` the iterations that run, both outermost first.
-pub(super) fn filled(all: &[Iter], loops: &[&Iter]) -> Option<i64> {
-    let mut prefix = Prefix { filled: 0, ended: false };
+/// Number of slots that walks write, if these are the first ones of the buffer. `None` if they are not, or if
+/// a bound is unknown. `all` are the loops for which slots are allocated, `loops` the iterations that run,
+/// both outermost first.
+pub(super) fn filled_slots(all: &[Iter], loops: &[&Iter]) -> Option<i64> {
+    let mut prefix = FilledPrefix { filled: 0, ended: false };
     prefix.extend(all, loops, &mut Vec::new())?;
     Some(prefix.filled)
 }
 
-/// Number of slots of a buffer with these loops.
-pub(super) fn count(all: &[Iter]) -> Option<i64> {
-    filled(all, &all.iter().collect::<Vec<_>>())
+/// Number of slots of a buffer with these loops. `None` if a bound is unknown.
+pub(super) fn slot_count(all: &[Iter]) -> Option<i64> {
+    filled_slots(all, &all.iter().collect::<Vec<_>>())
 }
 
 /// Slots before the first empty one.
-struct Prefix {
+struct FilledPrefix {
     filled: i64,
     ended: bool,
 }
 
-impl Prefix {
+impl FilledPrefix {
     /// Adds the slots of some loops' iterations, where `around` are the values of the enclosing loops.
     /// `None` if a slot behind an empty one is filled, or if a bound is unknown.
     fn extend(&mut self, all: &[Iter], loops: &[&Iter], around: &mut Vec<(Var, i64)>) -> Option<()> {
@@ -81,9 +82,9 @@ mod tests {
     fn a_shorter_last_tile_leaves_the_slots_behind_it_empty() {
         let all = [iter(0, 4, &[(11, &[])]), iter(1, 1, &[(4, &[])])];
         let inner = iter(1, 1, &[(4, &[]), (11, &[0])]);
-        assert_eq!(filled(&all, &[&all[0], &inner]), Some(11));
-        assert_eq!(filled(&all, &[&all[0], &all[1]]), Some(12));
-        assert_eq!(filled(&all[1..], &[&all[1]]), Some(4));
+        assert_eq!(filled_slots(&all, &[&all[0], &inner]), Some(11));
+        assert_eq!(filled_slots(&all, &[&all[0], &all[1]]), Some(12));
+        assert_eq!(filled_slots(&all[1..], &[&all[1]]), Some(4));
     }
 
     #[test]
@@ -92,12 +93,12 @@ mod tests {
         // then slots of several iterations are.
         let all = [iter(1, 1, &[(4, &[])]), iter(0, 4, &[(11, &[])])];
         let inner = iter(0, 4, &[(11, &[1])]);
-        assert_eq!(filled(&all, &[&all[0], &inner]), Some(11));
+        assert_eq!(filled_slots(&all, &[&all[0], &inner]), Some(11));
         let all = [iter(1, 1, &[(4, &[])]), iter(0, 4, &[(9, &[])])];
         let inner = iter(0, 4, &[(9, &[1])]);
-        assert_eq!(filled(&all, &[&all[0], &inner]), None);
+        assert_eq!(filled_slots(&all, &[&all[0], &inner]), None);
         // An enclosing loop without slots.
         let inner = iter(0, 4, &[(9, &[7])]);
-        assert_eq!(filled(&all[1..], &[&inner]), None);
+        assert_eq!(filled_slots(&all[1..], &[&inner]), None);
     }
 }

@@ -8,46 +8,47 @@
 use super::mapped::any_mapped;
 use super::slots;
 use super::{
-    Accumulator, Affine, Bound, Iter, Limit, Loop, Mode, Opening, Private, Seed, Stmt, Target, ThreadSums,
-    ThreadSumsId, Var, VarInfo,
+    Accumulator, Affine, Bound, Iter, Limit, Loop, Mode, Private, StartValue, Stmt, SumStart, Target,
+    ThreadSums, ThreadSumsId, Var, VarInfo,
 };
 use sched_nest::Axis;
 
 /// Puts [`ThreadSums`] into all launches. With `from_base`, sums of the output start from the base values,
 /// else from the margins that the output holds. Returns whether threads start from the base values, so that
 /// no separate launch must set them.
-pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo], from_base: bool) -> bool {
-    let mut pass = SumOpener { vars, opened: 0 };
+pub(super) fn insert_thread_sums(body: &mut Vec<Stmt>, vars: &[VarInfo], from_base: bool) -> bool {
+    let mut pass = ThreadSumsPass { vars, next_id: 0 };
     let output = Accumulator::Output;
-    let seeded = from_base && pass.is_chain(body, output, false);
-    let opening = if seeded { Opening::Seed(Seed::Base, Vec::new()) } else { Opening::Memory };
+    let starts_from_base = from_base && pass.is_chain(body, output, false);
+    let start =
+        if starts_from_base { SumStart::Value(StartValue::Base, Vec::new()) } else { SumStart::Memory };
     let whole = std::mem::take(body);
-    let openings = vec![(output, opening)];
-    *body = pass.all(whole, &OpenScope { row: Affine::default(), openings, in_launch: false });
-    seeded
+    let starts = vec![(output, start)];
+    *body = pass.all(whole, &SumScope { row: Affine::default(), starts, in_launch: false });
+    starts_from_base
 }
 
-struct SumOpener<'a> {
+struct ThreadSumsPass<'a> {
     vars: &'a [VarInfo],
-    opened: u32,
+    next_id: u32,
 }
 
-/// The enclosing loops and sums of a statement that [`SumOpener`] visits.
+/// The enclosing loops and sums of a statement that [`ThreadSumsPass`] visits.
 #[derive(Clone)]
-struct OpenScope {
+struct SumScope {
     /// Sum of the enclosing row loops.
     row: Affine,
     /// For each accumulator, the value with which its sums start.
-    openings: Vec<(Accumulator, Opening)>,
+    starts: Vec<(Accumulator, SumStart)>,
     in_launch: bool,
 }
 
-impl OpenScope {
+impl SumScope {
     /// Value with which the sums of a target start. Atomic sums start from memory, since other threads may
     /// have added to them.
-    fn opening(&self, target: Target) -> Opening {
-        let known = self.openings.iter().find(|(of, _)| same(*of, target.accumulator) && !target.atomic);
-        known.map_or(Opening::Memory, |(_, opening)| opening.clone())
+    fn start(&self, target: Target) -> SumStart {
+        let known = self.starts.iter().find(|(of, _)| same_buffer(*of, target.accumulator) && !target.atomic);
+        known.map_or(SumStart::Memory, |(_, start)| start.clone())
     }
 }
 
@@ -59,23 +60,23 @@ struct ThreadWalks {
     loops: Vec<Iter>,
 }
 
-impl SumOpener<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>, scope: &OpenScope) -> Vec<Stmt> {
+impl ThreadSumsPass<'_> {
+    fn all(&mut self, stmts: Vec<Stmt>, scope: &SumScope) -> Vec<Stmt> {
         if scope.in_launch && !any_mapped(&stmts) {
             return self.of_thread(stmts, scope);
         }
         stmts.into_iter().map(|stmt| self.stmt(stmt, scope)).collect()
     }
 
-    fn stmt(&mut self, stmt: Stmt, scope: &OpenScope) -> Stmt {
+    fn stmt(&mut self, stmt: Stmt, scope: &SumScope) -> Stmt {
         match stmt {
             Stmt::Loop(mut this) => {
-                this.body = self.all(std::mem::take(&mut this.body), &self.inside(&this, scope));
+                this.body = self.all(std::mem::take(&mut this.body), &self.scope_inside(&this, scope));
                 Stmt::Loop(this)
             }
             Stmt::Case(var, arms) => {
                 let arm = |(value, body)| {
-                    let scope = OpenScope { row: scope.row.fixed(var, value), ..scope.clone() };
+                    let scope = SumScope { row: scope.row.with_value(var, value), ..scope.clone() };
                     (value, self.all(body, &scope))
                 };
                 Stmt::Case(var, arms.into_iter().map(arm).collect())
@@ -89,7 +90,7 @@ impl SumOpener<'_> {
                 Stmt::ShareTrees(copy)
             }
             Stmt::Launch(mut launch) => {
-                launch.body = self.all(launch.body, &OpenScope { in_launch: true, ..scope.clone() });
+                launch.body = self.all(launch.body, &SumScope { in_launch: true, ..scope.clone() });
                 Stmt::Launch(launch)
             }
             Stmt::Private(private) => Stmt::Private(self.private(private, scope)),
@@ -97,15 +98,15 @@ impl SumOpener<'_> {
         }
     }
 
-    fn inside(&self, this: &Loop, scope: &OpenScope) -> OpenScope {
+    fn scope_inside(&self, this: &Loop, scope: &SumScope) -> SumScope {
         let mut inside = scope.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
             // A loop with one iteration is always in its first one.
             Axis::Tree if this.iter.most_trips(self.vars) == Some(1) => {}
             Axis::Tree | Axis::Unit | Axis::Feature => {
-                for (_, opening) in &mut inside.openings {
-                    if let (Opening::Seed(_, first), false) = (opening, is_mapped(this)) {
+                for (_, start) in &mut inside.starts {
+                    if let (SumStart::Value(_, first), false) = (start, is_mapped(this)) {
                         first.push(this.iter.clone());
                     }
                 }
@@ -116,23 +117,24 @@ impl SumOpener<'_> {
 
     /// Sets the values with which the sums of a buffer's slots and of its fold start. If walks write every
     /// slot, slots need not be set to zero before.
-    fn private(&mut self, mut private: Private, scope: &OpenScope) -> Private {
+    fn private(&mut self, mut private: Private, scope: &SumScope) -> Private {
         let own = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
         let all_rows = self.is_chain(&private.body, own, scope.in_launch) && self.fills_window(&private);
         let written = if all_rows { written_slots(&private, own) } else { None };
-        let opening = match written {
+        let start = match written {
             Some(count) => {
                 private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
-                private.filled = Some(count).filter(|count| slots::count(&private.slots) != Some(*count));
-                Opening::Seed(Seed::Nothing, Vec::new())
+                private.filled_slots =
+                    Some(count).filter(|count| slots::slot_count(&private.slots) != Some(*count));
+                SumStart::Value(StartValue::NegativeZero, Vec::new())
             }
-            None => Opening::Memory,
+            None => SumStart::Memory,
         };
         let mut inside = scope.clone();
-        inside.openings.push((own, opening));
+        inside.starts.push((own, start));
         let body = std::mem::take(&mut private.body).into_iter().map(|stmt| match stmt {
             Stmt::Fold(mut fold) => {
-                fold.opening = scope.opening(fold.into);
+                fold.start = scope.start(fold.into);
                 Stmt::Fold(fold)
             }
             other => self.stmt(other, &inside),
@@ -143,13 +145,13 @@ impl SumOpener<'_> {
 
     /// Puts the statements of one thread inside a [`ThreadSums`], which keeps their sums in the thread's
     /// registers.
-    fn of_thread(&mut self, body: Vec<Stmt>, scope: &OpenScope) -> Vec<Stmt> {
+    fn of_thread(&mut self, body: Vec<Stmt>, scope: &SumScope) -> Vec<Stmt> {
         let Some(ThreadWalks { target, loops }) = self.thread_walks(&body) else { return body };
-        let opening = scope.opening(target);
+        let start = scope.start(target);
         let row = loops.iter().fold(scope.row.clone(), |row, iter| row.with(iter.var));
-        let id = ThreadSumsId(self.opened);
-        self.opened += 1;
-        vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, opening, guards: Vec::new(), body })]
+        let id = ThreadSumsId(self.next_id);
+        self.next_id += 1;
+        vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, start, guards: Vec::new(), body })]
     }
 
     /// Target and row loops that all leaf loops of a thread have in common; `None` if they differ.
@@ -164,7 +166,7 @@ impl SumOpener<'_> {
                     .loops
                     .iter()
                     .zip(&other.loops)
-                    .all(|(a, b)| *a == renamed(b, &other.loops, &first.loops))
+                    .all(|(a, b)| *a == with_renamed_vars(b, &other.loops, &first.loops))
         };
         all.iter().all(same).then_some(first)
     }
@@ -209,7 +211,7 @@ impl SumOpener<'_> {
             Stmt::Launch(launch) => self.is_chain(&launch.body, of, true),
             Stmt::Private(private) => {
                 let folds =
-                    |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same(fold.into.accumulator, of));
+                    |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same_buffer(fold.into.accumulator, of));
                 let mut fold = private.body.iter().filter(folds);
                 let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
                 match fold.next() {
@@ -318,7 +320,7 @@ fn is_mapped(this: &Loop) -> bool {
 }
 
 /// Whether two accumulators are in the same buffer.
-fn same(a: Accumulator, b: Accumulator) -> bool {
+fn same_buffer(a: Accumulator, b: Accumulator) -> bool {
     match (a, b) {
         (Accumulator::Output, Accumulator::Output) => true,
         (Accumulator::Slot(a, _), Accumulator::Slot(b, _)) => a == b,
@@ -329,7 +331,7 @@ fn same(a: Accumulator, b: Accumulator) -> bool {
 /// Whether a statement adds to an accumulator; with `atomically`, whether it does so atomically.
 fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     let any = |body: &[Stmt]| body.iter().any(|stmt| adds(stmt, of, atomically));
-    let here = |target: &Target| same(target.accumulator, of) && (target.atomic || !atomically);
+    let here = |target: &Target| same_buffer(target.accumulator, of) && (target.atomic || !atomically);
     match stmt {
         Stmt::Walks(walks) => here(&walks.target),
         Stmt::Fold(fold) => here(&fold.into),
@@ -345,20 +347,21 @@ fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
     }
 }
 
-/// Number of slots that walks write, if these are the first ones of the buffer.
+/// Number of slots that walks write, if these are the first ones of the buffer. `None` if they are not, if
+/// walks in different loops write them, or if a bound is unknown.
 fn written_slots(private: &Private, of: Accumulator) -> Option<i64> {
     let loops =
         private.slots.iter().map(|slot| loop_of(&private.body, of, slot)).collect::<Option<Vec<_>>>()?;
-    slots::filled(&private.slots, &loops)
+    slots::filled_slots(&private.slots, &loops)
 }
 
 /// The loop with the variable of `slots`, if all additions to `of` are inside it.
 fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
     let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
-    common(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
+    common_value(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
         Stmt::Loop(this) if this.iter.var == slots.var => Some(&this.iter),
         Stmt::Loop(this) => inside(&this.body),
-        Stmt::Case(_, arms) => common(arms.iter().map(|(_, body)| inside(body))),
+        Stmt::Case(_, arms) => common_value(arms.iter().map(|(_, body)| inside(body))),
         Stmt::CacheRows(copy) => inside(&copy.body),
         Stmt::ShareTrees(copy) => inside(&copy.body),
         Stmt::Launch(launch) => inside(&launch.body),
@@ -368,13 +371,13 @@ fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m I
 }
 
 /// The common value of all items, if they have one.
-fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
+fn common_value<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// The loop with the variables of `from` replaced by those of `to`.
-fn renamed(iter: &Iter, from: &[Iter], to: &[Iter]) -> Iter {
+fn with_renamed_vars(iter: &Iter, from: &[Iter], to: &[Iter]) -> Iter {
     let other = |var: &Var| from.iter().position(|iter| iter.var == *var).map_or(*var, |at| to[at].var);
     let mut renamed = Iter { var: other(&iter.var), ..iter.clone() };
     for stop in &mut renamed.stops {

@@ -9,14 +9,14 @@ use sched_nest::{GpuDimension, GpuLevel};
 /// Turns the copies of rows and trees in a launch into cooperative ones, which all threads of a block make
 /// together. Copies of rows must be outside the loops over threads, so that every thread of the block reaches
 /// them.
-pub(super) struct Share<'a> {
+pub(super) struct SharedCopies<'a> {
     pub(super) vars: &'a [VarInfo],
     pub(super) block: [u32; 3],
     /// Enclosing variables that differ between the threads of a block.
     pub(super) threads: Vec<Var>,
 }
 
-impl Share<'_> {
+impl SharedCopies<'_> {
     pub(super) fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut rest = stmts.into_iter();

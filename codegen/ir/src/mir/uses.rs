@@ -28,7 +28,7 @@ pub struct LeafUse {
     /// Vectors whose walks are interleaved.
     pub group: u32,
     /// Number of neighbouring rows of a group whose bins share a word; 1 if each row has words for itself.
-    pub packed: u32,
+    pub packed_rows: u32,
     /// Number of the walked row, as a sum of variables.
     pub row: Affine,
     /// Number of the walked tree, as a sum of variables.
@@ -37,7 +37,7 @@ pub struct LeafUse {
     pub rows: Rows,
     /// Variables of the enclosing specialised loops, with their values, which `row` and `tree` have as
     /// constants.
-    pub fixed: Vec<(Var, i64)>,
+    pub case_values: Vec<(Var, i64)>,
 }
 
 /// The [`LeafUse`] of each leaf loop of a nest, by its number.
@@ -77,7 +77,7 @@ impl Uses {
 impl LeafUse {
     /// `base`, a part of `row` or `tree`, with the variables of the enclosing specialised loops replaced by
     /// their values.
-    pub fn fixed(&self, base: &Affine) -> Affine {
-        self.fixed.iter().fold(base.clone(), |base, (var, value)| base.fixed(*var, *value))
+    pub fn in_case(&self, base: &Affine) -> Affine {
+        self.case_values.iter().fold(base.clone(), |base, (var, value)| base.with_value(*var, *value))
     }
 }

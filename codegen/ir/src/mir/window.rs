@@ -6,7 +6,7 @@ use crate::codes;
 use crate::error::CompileError;
 
 /// The least and the largest value of `sum - base`, where `base` is a part of the sum.
-pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64>) {
+pub fn difference_range(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64>) {
     let plus = sum.plus - base.plus;
     let inner = sum.vars.iter().filter(|var| !base.vars.contains(var)).map(|var| &vars[var.0 as usize]);
     inner.fold((plus, Some(plus)), |(low, high), info| {
@@ -19,7 +19,7 @@ pub fn spread(sum: &Affine, base: &Affine, vars: &[VarInfo]) -> (i64, Option<i64
 pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
     let mut hull: Option<(i64, Option<i64>)> = None;
     for leaf in uses {
-        let (low, high) = spread(&leaf.row, &leaf.fixed(base), vars);
+        let (low, high) = difference_range(&leaf.row, &leaf.in_case(base), vars);
         let high = high.map(|high| high.saturating_add(1));
         hull = Some(match hull {
             None => (low, high),

@@ -1,9 +1,9 @@
 //! Builds the plan of a nest from its MIR.
 
-use super::outline::{MOST_INDEXED, Outline};
+use super::outline::{MOST_INDEXED_ELEMENTS, Outline};
 use super::storage::{NestStorages, StorageDemand};
 use super::sums;
-use super::traversal::{RowsRead, WalkInfo};
+use super::traversal::{RowForm, WalkInfo};
 use super::{CopyPlan, Plan, StoredTrees, WalkPlan, copies, dense, stages, transfer};
 use crate::budget::Budget;
 use crate::bytes::scalar;
@@ -12,7 +12,7 @@ use crate::hir::Hir;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, Mir, Rows, WalkId, Walks};
 use crate::repr::Buffers;
-use crate::repr::traverse::Walker;
+use crate::repr::traverse::WalkEmitter;
 use std::collections::BTreeMap;
 
 /// Properties of a compilation that the plan of each of its nests depends on.
@@ -23,7 +23,7 @@ pub struct Setting {
     /// The transfer of rows as bins that all variants have in common, if this variant reads bins.
     pub transfer: Option<BinTransfer>,
     /// Bytes of the tables of variants that were planned before, which count towards the budget.
-    pub spent: u64,
+    pub used_table_bytes: u64,
 }
 
 /// Decides how a legalised nest runs.
@@ -34,20 +34,21 @@ pub struct Setting {
 pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<Plan, CompileError> {
     let mut budget = *budget;
     if budget.narrow_indices {
-        budget.tables = budget.tables.min(MOST_INDEXED as u64);
+        budget.tables = budget.tables.min(MOST_INDEXED_ELEMENTS as u64);
     }
     let outline = Outline::of(hir, mir, &budget)?;
     let loops: Vec<&Walks> = outline.leaf_loops.iter().map(|(walks, _)| *walks).collect();
     let mut chosen = StorageDemand::of(hir, &loops, &outline.copies, setting.leaf_indices)?
-        .choose(&budget, setting.spent)?;
+        .choose(&budget, setting.used_table_bytes)?;
     if outline.transfer.is_some() && chosen.subset.is_none() {
-        chosen.subset = Some(transfer::features(hir));
+        chosen.subset = Some(transfer::transferred_features(hir));
     }
     let walks = walk_plans(hir, mir, &outline, &chosen, &budget)?;
     let mut thread_sums = BTreeMap::new();
     sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    let takes_columns = index == Scalar::I64 && copies::take_columns(&mir.body, hir, &loops, &outline.copies);
+    let takes_columns =
+        index == Scalar::I64 && copies::can_take_columns(&mir.body, hir, &loops, &outline.copies);
     Ok(Plan {
         storages: chosen.storages,
         walks,
@@ -58,7 +59,7 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<
         takes_columns,
         rows_per_run: outline.rows_per_run,
         index,
-        register: budget.fetch.register.into(),
+        register_bytes: budget.fetch.register_bytes.into(),
         arrangements: stages::arrangements(hir)?,
         set_columns: hir.columns.as_ref().map_or(0, |columns| columns.set_columns as u64),
     })
@@ -77,21 +78,21 @@ fn walk_plans(
     for (walks, context) in &outline.leaf_loops {
         let Some(storage) = chosen.of_walks.get(&walks.id).copied() else { continue };
         let Some(stored) = chosen.storages.get(&storage) else { continue };
-        let rows = rows_read(walks, hir, &outline.copies, columns);
-        let terms = dense::columns(hir, rows.copy, chosen.subset.as_ref());
+        let rows = row_form(walks, hir, &outline.copies, columns);
+        let terms = dense::shared_column_ranges(hir, rows.copy, chosen.subset.as_ref());
         let info = WalkInfo {
             walks,
             rows,
             format: storage.format,
             in_launch: context.in_launch,
-            dense: hir.has_sums_alone().then_some(&terms),
+            dense_columns: hir.is_linear_model().then_some(&terms),
             fetch: &budget.fetch,
             deepest: deepest(hir, stored),
         };
         let traversal = info.traversal();
         let steps = info.steps(&traversal, stored.layout.level_order().is_some());
-        if Walker::new(&*stored.layout, &Buffers::default(), &traversal, steps).is_none() {
-            return Err(not_carried());
+        if WalkEmitter::new(&*stored.layout, &Buffers::default(), &traversal, steps).is_none() {
+            return Err(unsupported_traversal());
         }
         let plan = WalkPlan {
             name: mir.vars.get(walks.iter.var.0 as usize).map_or_else(String::new, |var| var.name.clone()),
@@ -109,12 +110,12 @@ fn walk_plans(
 
 /// Edges to the deepest leaf of all trees that are stored together.
 fn deepest(hir: &Hir, stored: &StoredTrees) -> u32 {
-    let used = hir.depths.iter().zip(&stored.trees).filter(|(_, used)| **used);
+    let used = hir.depths.iter().zip(&stored.has_tree).filter(|(_, used)| **used);
     used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0)
 }
 
 /// The form of the rows that a leaf loop reads. Transposed copies have `columns` features.
-fn rows_read(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, columns: i64) -> RowsRead {
+fn row_form(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, columns: i64) -> RowForm {
     let forest = &hir.forest;
     let copy = match walks.rows {
         Rows::Cached(id) => copies.get(&id).copied().unwrap_or_default(),
@@ -122,15 +123,15 @@ fn rows_read(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, col
     };
     match &hir.bins {
         Some(bins) if walks.layout.compares_bins() => {
-            RowsRead { element: bins.element(), columns: bins.columns().into(), copy }
+            RowForm { element: bins.element(), columns: bins.columns().into(), copy }
         }
         _ => {
-            let columns = if copy.blocks.is_some() { columns } else { forest.num_features as i64 };
-            RowsRead { element: scalar(forest.types.input), columns, copy }
+            let columns = if copy.block_rows.is_some() { columns } else { forest.num_features as i64 };
+            RowForm { element: scalar(forest.types.input), columns, copy }
         }
     }
 }
 
-fn not_carried() -> CompileError {
+fn unsupported_traversal() -> CompileError {
     CompileError::ill_formed("a layout does not carry the traversal that is planned for it")
 }

@@ -25,18 +25,20 @@ use std::collections::BTreeMap;
 /// # Errors
 ///
 /// When the sums of a single row exceed the budget.
-pub fn all(
+pub fn plan_copies(
     mir: &Mir,
     hir: &Hir,
     budget: &Budget,
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
-    for_each_copy(&mir.body, Context::default(), &mut |copy, _| {
-        let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
-        let shared = copy.shared.is_some();
-        let packed = |leaf: &LeafUse| leaf.packed > 1 && leaf.rows == Rows::Cached(copy.id);
-        let spread = shared && copy.fill == Fill::Bins && !mir.uses.of(&copy.walks).iter().any(packed);
-        copies.insert(copy.id, CopyPlan { blocks, sums: false, shared, spread });
+    for_each_copy(&mir.body, CopySurroundings::default(), &mut |copy, _| {
+        let block_rows =
+            block_rows(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
+        let is_shared = copy.shared.is_some();
+        let packs_rows = |leaf: &LeafUse| leaf.packed_rows > 1 && leaf.rows == Rows::Cached(copy.id);
+        let spreads_rows =
+            is_shared && copy.fill == Fill::Bins && !mir.uses.of(&copy.walks).iter().any(packs_rows);
+        copies.insert(copy.id, CopyPlan { block_rows, copies_sums: false, is_shared, spreads_rows });
         Ok(())
     })?;
     let forest = &hir.forest;
@@ -44,16 +46,16 @@ pub fn all(
     let mut scratch = ScratchBytes::new(budget);
     if forest.num_margins > 1 {
         let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
-        for_each_copy(&mir.body, Context::default(), &mut |copy, around| {
+        for_each_copy(&mir.body, CopySurroundings::default(), &mut |copy, around| {
             let plan = copies.entry(copy.id).or_default();
             let adds = |walks: &Walks| {
-                let all = !around.parallel || walks_all(walks, &copy.window);
+                let all = !around.in_parallel_loop || walks_whole_copy(walks, &copy.window);
                 all && adds_to_output(walks) && (single || adds_by_margin(hir, walks))
             };
-            plan.sums = !around.copied
-                && plan.blocks.is_some()
+            plan.copies_sums = !around.in_copy
+                && plan.block_rows.is_some()
                 && copy.body.iter().all(|stmt| only_adds(stmt, &adds));
-            if plan.sums { scratch.add(&copy.window, row_bytes) } else { Ok(()) }
+            if plan.copies_sums { scratch.add(&copy.window, row_bytes) } else { Ok(()) }
         })?;
     }
     Ok((copies, scratch.rows_per_run()))
@@ -61,7 +63,7 @@ pub fn all(
 
 /// Whether a call may pass its rows as input columns. Only copies may read the input, not linear leaves, and
 /// copies of bins must be transposed. GPUs take rows alone.
-pub fn take_columns(
+pub fn can_take_columns(
     body: &[Stmt],
     hir: &Hir,
     loops: &[&Walks],
@@ -69,39 +71,40 @@ pub fn take_columns(
 ) -> bool {
     let from_copies = loops.iter().all(|walks| matches!(walks.rows, Rows::Cached(_)));
     let mut fits = true;
-    let seen = for_each_copy(body, Context::default(), &mut |copy, _| {
-        let in_blocks = copies.get(&copy.id).is_some_and(|plan| plan.blocks.is_some());
+    let seen = for_each_copy(body, CopySurroundings::default(), &mut |copy, _| {
+        let in_blocks = copies.get(&copy.id).is_some_and(|plan| plan.block_rows.is_some());
         fits &= in_blocks || copy.fill != Fill::Bins;
         Ok(())
     });
-    let reads_call = hir.forest.has_linear_leaves() && !hir.adds_walked_rows();
+    let reads_call = hir.forest.has_linear_leaves() && !hir.linear_leaves_read_walked_rows();
     seen.is_ok() && fits && from_copies && !reads_call && !any_mapped(body)
 }
 
 /// The surroundings of a copy of rows.
 #[derive(Clone, Copy, Default)]
-struct Context {
+struct CopySurroundings {
     /// Whether the copy is inside another copy.
-    copied: bool,
+    in_copy: bool,
     /// Whether the copy is inside a loop whose iterations run in parallel.
-    parallel: bool,
+    in_parallel_loop: bool,
 }
 
 /// Calls `see` for every copy of rows with its surroundings.
 fn for_each_copy(
     stmts: &[Stmt],
-    around: Context,
-    see: &mut impl FnMut(&CacheRows, Context) -> Result<(), CompileError>,
+    around: CopySurroundings,
+    see: &mut impl FnMut(&CacheRows, CopySurroundings) -> Result<(), CompileError>,
 ) -> Result<(), CompileError> {
     for stmt in stmts {
         match stmt {
             Stmt::CacheRows(copy) => {
                 see(copy, around)?;
-                for_each_copy(&copy.body, Context { copied: true, ..around }, see)?;
+                for_each_copy(&copy.body, CopySurroundings { in_copy: true, ..around }, see)?;
             }
             Stmt::Loop(this) => {
-                let parallel = around.parallel || matches!(this.mode, Mode::Parallel | Mode::Mapped(_));
-                for_each_copy(&this.body, Context { parallel, ..around }, see)?;
+                let in_parallel_loop =
+                    around.in_parallel_loop || matches!(this.mode, Mode::Parallel | Mode::Mapped(_));
+                for_each_copy(&this.body, CopySurroundings { in_parallel_loop, ..around }, see)?;
             }
             Stmt::Private(private) => for_each_copy(&private.body, around, see)?,
             Stmt::Case(_, arms) => {
@@ -125,7 +128,7 @@ fn for_each_copy(
 /// Whether a leaf loop over rows of a transposed copy walks them all, to the end of the copy or of the call.
 /// Otherwise an iteration that runs at the same time may add to the other rows' sums, which writing copied
 /// sums back would overwrite.
-fn walks_all(walks: &Walks, window: &Window) -> bool {
+fn walks_whole_copy(walks: &Walks, window: &Window) -> bool {
     window.high.is_some_and(|high| {
         walks.iter.stops.iter().all(|stop| match stop.limit {
             Limit::Rows => true,
@@ -136,9 +139,9 @@ fn walks_all(walks: &Walks, window: &Window) -> bool {
 
 /// Rows of a block of a transposed copy: the number of lanes of the vectors that walk it. `None` unless all
 /// walks are in vectors of rows, of one width, each of which is a block.
-fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
+fn block_rows(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     let width = |leaf: &LeafUse| {
-        let base = leaf.fixed(base);
+        let base = leaf.in_case(base);
         let inner: Vec<Var> = leaf.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();
         let aligned = inner == [leaf.var]
             && leaf.over == Axis::Row

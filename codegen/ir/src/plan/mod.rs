@@ -49,7 +49,7 @@ pub struct Plan {
     pub copies: BTreeMap<CacheId, CopyPlan>,
     /// Rows of each [`crate::mir::ThreadSums`] whose sums its thread keeps in registers. Other sums are in
     /// memory.
-    pub thread_sums: BTreeMap<ThreadSumsId, KeptRows>,
+    pub thread_sums: BTreeMap<ThreadSumsId, ThreadRegisterSums>,
     /// The features of transposed copies, if there are any. All copies have the same features, so that they
     /// share storages.
     pub subset: Option<FeatureSubset>,
@@ -69,12 +69,12 @@ pub struct Plan {
     /// for the layer, which is then computed in register tiles. Empty without columns.
     pub arrangements: Vec<Option<Arrangement>>,
     /// Bytes of a vector register of the host.
-    pub register: u32,
+    pub register_bytes: u32,
 }
 
 /// Sums that a thread keeps in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptRows {
+pub struct ThreadRegisterSums {
     /// Number of adjacent rows.
     pub rows: i64,
 }
@@ -82,9 +82,9 @@ pub struct KeptRows {
 /// Trees that share a storage.
 pub struct StoredTrees {
     /// For each tree of the forest, whether the storage has it.
-    pub trees: Vec<bool>,
+    pub has_tree: Vec<bool>,
     /// The format that suits the leaf loops, if it cannot hold the trees and this storage replaces it.
-    pub instead_of: Option<Format>,
+    pub rejected_format: Option<Format>,
     /// Encodes the trees as tables, and emits the code that reads them.
     pub layout: Layout,
     /// Bytes of the tables.
@@ -126,7 +126,7 @@ pub struct RowTable {
     /// Number of entries, a power of two.
     pub length: u16,
     /// Whether a mask must limit the load, since the table is longer than the readable part of the row.
-    pub masked: bool,
+    pub needs_mask: bool,
 }
 
 /// The way in which leaf values are added to sums.
@@ -136,11 +136,11 @@ pub enum SumAccess {
     Register,
     /// A vector of rows at a time, whose sums are adjacent in memory. The remainder of a loop is a masked
     /// vector. Leaf vectors are added margin by margin.
-    Vector,
+    RowVector,
     /// One leaf vector at a time, to all margins of its row.
-    Margins,
+    LeafVector,
     /// One value at a time.
-    Each,
+    EachValue,
 }
 
 /// The arrangement of a copy of rows.
@@ -148,16 +148,16 @@ pub enum SumAccess {
 pub struct CopyPlan {
     /// Rows of a transposed block. `None` if the copy has no blocks: it is then row-major, unless threads
     /// share it.
-    pub blocks: Option<u32>,
+    pub block_rows: Option<u32>,
     /// Whether the sums of the rows are copied, too, in blocks of as many rows, and written back after the
     /// copy's last walk.
-    pub sums: bool,
+    pub copies_sums: bool,
     /// Whether the threads of a GPU block share the copy. It is then column-major over all its rows.
-    pub shared: bool,
+    pub is_shared: bool,
     /// Whether neighbouring rows of a shared copy of bins are in different words, so that neighbouring
     /// threads read different banks of shared memory. Otherwise the bins of neighbouring rows are adjacent
     /// bytes.
-    pub spread: bool,
+    pub spreads_rows: bool,
 }
 
 impl Plan {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// With 32-bit indices, the largest number of elements of a buffer of a call, and of bytes of tables. It is
 /// half of the range of non-negative indices, so that loop variables may pass the end without overflow.
-pub const MOST_INDEXED: i64 = 1 << 30;
+pub const MOST_INDEXED_ELEMENTS: i64 = 1 << 30;
 
 /// The copies and leaf loops of a nest, and the length of its runs.
 pub struct Outline<'m> {
@@ -34,13 +34,13 @@ impl<'m> Outline<'m> {
     ///
     /// When the sums of a single row exceed the budget.
     pub fn of(hir: &Hir, mir: &'m Mir, budget: &Budget) -> Result<Outline<'m>, CompileError> {
-        let (copies, rows_of_sums) = copies::all(mir, hir, budget)?;
+        let (copies, rows_of_sums) = copies::plan_copies(mir, hir, budget)?;
         let mut leaf_loops = Vec::new();
         collect(&mir.body, LeafSurroundings::default(), &copies, &mut leaf_loops);
-        let indexed = budget.narrow_indices.then(|| most_indexed_rows(hir));
+        let indexed = budget.narrow_indices.then(|| narrow_index_row_limit(hir));
         let rows_per_run = [mir.rows_per_run, rows_of_sums, indexed].into_iter().flatten().min();
         let walks: Vec<&Walks> = leaf_loops.iter().map(|(walks, _)| *walks).collect();
-        let transfer = transfer::of(hir, mir, &walks, rows_per_run);
+        let transfer = transfer::transfer_of_nest(hir, mir, &walks, rows_per_run);
         Ok(Outline { copies, leaf_loops, rows_per_run, transfer })
     }
 }
@@ -63,18 +63,18 @@ pub fn common_transfer(
         let transfer = Outline::of(hir, mir, budget)?.transfer;
         Ok((transfer, hir.bins.as_deref()))
     })?;
-    Ok(transfer::common(&transfers))
+    Ok(transfer::merge_transfers(&transfers))
 }
 
 /// Largest number of rows of a run in which 32-bit indices reach every element of every buffer.
-fn most_indexed_rows(hir: &Hir) -> i64 {
+fn narrow_index_row_limit(hir: &Hir) -> i64 {
     let forest = &hir.forest;
     let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
-    let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.largest());
+    let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.largest_count());
     let values = [hir.row_features(), forest.num_features, columns, stored];
-    let results = [forest.num_margins, forest.trees.len(), hir.outputs.largest()];
+    let results = [forest.num_margins, forest.trees.len(), hir.outputs.largest_buffer()];
     let per_row = values.into_iter().chain(results).max().unwrap_or(1);
-    MOST_INDEXED / per_row.max(1) as i64
+    MOST_INDEXED_ELEMENTS / per_row.max(1) as i64
 }
 
 /// Collects all leaf loops with their surroundings.
@@ -84,15 +84,15 @@ fn collect<'m>(
     copies: &BTreeMap<CacheId, CopyPlan>,
     into: &mut Vec<(&'m Walks, LeafSurroundings<'m>)>,
 ) {
-    let outside = LeafSurroundings { tree_loop: None, ..context };
+    let outside = LeafSurroundings { unroll_and_jam_loop: None, ..context };
     for stmt in stmts {
         match stmt {
             Stmt::Walks(walks) => into.push((walks, context)),
-            Stmt::Loop(this) => collect(&this.body, outside.inside(this), copies, into),
+            Stmt::Loop(this) => collect(&this.body, outside.inside_loop(this), copies, into),
             Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
             Stmt::CacheRows(copy) => {
-                let sums = copies.get(&copy.id).is_some_and(|copy| copy.sums);
-                let inside = LeafSurroundings { copied_sums: sums || outside.copied_sums, ..outside };
+                let sums = copies.get(&copy.id).is_some_and(|copy| copy.copies_sums);
+                let inside = LeafSurroundings { sums_are_copied: sums || outside.sums_are_copied, ..outside };
                 collect(&copy.body, inside, copies, into);
             }
             Stmt::Private(private) => collect(&private.body, outside, copies, into),

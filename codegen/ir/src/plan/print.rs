@@ -32,20 +32,20 @@ impl Display for Plan {
         }
         for (number, (storage, stored)) in self.storages.iter().enumerate() {
             writeln!(f, "storage {number}: {storage}")?;
-            if let Some(wanted) = stored.instead_of {
+            if let Some(wanted) = stored.rejected_format {
                 writeln!(f, "  instead of: {}, which does not hold these trees", wanted.text())?;
             }
-            let count = stored.trees.iter().filter(|used| **used).count();
+            let count = stored.has_tree.iter().filter(|used| **used).count();
             writeln!(f, "  {count} trees in {} bytes", stored.bytes)?;
             stored.layout.schema().to_string().lines().try_for_each(|table| writeln!(f, "  {table}"))?;
         }
         for (id, copy) in &self.copies {
-            let lies = match copy.blocks {
-                None if copy.shared => "feature by feature, shared by the threads of a block".to_string(),
+            let lies = match copy.block_rows {
+                None if copy.is_shared => "feature by feature, shared by the threads of a block".to_string(),
                 None => "row by row".to_string(),
                 Some(rows) => format!("transposed in blocks of {rows} rows"),
             };
-            let sums = if copy.sums { ", with their sums" } else { "" };
+            let sums = if copy.copies_sums { ", with their sums" } else { "" };
             writeln!(f, "cache{}: {lies}{sums}", id.0)?;
         }
         for (number, arrangement) in self.arrangements.iter().enumerate() {
@@ -75,14 +75,14 @@ impl Plan {
             writeln!(f, "  node numbers in {}", if *bytes { "bytes" } else { "words" })?;
         }
         if let Some(table) = walk.row_table {
-            let masked = if table.masked { ", masked" } else { "" };
+            let masked = if table.needs_mask { ", masked" } else { "" };
             writeln!(f, "  row as a look-up table of {} values{masked}", table.length)?;
         }
         let sums = match walk.sums {
             SumAccess::Register => "in a register",
-            SumAccess::Vector => "a vector of rows at a time",
-            SumAccess::Margins => "all margins of a row at a time",
-            SumAccess::Each => "one by one",
+            SumAccess::RowVector => "a vector of rows at a time",
+            SumAccess::LeafVector => "all margins of a row at a time",
+            SumAccess::EachValue => "one by one",
         };
         writeln!(f, "  sums: {sums}")?;
         if walk.unroll_and_jam > 1 {
@@ -129,10 +129,10 @@ fn strategy(fetch: FetchStrategy) -> &'static str {
 fn steps(steps: &Steps) -> String {
     let straight = steps.straight - steps.speculated.min(steps.straight);
     let counted =
-        [(steps.speculated, "levels at once"), (straight, "straight"), (steps.checked, "with early exit")];
+        [(steps.speculated, "levels at once"), (straight, "straight"), (steps.masked, "with early exit")];
     let mut parts: Vec<String> =
         counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    if steps.open {
+    if steps.has_loop {
         parts.push("to the leaf".to_string());
     }
     if parts.is_empty() { "none, roots are leaves".to_string() } else { parts.join(", ") }

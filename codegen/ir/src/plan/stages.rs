@@ -6,7 +6,7 @@
 
 use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use crate::error::CompileError;
-use crate::hir::{Hir, known};
+use crate::hir::{Hir, number_of};
 use sched_nest::{Axis, Body, Constraint, LoopId, Nest, StageInfo, StageKind, StageNest};
 
 /// For each layer of columns, in order, its arrangement if the schedule has loops for it.
@@ -29,7 +29,7 @@ pub fn arrangements(hir: &Hir) -> Result<Vec<Option<Arrangement>>, CompileError>
 }
 
 /// Largest number of rows in the lanes of a vector. Wider vectors become several vectors of this many lanes.
-const MOST_ROWS: u16 = 16;
+const MOST_ROW_LANES: u16 = 16;
 
 /// A loop of a chain: a nest in which each loop has one loop inside.
 struct ChainLoop {
@@ -91,12 +91,12 @@ fn has_vectors(nest: &Nest, id: LoopId) -> bool {
 fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileError> {
     let this = nest.get(id);
     let lanes = this.annotations.vectorize.unwrap_or(1);
-    let most = if this.axis == Axis::Row { MOST_ROWS } else { panel };
+    let most = if this.axis == Axis::Row { MOST_ROW_LANES } else { panel };
     let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most.max(1));
     let group = i64::from(this.annotations.interleave.unwrap_or(1));
-    let step = known(&this.step)? * i64::from(lanes);
+    let step = number_of(&this.step)? * i64::from(lanes);
     // A loop over all rows of a call becomes a loop over one group of vectors.
-    let stop = known(&this.stop).unwrap_or(step * group);
+    let stop = number_of(&this.stop).unwrap_or(step * group);
     let annotations = &this.annotations;
     let parallel = annotations.parallel && this.axis == Axis::Unit;
     let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: annotations.unroll, parallel };
@@ -125,7 +125,7 @@ fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arra
     let place = |id: &LoopId| ids.iter().position(|known| known == id);
     let bound = |constraint: &Constraint| {
         let loops: Option<Vec<usize>> = constraint.loops.iter().map(place).collect();
-        Some(StageBound { loops: loops?, bound: known(&constraint.bound).ok()? })
+        Some(StageBound { loops: loops?, bound: number_of(&constraint.bound).ok()? })
     };
     let mut bounds: Vec<StageBound> = constraints.iter().filter_map(bound).collect();
     let mut all: Vec<StageLoop> = loops.iter().map(|this| this.parts).collect();

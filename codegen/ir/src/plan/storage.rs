@@ -10,7 +10,7 @@ use crate::error::CompileError;
 use crate::fault;
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{Format, Request, Storage, Walking};
+use crate::repr::{Format, LayoutRequest, Storage, Walking};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
@@ -29,7 +29,7 @@ pub struct StorageDemand<'a> {
     /// Whether rows are transposed before they are quantized.
     transposes_bins: bool,
     /// Whether some leaf loop adds leaf vectors margin by margin.
-    leaf_columns: bool,
+    adds_by_margin: bool,
 }
 
 /// The storages of a nest.
@@ -44,11 +44,11 @@ pub struct NestStorages {
 
 /// The format that suits a leaf loop, regardless of its trees. With a shared copy of rows, each thread of a
 /// block walks another row, so formats for loops over rows suit.
-fn suiting(walks: &Walks, shared: bool) -> Format {
+fn suitable_format(walks: &Walks, shared: bool) -> Format {
     let over = if shared { Axis::Row } else { walks.over };
     let walking =
         if walks.lanes > 1 { Walking::Vectors(walks.over.into()) } else { Walking::Single(over.into()) };
-    Format::suiting(walks.layout, walking)
+    Format::for_access(walks.layout, walking)
 }
 
 impl<'a> StorageDemand<'a> {
@@ -63,7 +63,7 @@ impl<'a> StorageDemand<'a> {
         copies: &BTreeMap<CacheId, CopyPlan>,
         leaf_indices: bool,
     ) -> Result<StorageDemand<'a>, CompileError> {
-        only_numeric(hir)?;
+        check_set_tests(hir)?;
         let mut requested = BTreeMap::new();
         let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
         for walks in walks {
@@ -71,22 +71,25 @@ impl<'a> StorageDemand<'a> {
                 Rows::Cached(id) => copies.get(&id),
                 Rows::Input => None,
             };
-            let transposed = copy.is_some_and(|copy| copy.blocks.is_some());
-            let shared = copy.is_some_and(|copy| copy.shared);
-            let mut format = suiting(walks, shared);
+            let transposed = copy.is_some_and(|copy| copy.block_rows.is_some());
+            let shared = copy.is_some_and(|copy| copy.is_shared);
+            let mut format = suitable_format(walks, shared);
             if shared && format == Format::BinTables {
                 format = Format::BinPairs;
             }
             if hir.tiles.is_some() {
                 if format != Format::ChildRecords {
-                    return Err(single_nodes());
+                    return Err(tiles_do_not_fit());
                 }
                 format = Format::NodeTiles;
             }
             // Nodes that compare bins name columns of bins, not of the copy.
             let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
-            let storage =
-                Storage { format, tree_lanes: lanes, columns: transposed && !walks.layout.compares_bins() };
+            let storage = Storage {
+                format,
+                tree_lanes: lanes,
+                names_columns: transposed && !walks.layout.compares_bins(),
+            };
             let used: &mut Vec<bool> =
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
@@ -96,8 +99,8 @@ impl<'a> StorageDemand<'a> {
             transposes_bins |= format == Format::BinTables;
             transposes_bins |= matches!(format, Format::Preorder | Format::LevelTests) && vectors;
         }
-        let leaf_columns = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.sums);
-        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, requested, transposes_bins, leaf_columns })
+        let adds_by_margin = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.copies_sums);
+        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, requested, transposes_bins, adds_by_margin })
     }
 
     /// The features that transposed copies of rows have: those of the trees that read the copies, or of all
@@ -105,7 +108,7 @@ impl<'a> StorageDemand<'a> {
     fn subset(&self) -> Option<FeatureSubset> {
         let mut all = vec![self.transposes_bins; self.hir.forest.trees.len()];
         let mut some = self.transposes_bins;
-        for (_, used) in self.trees.iter().filter(|(storage, _)| storage.columns) {
+        for (_, used) in self.trees.iter().filter(|(storage, _)| storage.names_columns) {
             all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this);
             some = true;
         }
@@ -113,7 +116,9 @@ impl<'a> StorageDemand<'a> {
         some.then(|| match self.hir.columns {
             // All computed columns are tested by some tree.
             Some(_) => FeatureSubset::all(features),
-            None if self.hir.adds_walked_rows() => FeatureSubset::of(features, self.features_read()),
+            None if self.hir.linear_leaves_read_walked_rows() => {
+                FeatureSubset::of(features, self.features_read())
+            }
             None => FeatureSubset::new(&self.hir.forest, &all),
         })
     }
@@ -126,86 +131,87 @@ impl<'a> StorageDemand<'a> {
         tested.chain(terms.map(|(feature, _)| *feature)).collect()
     }
 
-    fn request<'r>(
+    fn layout_request<'r>(
         &'r self,
         storage: Storage,
         used: &'r [bool],
         subset: Option<&'r FeatureSubset>,
         budget: &'r Budget,
-    ) -> Request<'r> {
-        Request {
+    ) -> LayoutRequest<'r> {
+        LayoutRequest {
             forest: &self.hir.forest,
             depths: &self.hir.depths,
             tiles: self.hir.tiles.as_ref(),
             used,
             tree_lanes: storage.tree_lanes,
-            leaf_indices: self.leaf_indices,
-            leaf_columns: self.leaf_columns,
-            subset: subset.filter(|_| storage.columns),
+            returns_leaf_indices: self.leaf_indices,
+            adds_by_margin: self.adds_by_margin,
+            subset: subset.filter(|_| storage.names_columns),
             bins: self.hir.bins.as_ref(),
             fetch: &budget.fetch,
         }
     }
 
-    /// Replaces storages that cannot hold their trees, and lays all storages out. Other tables take `spent`
-    /// bytes of the budget.
+    /// Replaces storages that cannot hold their trees, and lays all storages out. Other tables take
+    /// `used_table_bytes` bytes of the budget.
     ///
     /// # Errors
     ///
     /// When a layout cannot hold the forest, or all tables together exceed the budget.
-    pub fn choose(self, budget: &Budget, spent: u64) -> Result<NestStorages, CompileError> {
+    pub fn choose(self, budget: &Budget, used_table_bytes: u64) -> Result<NestStorages, CompileError> {
         let subset = self.subset();
         let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<Format>)> = BTreeMap::new();
         let mut of_walks = self.of_walks.clone();
         for (wanted, used) in &self.trees {
-            let format = wanted.format.holding(&self.request(*wanted, used, subset.as_ref(), budget));
+            let format =
+                wanted.format.or_fallback(&self.layout_request(*wanted, used, subset.as_ref(), budget));
             let storage = Storage { format, ..*wanted };
-            let instead_of = (format != wanted.format).then_some(wanted.format);
+            let rejected_format = (format != wanted.format).then_some(wanted.format);
             let (all, replaced) =
-                fitting.entry(storage).or_insert_with(|| (vec![false; used.len()], instead_of));
-            *replaced = replaced.or(instead_of);
+                fitting.entry(storage).or_insert_with(|| (vec![false; used.len()], rejected_format));
+            *replaced = replaced.or(rejected_format);
             all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this);
             of_walks.values_mut().filter(|of| *of == wanted).for_each(|of| *of = storage);
         }
         let bins = self.hir.bins.as_ref().map_or(0, |bins| bins.footprint());
-        let mut footprint = spent.saturating_add(bins);
+        let mut footprint = used_table_bytes.saturating_add(bins);
         let mut storages = BTreeMap::new();
-        for (storage, (trees, instead_of)) in fitting {
-            let request = self.request(storage, &trees, subset.as_ref(), budget);
+        for (storage, (has_tree, rejected_format)) in fitting {
+            let request = self.layout_request(storage, &has_tree, subset.as_ref(), budget);
             let layout = storage.format.layout(&request)?;
             let key = key(storage, &request);
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
-                let requested = self.requested.get(&instead_of.unwrap_or(storage.format));
+                let requested = self.requested.get(&rejected_format.unwrap_or(storage.format));
                 let requested = requested.copied().unwrap_or(nest::Layout::Sparse);
                 return Err(over_budget(requested, footprint, budget));
             }
-            storages.insert(storage, StoredTrees { trees, instead_of, layout, bytes, key });
+            storages.insert(storage, StoredTrees { has_tree, rejected_format, layout, bytes, key });
         }
         Ok(NestStorages { storages, of_walks, subset })
     }
 }
 
 /// The key of a storage's tables: the text of everything that they depend on, besides the forest.
-fn key(storage: Storage, request: &Request<'_>) -> String {
-    let Request {
+fn key(storage: Storage, request: &LayoutRequest<'_>) -> String {
+    let LayoutRequest {
         forest: _,
         depths,
         tiles,
         used,
         tree_lanes,
-        leaf_indices,
-        leaf_columns,
+        returns_leaf_indices,
+        adds_by_margin,
         subset,
         bins,
         fetch,
     } = *request;
-    let flags = (tree_lanes, leaf_indices, leaf_columns, tiles.is_some(), bins.is_some());
+    let flags = (tree_lanes, returns_leaf_indices, adds_by_margin, tiles.is_some(), bins.is_some());
     format!("{storage:?} {depths:?} {used:?} {flags:?} {subset:?} {fetch:?} {:?}", fault::current())
 }
 
-fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
+fn check_set_tests(hir: &Hir) -> Result<(), CompileError> {
     let mut nodes = hir.forest.trees.iter().flat_map(|tree| &tree.inner);
     let holds_sets = hir.leaf_loops.values().all(|leaf_loop| leaf_loop.layout.holds_sets());
     if nodes.all(|node| match node.predicate {
@@ -218,7 +224,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
     Err(CompileError::ill_formed("a node tests a set of categories in a layout without sets"))
 }
 
-fn single_nodes() -> CompileError {
+fn tiles_do_not_fit() -> CompileError {
     CompileError::ill_formed("tiles of nodes in a layout or in vectors that cannot hold them")
 }
 
@@ -231,6 +237,6 @@ fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> Compile
             footprint >> 20,
             budget.tables >> 20
         ),
-        layout.smaller(),
+        layout.smaller_layouts(),
     )
 }

@@ -1,6 +1,6 @@
 //! Chooses how leaf values are added to sums, and the number of interleaved vectors for remainder rows.
 
-use super::{KeptRows, SumAccess};
+use super::{SumAccess, ThreadRegisterSums};
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Loop, Mir, Mode, Stmt, ThreadSumsId, Walks};
 use sched_nest::Axis;
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Default)]
 pub struct LeafSurroundings<'m> {
     /// The unroll-and-jam loop over trees that contains the leaf loop and nothing else.
-    pub tree_loop: Option<&'m Loop>,
+    pub unroll_and_jam_loop: Option<&'m Loop>,
     /// Whether an enclosing copy of rows has the rows' sums, too.
-    pub copied_sums: bool,
+    pub sums_are_copied: bool,
     /// Whether the leaf loop runs in a thread of a GPU.
     pub in_launch: bool,
 }
 
 impl LeafSurroundings<'_> {
     /// The surroundings of the statements of a loop.
-    pub fn inside<'m>(self, this: &'m Loop) -> LeafSurroundings<'m> {
+    pub fn inside_loop<'m>(self, this: &'m Loop) -> LeafSurroundings<'m> {
         let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
-        LeafSurroundings { tree_loop: unroll_and_jam.then_some(this), ..self }
+        LeafSurroundings { unroll_and_jam_loop: unroll_and_jam.then_some(this), ..self }
     }
 
     /// The way in which a leaf loop adds to its sums.
@@ -31,7 +31,7 @@ impl LeafSurroundings<'_> {
         // Threads of a GPU add the values of a leaf vector one after the other.
         let by_row = vectors && !self.in_launch;
         // If some leaves are vectors and others linear, the terms are added to sums in memory.
-        let fits = margins == 1 || by_row && margins <= MOST_IN_REGISTERS;
+        let fits = margins == 1 || by_row && margins <= MOST_REGISTER_MARGINS;
         if walks.over == Axis::Tree && fits && !(vectors && hir.forest.has_linear_leaves()) {
             return SumAccess::Register;
         }
@@ -39,14 +39,14 @@ impl LeafSurroundings<'_> {
         let adjacent = walks.iter.step == 1 && (in_columns || margins == 1);
         let rows = walks.over == Axis::Row && adjacent && (by_row || !vectors);
         match walks.target.atomic {
-            false if rows => SumAccess::Vector,
-            false if by_row => SumAccess::Margins,
-            _ => SumAccess::Each,
+            false if rows => SumAccess::RowVector,
+            false if by_row => SumAccess::LeafVector,
+            _ => SumAccess::EachValue,
         }
     }
 
     fn sums_in_blocks(self, walks: &Walks) -> bool {
-        self.copied_sums && walks.target.accumulator == Accumulator::Output
+        self.sums_are_copied && walks.target.accumulator == Accumulator::Output
     }
 
     /// Number of vectors, of several trees, that are interleaved if rows fill fewer vectors: the group size
@@ -54,7 +54,7 @@ impl LeafSurroundings<'_> {
     /// rows.
     pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
         let unroll_and_jam =
-            self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
+            self.unroll_and_jam_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
         let rows = walks.over == Axis::Row && walks.iter.step == 1 && walks.lanes > 1;
         if unroll_and_jam && rows { walks.group } else { 1 }
     }
@@ -62,21 +62,26 @@ impl LeafSurroundings<'_> {
 
 /// Largest number of margins of a row whose sums are in registers while its trees are walked. With more
 /// margins, registers would spill.
-const MOST_IN_REGISTERS: usize = 32;
+const MOST_REGISTER_MARGINS: usize = 32;
 
 /// Largest number of sums that a thread of a GPU keeps in registers. A thread has at most 255 registers, and
 /// its walks need some of them.
-const MOST_KEPT: i64 = 64;
+const MOST_THREAD_SUMS: i64 = 64;
 
-/// Collects the thread sums that fit registers: at most `MOST_KEPT` sums, of adjacent rows.
-pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<ThreadSumsId, KeptRows>) {
+/// Collects the thread sums that fit registers: at most `MOST_THREAD_SUMS` sums, of adjacent rows.
+pub fn thread_sums(
+    stmts: &[Stmt],
+    mir: &Mir,
+    hir: &Hir,
+    into: &mut BTreeMap<ThreadSumsId, ThreadRegisterSums>,
+) {
     for stmt in stmts {
         match stmt {
             Stmt::ThreadSums(sums) => {
-                let rows = sums.rows_in_all(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
-                let few = |rows: &i64| rows.saturating_mul(hir.forest.num_margins as i64) <= MOST_KEPT;
+                let rows = sums.max_rows(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
+                let few = |rows: &i64| rows.saturating_mul(hir.forest.num_margins as i64) <= MOST_THREAD_SUMS;
                 if let Some(rows) = rows.filter(few) {
-                    into.insert(sums.id, KeptRows { rows });
+                    into.insert(sums.id, ThreadRegisterSums { rows });
                 }
             }
             Stmt::Loop(this) => thread_sums(&this.body, mir, hir, into),

@@ -5,28 +5,28 @@ use crate::budget::FetchCosts;
 use crate::lir::Scalar;
 use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
-use crate::quantize::fetch::{FetchStrategy, LARGEST};
+use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
 use crate::repr::Format;
 use crate::repr::traverse::{Steps, Traversal, packed_rows};
 use sched_nest::Axis;
 use std::ops::Range;
 
 /// Bytes of the longest row that is looked up as a table: four registers of 512 bits.
-const ROW_TABLE: i64 = 256;
+const MOST_ROW_TABLE_BYTES: i64 = 256;
 /// Bins of the longest row that a test mask looks up: one register of 64 bytes.
-const BINS_TABLE: i64 = 64;
+const MOST_MASK_BINS: i64 = 64;
 /// Number of top levels that packed rows walk together, unless `speculateWalk` gives a number. Deeper levels
 /// have more nodes than a word has rows.
-const PACKED_LEVELS: u32 = 3;
+const DEFAULT_PACKED_LEVELS: u32 = 3;
 /// Fewest lanes of a vector for which node numbers are bytes: 16 bytes fill the shortest vector register.
-pub const BYTE_LANES: u32 = 16;
+pub const LEAST_BYTE_LANES: u32 = 16;
 /// Depth, in steps, of the deepest trees for which a test mask is used. The number of tests doubles with each
 /// step.
-const MASK_STEPS: u32 = 8;
+const MOST_MASK_STEPS: u32 = 8;
 
 /// The form of the rows that a leaf loop reads.
 #[derive(Clone, Copy, Debug)]
-pub struct RowsRead {
+pub struct RowForm {
     /// Type of a value or bin.
     pub element: Scalar,
     /// Number of values or bins of a row.
@@ -41,13 +41,13 @@ pub struct WalkInfo<'a> {
     /// The leaf loop.
     pub walks: &'a Walks,
     /// The form of the rows that the loop reads.
-    pub rows: RowsRead,
+    pub rows: RowForm,
     /// Format of the trees that the loop walks.
     pub format: Format,
     /// Whether the loop runs in a thread of a GPU, which has no look-ups in registers.
     pub in_launch: bool,
     /// If all trees are single linear leaves, the columns of [`Traversal::Dense`].
-    pub dense: Option<&'a Option<Vec<Range<u32>>>>,
+    pub dense_columns: Option<&'a Option<Vec<Range<u32>>>>,
     /// The costs of fetching operands on the machine.
     pub fetch: &'a FetchCosts,
     /// Edges from the root to the deepest leaf of all trees in the loop's storage.
@@ -59,13 +59,13 @@ impl WalkInfo<'_> {
     pub fn traversal(&self) -> Traversal {
         let vectors = self.walks.lanes > 1;
         let rows = self.walks.over == Axis::Row;
-        if let Some(columns) = self.dense.filter(|columns| self.adds_densely(columns.is_some())) {
+        if let Some(columns) = self.dense_columns.filter(|columns| self.adds_densely(columns.is_some())) {
             return Traversal::Dense { columns: columns.clone() };
         }
         match self.format {
             Format::NodeTiles => Traversal::NodeTiles,
             Format::Preorder if vectors && rows => Traversal::NodeSweep,
-            Format::PreorderTests | Format::BinTables if self.takes_test_mask() => Traversal::TestMask,
+            Format::PreorderTests | Format::BinTables if self.uses_test_mask() => Traversal::TestMask,
             Format::LevelTables | Format::BinTables if vectors && rows => self.level_lookup(),
             Format::LevelTests if vectors && rows => {
                 Traversal::LevelTests { bytes: self.numbers_nodes_in_bytes() }
@@ -85,18 +85,18 @@ impl WalkInfo<'_> {
 
     /// Whether four neighbouring rows, whose bins are the bytes of a word, walk the first levels at once.
     fn packs_rows(&self) -> bool {
-        let together = self.walks.packed as usize == packed_rows::ROWS;
-        together && self.rows.copy.shared && self.rows.element == Scalar::I8
+        let together = self.walks.packed_rows as usize == packed_rows::ROWS_PER_WORD;
+        together && self.rows.copy.is_shared && self.rows.element == Scalar::I8
     }
 
     /// Whether all tests of a tree are made at once for one row.
-    fn takes_test_mask(&self) -> bool {
+    fn uses_test_mask(&self) -> bool {
         let fits = match self.format {
             // This format is chosen only if a test mask fits its trees.
             Format::PreorderTests => true,
             _ => {
                 let bytes = self.rows.element == Scalar::I8 && self.rows.columns <= 1 << 8;
-                bytes && self.walks.steps.to_leaf().is_some_and(|steps| steps <= MASK_STEPS)
+                bytes && self.walks.steps.to_leaf().is_some_and(|steps| steps <= MOST_MASK_STEPS)
             }
         };
         fits && self.walks.over == Axis::Tree && self.walks.lanes == 1 && self.bins_in_register()
@@ -104,28 +104,28 @@ impl WalkInfo<'_> {
 
     /// Whether the bins of a row fit one register.
     fn bins_in_register(&self) -> bool {
-        let RowsRead { element, columns, .. } = self.rows;
-        element == Scalar::I8 && columns <= BINS_TABLE && self.table().is_some()
+        let RowForm { element, columns, .. } = self.rows;
+        element == Scalar::I8 && columns <= MOST_MASK_BINS && self.fitting_row_table().is_some()
     }
 
     /// Whether vectors of rows keep their node numbers in bytes, as bins are.
     fn numbers_nodes_in_bytes(&self) -> bool {
-        let wide = self.walks.lanes >= BYTE_LANES;
+        let wide = self.walks.lanes >= LEAST_BYTE_LANES;
         wide && self.rows.element == Scalar::I8 && self.deepest <= u8::BITS
     }
 
     fn level_lookup(&self) -> Traversal {
-        let adjacent = self.rows.copy.blocks == Some(self.walks.lanes);
+        let adjacent = self.rows.copy.block_rows == Some(self.walks.lanes);
         let bytes = self.format == Format::BinTables && self.numbers_nodes_in_bytes();
         let strategy = |level: u32| {
             let nodes = 1u64 << level.min(40);
-            if nodes > LARGEST {
+            if nodes > MOST_LOOKUP_NODES {
                 FetchStrategy::GatherNodes
             } else if adjacent && bytes {
                 let (columns, lanes) = (self.rows.columns as u32, self.walks.lanes as u16);
-                FetchStrategy::of_bins(self.fetch, nodes, columns, lanes)
+                FetchStrategy::cheapest_for_bins(self.fetch, nodes, columns, lanes)
             } else if adjacent {
-                FetchStrategy::of_values(
+                FetchStrategy::cheapest_for_values(
                     self.fetch,
                     nodes,
                     self.walks.lanes as u16,
@@ -149,22 +149,22 @@ impl WalkInfo<'_> {
             | Traversal::Dense { .. }
             | Traversal::NodeSweep => false,
         };
-        if looks_up { self.table() } else { None }
+        if looks_up { self.fitting_row_table() } else { None }
     }
 
-    /// The row as a table, if it is contiguous and at most `ROW_TABLE` bytes long.
-    fn table(&self) -> Option<RowTable> {
-        let RowsRead { element, columns, copy } = self.rows;
-        if self.in_launch || copy.blocks.is_some() {
+    /// The row as a table, if it is contiguous and at most `MOST_ROW_TABLE_BYTES` bytes long.
+    fn fitting_row_table(&self) -> Option<RowTable> {
+        let RowForm { element, columns, copy } = self.rows;
+        if self.in_launch || copy.block_rows.is_some() {
             return None;
         }
         let length = (columns.max(2) as u64).next_power_of_two() as i64;
-        if length * i64::from(element.bytes()) > ROW_TABLE {
+        if length * i64::from(element.bytes()) > MOST_ROW_TABLE_BYTES {
             return None;
         }
         // Bins can be read beyond the row's end.
-        let masked = length != columns && !(element == Scalar::I8 && length <= TAIL);
-        Some(RowTable { length: length as u16, masked })
+        let needs_mask = length != columns && !(element == Scalar::I8 && length <= TAIL);
+        Some(RowTable { length: length as u16, needs_mask })
     }
 
     /// The steps of walks. Speculation needs layouts that number nodes by level. Packed rows always speculate
@@ -173,7 +173,7 @@ impl WalkInfo<'_> {
         let steps = self.walks.steps;
         let speculated = match (traversal, steps.speculated) {
             _ if !level_order => 0,
-            (Traversal::PackedRows, 0) => PACKED_LEVELS.min(steps.straight),
+            (Traversal::PackedRows, 0) => DEFAULT_PACKED_LEVELS.min(steps.straight),
             (Traversal::PackedRows, requested) => requested.min(packed_rows::MOST_LEVELS),
             (_, requested) => requested,
         };

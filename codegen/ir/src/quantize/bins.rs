@@ -33,7 +33,7 @@ pub struct BinMap {
     features: Vec<Feature>,
     /// For each feature of the model, the runs of its thresholds: the group and the index in `features` of
     /// each.
-    places: Vec<Vec<(usize, usize)>>,
+    feature_runs: Vec<Vec<(usize, usize)>>,
     groups: Vec<SearchGroup>,
     columns: u32,
     sets: ClassSets,
@@ -55,17 +55,17 @@ struct Feature {
     /// Distinct thresholds in ascending order.
     thresholds: Vec<f64>,
     /// Whether missing values go left at some node.
-    left: bool,
+    missing_left: bool,
     /// Whether missing values go right at some node.
-    right: bool,
+    missing_right: bool,
 }
 
 impl Feature {
-    /// Number of steps of the search for a value's bin, rounded up to a depth of `SHALLOW`, so that there are
-    /// fewer groups.
+    /// Number of steps of the search for a value's bin, rounded up to one of [`SEARCH_DEPTHS`], so that there
+    /// are fewer groups.
     fn depth(&self) -> u32 {
         let needed = (self.thresholds.len() as u64 + 1).next_power_of_two().ilog2();
-        SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
+        SEARCH_DEPTHS.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
     }
 
     /// The feature split into runs of at most `most` thresholds.
@@ -74,8 +74,8 @@ impl Feature {
     }
 }
 
-/// Depths of searches for bins of 8 bits.
-const SHALLOW: [u32; 5] = [1, 2, 4, 6, 8];
+/// Depths to which searches for bins of 8 bits are rounded up.
+const SEARCH_DEPTHS: [u32; 5] = [1, 2, 4, 6, 8];
 
 /// Features whose bins one loop finds. Their searches have the same depth, and they send missing values to
 /// the same sides.
@@ -89,13 +89,12 @@ pub struct SearchGroup {
     /// entries.
     pub first_threshold: u64,
     /// Index of the group's first entry in the table of ordered thresholds.
-    pub first_ordered: u64,
-    /// First column of bins with missing values to the left; feature `i` of the group has column `left
-    /// + i`.
-    pub left: Option<u32>,
-    /// First column of bins with missing values to the right; feature `i` of the group has column
-    /// `right + i`.
-    pub right: Option<u32>,
+    pub first_ordered_threshold: u64,
+    /// First column of bins with missing values to the left; feature `i` of the group has the column `i`
+    /// columns later.
+    pub first_missing_left: Option<u32>,
+    /// First column of bins with missing values to the right, as above.
+    pub first_missing_right: Option<u32>,
 }
 
 /// Number of thresholds that one vector comparison compares with a value of a single row.
@@ -104,14 +103,14 @@ pub const SEARCH_WIDTH: u32 = 16;
 impl SearchGroup {
     /// Number of thresholds of a block in the ordered table. A feature's entries there start with the last
     /// threshold of each of its [`SEARCH_WIDTH`] blocks. `None` if one comparison covers all thresholds.
-    pub fn block(&self) -> Option<u32> {
+    pub fn block_size(&self) -> Option<u32> {
         (1u32 << self.depth > SEARCH_WIDTH).then(|| (1 << self.depth) / SEARCH_WIDTH)
     }
 
     /// Number of entries of a feature in the ordered table. `None` if the feature has too many thresholds for
     /// two comparisons.
-    pub fn ordered(&self) -> Option<u32> {
-        let blocks = self.block().map_or(0, |block| block * SEARCH_WIDTH);
+    pub fn ordered_entries(&self) -> Option<u32> {
+        let blocks = self.block_size().map_or(0, |block| block * SEARCH_WIDTH);
         (1u32 << self.depth <= SEARCH_WIDTH * SEARCH_WIDTH).then_some(SEARCH_WIDTH + blocks)
     }
 }
@@ -135,13 +134,13 @@ impl BinMap {
                 continue;
             };
             feature.thresholds.push(*threshold);
-            feature.left |= inner.missing_left;
-            feature.right |= !inner.missing_left;
+            feature.missing_left |= inner.missing_left;
+            feature.missing_right |= !inner.missing_left;
         }
         let sets = ClassSets::of(forest);
         for (number, thresholds) in sets.thresholds() {
             if let Some(feature) = features.get_mut(number as usize) {
-                (feature.thresholds, feature.right) = (thresholds, true);
+                (feature.thresholds, feature.missing_right) = (thresholds, true);
             }
         }
         features.retain(|feature| !feature.thresholds.is_empty());
@@ -153,9 +152,13 @@ impl BinMap {
         let element = element_for(&features);
         let most = (1 << (8 * element.bytes())) - 1;
         let mut features: Vec<Feature> = features.iter().flat_map(|feature| feature.runs(most)).collect();
-        features.sort_by_key(|feature| (feature.depth(), feature.left, feature.right, feature.number));
-        let columns: usize =
-            features.iter().map(|feature| usize::from(feature.left) + usize::from(feature.right)).sum();
+        features.sort_by_key(|feature| {
+            (feature.depth(), feature.missing_left, feature.missing_right, feature.number)
+        });
+        let columns: usize = features
+            .iter()
+            .map(|feature| usize::from(feature.missing_left) + usize::from(feature.missing_right))
+            .sum();
         if columns > usize::from(u16::MAX) {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
@@ -169,7 +172,7 @@ impl BinMap {
             types,
             comparison,
             features,
-            places: vec![Vec::new(); forest.num_features],
+            feature_runs: vec![Vec::new(); forest.num_features],
             groups: Vec::new(),
             columns: 0,
             sets,
@@ -180,22 +183,33 @@ impl BinMap {
 
     /// Groups the sorted features and assigns their columns.
     fn group_features(&mut self) {
-        let (mut first_threshold, mut first_ordered) = (0, 0);
+        let (mut first_threshold, mut first_ordered_threshold) = (0, 0);
         let mut start = 0;
-        let alike = |a: &Feature, b: &Feature| (a.depth(), a.left, a.right) == (b.depth(), b.left, b.right);
+        let alike = |a: &Feature, b: &Feature| {
+            (a.depth(), a.missing_left, a.missing_right) == (b.depth(), b.missing_left, b.missing_right)
+        };
         for group in self.features.chunk_by(alike) {
             let (Some(first), count) = (group.first(), group.len()) else { continue };
             let mut columns = |wanted: bool| {
                 let column = self.columns;
                 wanted.then(|| self.columns += count as u32).map(|()| column)
             };
-            let (left, right) = (columns(first.left), columns(first.right));
+            let first_missing_left = columns(first.missing_left);
+            let first_missing_right = columns(first.missing_right);
             for (at, feature) in group.iter().enumerate() {
-                self.places[feature.number as usize].push((self.groups.len(), start + at));
+                self.feature_runs[feature.number as usize].push((self.groups.len(), start + at));
             }
             let (depth, features) = (first.depth(), start..start + count);
-            let group = SearchGroup { depth, features, first_threshold, first_ordered, left, right };
-            first_ordered += group.ordered().map_or(0, |each| count as u64 * u64::from(each));
+            let group = SearchGroup {
+                depth,
+                features,
+                first_threshold,
+                first_ordered_threshold,
+                first_missing_left,
+                first_missing_right,
+            };
+            first_ordered_threshold +=
+                group.ordered_entries().map_or(0, |each| count as u64 * u64::from(each));
             self.groups.push(group);
             first_threshold += (count as u64) << depth;
             start += count;
@@ -203,12 +217,12 @@ impl BinMap {
     }
 
     /// Error for a quantized layout whose forest has no bins.
-    pub fn missing() -> CompileError {
+    pub fn no_bins_error() -> CompileError {
         CompileError::ill_formed("the model's features have no bins")
     }
 
     /// Number and width of the bins of a quantized row.
-    pub fn rows(&self) -> QuantizedRows {
+    pub fn quantized_rows(&self) -> QuantizedRows {
         QuantizedRows { columns: self.columns, in_bytes: self.element == Scalar::I8 }
     }
 
@@ -228,7 +242,7 @@ impl BinMap {
     }
 
     /// Element in which values and thresholds are compared.
-    pub fn compared(&self) -> Scalar {
+    pub fn compared_element(&self) -> Scalar {
         scalar(self.types.input)
     }
 
@@ -251,13 +265,13 @@ impl BinMap {
     /// Whether layouts can store nodes that test sets of classes: bins are bytes, a byte numbers all features
     /// with classes, and a look-up in registers covers each set.
     pub fn holds_sets(&self) -> bool {
-        self.element == Scalar::I8 && self.sets.fit()
+        self.element == Scalar::I8 && self.sets.can_be_looked_up()
     }
 
     /// Columns of bins that hold a class's byte and bit. `feature` is the feature that holds the byte.
     pub fn class_columns(&self, feature: u32) -> [u64; 2] {
         [feature, feature + 1].map(|feature| {
-            let run = self.places.get(feature as usize).and_then(|runs| runs.first());
+            let run = self.feature_runs.get(feature as usize).and_then(|runs| runs.first());
             run.map_or(0, |(group, at)| self.column(&self.groups[*group], *at, false))
         })
     }
@@ -265,12 +279,12 @@ impl BinMap {
     /// Threshold bin of a node, and the column of bins that it is compared with; arbitrary for padding. For a
     /// node that tests a set: the index of its feature among the features with classes, and the number of
     /// columns plus the set's number.
-    pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
+    pub fn threshold_bin_and_column(&self, inner: &Inner) -> (u64, u64) {
         if let Some(set) = set_of(inner) {
             return (self.sets.feature_index(inner), u64::from(self.columns) + u64::from(set));
         }
         let Predicate::Numeric { threshold } = inner.predicate else { return (0, 0) };
-        let runs = self.places.get(inner.feature as usize).into_iter().flatten();
+        let runs = self.feature_runs.get(inner.feature as usize).into_iter().flatten();
         // Runs are disjoint, so at most one of them holds the threshold.
         let place = runs.copied().find_map(|(group, at)| {
             let thresholds = &self.features[at].thresholds;
@@ -284,7 +298,11 @@ impl BinMap {
     /// Column of bins of a feature, or of a run of its thresholds, for nodes that send missing values left or
     /// right.
     fn column(&self, group: &SearchGroup, at: usize, left: bool) -> u64 {
-        let first = if left { group.left.or(group.right) } else { group.right.or(group.left) };
+        let first = if left {
+            group.first_missing_left.or(group.first_missing_right)
+        } else {
+            group.first_missing_right.or(group.first_missing_left)
+        };
         first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64)
     }
 
@@ -294,13 +312,13 @@ impl BinMap {
             self.groups.iter().map(|group| (group.features.len() as u64) << group.depth).sum();
         // The ordered table holds the thresholds again, and the last threshold of each block.
         let ordered = 2 * thresholds + u64::from(SEARCH_WIDTH) * self.features.len() as u64;
-        (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
+        (thresholds + ordered) * u64::from(self.compared_element().bytes()) + self.features.len() as u64 * 8
     }
 
     /// Thresholds of each feature as a complete tree in level order, with the root at index 1. Unused
     /// entries are infinite.
     pub fn thresholds(&self) -> Vec<u8> {
-        let element = self.compared();
+        let element = self.compared_element();
         let size = element.bytes() as usize;
         let mut bytes = Vec::new();
         for feature in &self.features {
@@ -319,13 +337,13 @@ impl BinMap {
     }
 
     /// The ordered table: thresholds of each feature in ascending order, after the last threshold of each
-    /// block ([`SearchGroup::block`]). Unused entries are NaN, of which no value goes right.
-    pub fn ordered(&self) -> Vec<u8> {
-        let element = self.compared();
+    /// block ([`SearchGroup::block_size`]). Unused entries are NaN, of which no value goes right.
+    pub fn ordered_thresholds(&self) -> Vec<u8> {
+        let element = self.compared_element();
         let size = element.bytes() as usize;
         let mut bytes = Vec::new();
         for group in &self.groups {
-            let (Some(entries), block) = (group.ordered(), group.block()) else { continue };
+            let (Some(entries), block) = (group.ordered_entries(), group.block_size()) else { continue };
             for feature in &self.features[group.features.clone()] {
                 let last = |at: u32| block.map_or(at, |block| at * block + block - 1);
                 let places = (0..SEARCH_WIDTH).map(last).chain(0..entries - SEARCH_WIDTH);
@@ -393,7 +411,9 @@ mod tests {
     fn runs_of_thresholds_have_columns_of_their_own() {
         let forest = stumps(300);
         let bins = forest.as_ref().and_then(|forest| BinMap::of(forest).ok());
-        let place = |tree: usize| Some(bins.as_ref()?.of_node(forest.as_ref()?.trees[tree].inner.first()?));
+        let place = |tree: usize| {
+            Some(bins.as_ref()?.threshold_bin_and_column(forest.as_ref()?.trees[tree].inner.first()?))
+        };
         // The search of the shorter run has fewer steps, so its group comes first.
         let places = [place(0), place(254), place(255), place(299)];
         assert_eq!(places, [Some((0, 1)), Some((254, 1)), Some((0, 0)), Some((44, 0))]);

@@ -7,8 +7,8 @@
 //! features of the row, whose thresholds are gathered.
 
 use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
-use super::levels::{FeatureThresholds, Nodes, ThresholdLevels};
-use crate::columns::blocks::{BlockSource, RowBlocks, Scratch};
+use super::levels::{FeatureThresholds, ThresholdLevels, ThresholdNodes};
+use crate::columns::blocks::{BlockSource, ColumnScratch, RowBlocks};
 use crate::columns::code::{ColumnCode, Elements};
 use crate::columns::value::Features;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
@@ -18,19 +18,19 @@ use crate::rows::{BlockThreads, CopiedRows, RowPlacement, lanes_below};
 
 /// Bytes behind the last bin of a copy, so that a whole register can be loaded from any bin on.
 pub const TAIL: i64 = 64;
-/// Features of a single row that one vector quantizes by gathers.
-const FEATURES: u16 = 16;
+/// Number of features of a single row that one vector quantizes by gathers.
+const VECTOR_FEATURES: u16 = 16;
 /// Number of rows that one vector quantizes: their values of 4 bytes fill a register. Blocks of bins may have
 /// more rows.
-pub(super) const ROWS: u32 = 16;
+pub(super) const VECTOR_ROWS: u32 = 16;
 
 /// Tables for the quantization of rows, as table numbers or as declared buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct QuantizerTables<T> {
     /// The thresholds of each feature as a complete tree in level order.
     pub thresholds: T,
-    /// The ordered thresholds of each feature ([`BinMap::ordered`]).
-    pub ordered: T,
+    /// The ordered thresholds of each feature ([`BinMap::ordered_thresholds`]).
+    pub ordered_thresholds: T,
     /// The feature of the model of each quantized feature or run.
     pub features: T,
     /// The column in transposed rows of each quantized feature or run.
@@ -40,12 +40,16 @@ pub struct QuantizerTables<T> {
 impl QuantizerTables<u32> {
     /// Declares the tables of these numbers as buffers.
     pub fn declare(self, b: &mut Builder, bins: &BinMap) -> QuantizerTables<BufferId> {
-        let value = bins.compared();
+        let value = bins.compared_element();
         QuantizerTables {
-            thresholds: b.buffer("bin_thresholds", Space::Model(self.thresholds), value),
-            ordered: b.buffer("ordered_thresholds", Space::Model(self.ordered), value),
-            features: b.buffer("bin_features", Space::Model(self.features), Scalar::I32),
-            columns: b.buffer("bin_columns", Space::Model(self.columns), Scalar::I32),
+            thresholds: b.buffer("bin_thresholds", Space::ModelTable(self.thresholds), value),
+            ordered_thresholds: b.buffer(
+                "ordered_thresholds",
+                Space::ModelTable(self.ordered_thresholds),
+                value,
+            ),
+            features: b.buffer("bin_features", Space::ModelTable(self.features), Scalar::I32),
+            columns: b.buffer("bin_columns", Space::ModelTable(self.columns), Scalar::I32),
         }
     }
 }
@@ -90,11 +94,11 @@ pub struct SharedBlock {
     /// Number of rows.
     pub count: Value,
     /// Largest number of rows.
-    pub most: i64,
+    pub max_rows: i64,
     /// Number of rows for which a column has space.
-    pub held: i64,
+    pub capacity: i64,
     /// Order of the rows in a column.
-    pub places: RowPlacement,
+    pub placement: RowPlacement,
 }
 
 /// One value of a shared block.
@@ -114,7 +118,7 @@ struct QuantizeBlock<'a> {
     /// Source of the rows.
     source: BlockSource,
     /// Memory for features and stored columns of the rows.
-    scratch: Scratch,
+    scratch: ColumnScratch,
     /// First row of the copy.
     first: Value,
     /// Values of the rows, feature by feature.
@@ -129,10 +133,12 @@ struct QuantizeBlock<'a> {
 
 impl Quantizer<'_> {
     /// Stores the bins of the rows of a copy, and arbitrary bins for missing rows of the last block.
-    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, blocks: Option<u32>) {
+    pub fn quantize_rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, blocks: Option<u32>) {
         match (blocks.zip(self.blocks), self.code) {
-            (Some((width, blocks)), _) => self.blocks(b, copy, rows, (width, blocks, BlockSource::Rows)),
-            (None, None) => self.each_row(b, rows, 1, |b, row| self.row(b, row, copy)),
+            (Some((width, blocks)), _) => {
+                self.quantize_blocks(b, copy, rows, (width, blocks, BlockSource::Rows))
+            }
+            (None, None) => self.each_row(b, rows, 1, |b, row| self.quantize_row(b, row, copy)),
             (None, Some(code)) => {
                 let bytes = b.int(code.runs.count as i64 * i64::from(self.input.bytes()));
                 b.alloc("row_columns", self.input, bytes, |b, columns| {
@@ -140,30 +146,30 @@ impl Quantizer<'_> {
                     code.with_row_memory(b, |b, stored| {
                         self.each_row(b, rows, 1, |b, row| {
                             let features = Features::OfRow(self.rows, row.from);
-                            code.row(b, features, stored, Elements { buffer: columns, first: zero });
-                            of_columns.row(b, RowTarget { from: zero, ..row }, copy);
+                            code.store_row(b, features, stored, Elements { buffer: columns, first: zero });
+                            of_columns.quantize_row(b, RowTarget { from: zero, ..row }, copy);
                         });
                     });
                 });
             }
         }
-        self.end(b, copy, rows);
+        self.store_tail(b, copy, rows);
     }
 
     /// Stores the bins of one row.
-    fn row(&self, b: &mut Builder, row: RowTarget, copy: BufferId) {
+    fn quantize_row(&self, b: &mut Builder, row: RowTarget, copy: BufferId) {
         for group in self.bins.groups() {
-            match group.ordered() {
-                Some(each) => self.count_row(b, group, each, row, copy),
-                None => self.search_row(b, group, row, copy),
+            match group.ordered_entries() {
+                Some(each) => self.quantize_row_by_counting(b, group, each, row, copy),
+                None => self.quantize_row_by_search(b, group, row, copy),
             }
         }
     }
 
     /// Stores the [`TAIL`] zeros behind the last bin of a copy.
-    pub(super) fn end(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows) {
+    pub(super) fn store_tail(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows) {
         let columns = i64::from(self.bins.columns());
-        let end = b.mul_int(rows.held, columns * i64::from(self.bins.element().bytes()));
+        let end = b.mul_int(rows.capacity, columns * i64::from(self.bins.element().bytes()));
         let nothing = b.int_of(Ty::vector(Scalar::I8, TAIL as u16), 0);
         b.store(Address::element(copy, end, Scalar::I8), nothing);
     }
@@ -175,14 +181,14 @@ impl Quantizer<'_> {
 
     /// Stores the bins of rows in blocks of `width` rows: the first bin of all rows of a block, then
     /// the second bin, and so on.
-    pub fn blocks(
+    pub fn quantize_blocks(
         &self,
         b: &mut Builder,
         copy: BufferId,
         rows: CopiedRows,
         (width, blocks, source): (u32, RowBlocks, BlockSource),
     ) {
-        let held = width.min(ROWS);
+        let held = width.min(VECTOR_ROWS);
         let values = b.int(i64::from(held) * blocks.columns() * i64::from(self.input.bytes()));
         b.alloc("transposed_rows", self.input, values, |b, values| {
             blocks.with_scratch(b, held, |b, scratch| {
@@ -190,7 +196,7 @@ impl Quantizer<'_> {
                 let part = QuantizeBlock { blocks, source, scratch, first, values, copy, rows: held, width };
                 self.each_row(b, rows, width, |b, block| {
                     let left = b.sub(rows.count, block.number);
-                    self.block(b, &part, block, left);
+                    self.quantize_block(b, &part, block, left);
                 });
             });
         });
@@ -203,21 +209,21 @@ impl Quantizer<'_> {
         let from = b.mul_int(block.first, self.features);
         for group in self.bins.groups() {
             let features = (group.features.end - group.features.start) as i64;
-            let all = b.int(features * block.most);
+            let all = b.int(features * block.max_rows);
             b.for_loop((threads.thread, all, threads.count), &[], |b, number, _| {
-                let most = b.int(block.most);
+                let most = b.int(block.max_rows);
                 let nth = b.bin(Bin::IDiv, number, most);
                 let before = b.mul(nth, most);
                 let row = b.sub(number, before);
                 let exists = b.cmp(Cmp::Lt, row, block.count);
-                b.when(exists, |b| self.value(b, group, block, SharedValue { row, nth, from }));
+                b.when(exists, |b| self.quantize_value(b, group, block, SharedValue { row, nth, from }));
                 Vec::new()
             });
         }
     }
 
     /// Searches and stores the bins of one value of a shared block.
-    fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: SharedValue) {
+    fn quantize_value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: SharedValue) {
         let SharedValue { row, nth, from } = of;
         let feature = b.add_int(nth, group.features.start as i64);
         let column = self.model_feature(b, feature);
@@ -227,16 +233,16 @@ impl Quantizer<'_> {
         let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
         let start = b.mul_int(nth, 1 << group.depth);
         let start = b.add_int(start, group.first_threshold as i64);
-        let compared = self.bins.compared();
+        let compared = self.bins.compared_element();
         let bin = self.search(b, group.depth, x, |b, node, _| {
             let node = b.to_index(node);
             let index = b.add(start, node);
             b.load(Ty::of(compared), Address::element(self.tables.thresholds, index, compared))
         });
-        let place = block.places.of(b, row);
+        let place = block.placement.position(b, row);
         for (column, bin) in self.bins_to_store(b, group, x, bin) {
             let column = b.add_int(nth, column);
-            let column = b.mul_int(column, block.held);
+            let column = b.mul_int(column, block.capacity);
             let index = b.add(column, place);
             b.store(Address::element(block.copy, index, self.bins.element()), bin);
         }
@@ -251,7 +257,7 @@ impl Quantizer<'_> {
         mut body: impl FnMut(&mut Builder, RowTarget),
     ) {
         let zero = b.int(0);
-        b.for_loop((zero, rows.held, i64::from(step)), &[], |b, number, _| {
+        b.for_loop((zero, rows.capacity, i64::from(step)), &[], |b, number, _| {
             let row = b.add(rows.first, number);
             let from = b.mul_int(row, self.features);
             let to = b.mul_int(number, i64::from(self.bins.columns()));
@@ -261,7 +267,7 @@ impl Quantizer<'_> {
     }
 
     /// Quantizes a block, of which `left` rows exist, `part.rows` rows at a time.
-    fn block(&self, b: &mut Builder, part: &QuantizeBlock, block: RowTarget, left: Value) {
+    fn quantize_block(&self, b: &mut Builder, part: &QuantizeBlock, block: RowTarget, left: Value) {
         let (zero, width) = (b.int(0), b.int(part.width.into()));
         b.for_loop((zero, width, i64::from(part.rows)), &[], |b, first, _| {
             let left = b.sub(left, first);
@@ -280,12 +286,12 @@ impl Quantizer<'_> {
                         }
                     };
                     let range = RowRange { first, count: Some(left) };
-                    part.blocks.block(b, part.scratch, (&values, part.source), range);
+                    part.blocks.fill_block(b, part.scratch, (&values, part.source), range);
                     self.bins.groups().iter().for_each(|group| self.quantize_group(b, part, group, to));
                     Vec::new()
                 },
                 |b| {
-                    self.clear_part(b, part, to);
+                    self.clear_missing_rows(b, part, to);
                     Vec::new()
                 },
             );
@@ -306,7 +312,11 @@ impl Quantizer<'_> {
             let first = b.add_int(first, group.first_threshold as i64);
             let run = FeatureThresholds { table: self.tables.thresholds, first };
             let bin = self.search(b, group.depth, x, |b, node, level| {
-                ThresholdLevels::of(self.bins).look_up(b, run, Nodes { node, level, depth: group.depth })
+                ThresholdLevels::of(self.bins).look_up(
+                    b,
+                    run,
+                    ThresholdNodes { node, level, depth: group.depth },
+                )
             });
             for (column, bin) in self.bins_to_store(b, group, x, bin) {
                 let column = b.add_int(nth, column);
@@ -333,7 +343,7 @@ impl Quantizer<'_> {
     }
 
     /// Stores zeros as bins of missing rows, since walks read whole blocks.
-    fn clear_part(&self, b: &mut Builder, part: &QuantizeBlock, to: Value) {
+    fn clear_missing_rows(&self, b: &mut Builder, part: &QuantizeBlock, to: Value) {
         let element = self.bins.element();
         let nothing = b.int_of(Ty::vector(element, part.rows as u16), 0);
         let range = (b.int(0), b.int(self.bins.columns().into()), 1);
@@ -347,15 +357,27 @@ impl Quantizer<'_> {
 
     /// Quantizes the features of a group for one row, one feature at a time, by counting smaller thresholds.
     /// Each feature has `each` entries in the ordered table.
-    fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: RowTarget, copy: BufferId) {
+    fn quantize_row_by_counting(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        each: u32,
+        row: RowTarget,
+        copy: BufferId,
+    ) {
         self.each_feature(b, group, 1, |b, feature| {
             let number = self.model_feature(b, feature);
             let index = b.add(row.from, number);
             let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
             let nth = b.add_int(feature, -(group.features.start as i64));
             let first = b.mul_int(nth, each.into());
-            let first = b.add_int(first, group.first_ordered as i64);
-            let bin = self.count(b, group, x, FeatureThresholds { table: self.tables.ordered, first });
+            let first = b.add_int(first, group.first_ordered_threshold as i64);
+            let bin = self.count_smaller_thresholds(
+                b,
+                group,
+                x,
+                FeatureThresholds { table: self.tables.ordered_thresholds, first },
+            );
             for (column, bin) in self.bins_to_store(b, group, x, bin) {
                 let column = b.add_int(nth, column);
                 let index = b.add(row.to, column);
@@ -364,17 +386,18 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, [`FEATURES`] features at a time, by binary search.
-    fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: RowTarget, copy: BufferId) {
-        let (input, compared) = (self.input, self.bins.compared());
-        let ty = Ty::vector(Scalar::I32, FEATURES);
+    /// Quantizes the features of a group for one row by binary search, [`VECTOR_FEATURES`] features at a
+    /// time.
+    fn quantize_row_by_search(&self, b: &mut Builder, group: &SearchGroup, row: RowTarget, copy: BufferId) {
+        let (input, compared) = (self.input, self.bins.compared_element());
+        let ty = Ty::vector(Scalar::I32, VECTOR_FEATURES);
         let trees = b.iota(ty);
         let size = b.int_of(ty, 1 << group.depth);
         let trees = b.mul(trees, size);
         let end = b.int(group.features.end as i64);
-        self.each_feature(b, group, i64::from(FEATURES), |b, feature| {
+        self.each_feature(b, group, i64::from(VECTOR_FEATURES), |b, feature| {
             let left = b.sub(end, feature);
-            let mask = lanes_below(b, left, FEATURES);
+            let mask = lanes_below(b, left, VECTOR_FEATURES);
             let numbers = Address::element(self.tables.features, feature, Scalar::I32);
             let index = b.load_masked(ty, numbers, mask);
             let (stride, offset, mask) = (input.bytes(), 0, Some(mask));
@@ -397,10 +420,16 @@ impl Quantizer<'_> {
     }
 
     /// Number of a feature's ordered thresholds that a value goes right of, as an index.
-    fn count(&self, b: &mut Builder, group: &SearchGroup, x: Value, run: FeatureThresholds) -> Value {
+    fn count_smaller_thresholds(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        x: Value,
+        run: FeatureThresholds,
+    ) -> Value {
         let among = |b: &mut Builder, index: Value, size: u32| {
-            let ty = Ty::vector(self.bins.compared(), size as u16);
-            let thresholds = b.load(ty, Address::element(run.table, index, self.bins.compared()));
+            let ty = Ty::vector(self.bins.compared_element(), size as u16);
+            let thresholds = b.load(ty, Address::element(run.table, index, self.bins.compared_element()));
             let x = b.splat(x, ty.lanes);
             let right = b.cmp(self.bins.threshold_cmp(), thresholds, x);
             let bits = b.mask_bits(right);
@@ -408,7 +437,7 @@ impl Quantizer<'_> {
             b.to_index(count)
         };
         let whole = among(b, run.first, SEARCH_WIDTH);
-        let Some(block) = group.block() else { return whole };
+        let Some(block) = group.block_size() else { return whole };
         let before = b.mul_int(whole, block.into());
         let index = b.add(run.first, before);
         let index = b.add_int(index, SEARCH_WIDTH.into());
@@ -434,7 +463,7 @@ impl Quantizer<'_> {
             let left = b.add(node, node);
             node = b.add(left, right);
         }
-        b.bits(node, 0, depth)
+        b.extract_bits(node, 0, depth)
     }
 
     /// Bins to store for a value, each with the group's first column for it. `bin` is the lowest bin for a
@@ -450,10 +479,10 @@ impl Quantizer<'_> {
         let ty = b.ty(bin);
         let narrow = ty.with(self.bins.element());
         let mut sides = Vec::new();
-        if let Some(column) = group.left {
+        if let Some(column) = group.first_missing_left {
             sides.push((i64::from(column), b.cast(Cast::Trunc, bin, narrow)));
         }
-        if let Some(column) = group.right {
+        if let Some(column) = group.first_missing_right {
             let missing = b.cmp(Cmp::Uno, x, x);
             let highest = b.int_of(ty, (1 << (8 * self.bins.element().bytes())) - 1);
             let bin = b.select(missing, highest, bin);

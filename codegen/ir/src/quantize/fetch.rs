@@ -4,11 +4,11 @@ use crate::budget::FetchCosts;
 
 /// Largest number of nodes of a level that are looked up in registers. The nodes of larger levels are
 /// gathered.
-pub const LARGEST: u64 = 128;
+pub const MOST_LOOKUP_NODES: u64 = 128;
 /// Largest number of columns whose numbers fit a byte.
-const BYTE_COLUMNS: u32 = 1 << 8;
+const MOST_BYTE_COLUMNS: u32 = 1 << 8;
 /// Bytes that one lane of a gather fetches.
-const WORD: u16 = 4;
+const GATHER_LANE_BYTES: u16 = 4;
 
 /// Instructions by which a vector of rows fetches the operands of a level's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +26,19 @@ pub enum FetchStrategy {
 impl FetchStrategy {
     /// The cheapest strategy to fetch byte-sized bins for a level of `nodes` nodes, in a vector of
     /// `lanes` rows with `columns` bins.
-    pub fn of_bins(costs: &FetchCosts, nodes: u64, columns: u32, lanes: u16) -> FetchStrategy {
+    pub fn cheapest_for_bins(costs: &FetchCosts, nodes: u64, columns: u32, lanes: u16) -> FetchStrategy {
         let registers = costs.registers(lanes);
-        let look_up = costs.look_up(nodes, lanes);
+        let look_up = costs.level_lookup(nodes, lanes);
         let by_node = nodes as f64 * (costs.load + registers * (costs.load + costs.choose));
         let by_column = match columns {
-            0..=BYTE_COLUMNS => {
+            0..=MOST_BYTE_COLUMNS => {
                 let bits = f64::from(u32::BITS - columns.saturating_sub(1).leading_zeros());
                 look_up + registers * (f64::from(columns) * (costs.load + costs.choose) + bits * costs.test)
             }
             _ => f64::INFINITY,
         };
         // Bytes are widened to words for the gather, and its result is narrowed again.
-        let words = costs.registers(lanes.saturating_mul(WORD));
+        let words = costs.registers(lanes.saturating_mul(GATHER_LANE_BYTES));
         let gather = look_up + f64::from(lanes) * costs.gather + 2.0 * words * costs.convert;
         let all = [
             (FetchStrategy::ByNode, by_node),
@@ -51,7 +51,7 @@ impl FetchStrategy {
 
     /// The cheapest strategy to fetch values of `bytes` bytes for a level of `nodes` nodes, in a vector
     /// of `lanes` rows.
-    pub fn of_values(costs: &FetchCosts, nodes: u64, lanes: u16, bytes: u16) -> FetchStrategy {
+    pub fn cheapest_for_values(costs: &FetchCosts, nodes: u64, lanes: u16, bytes: u16) -> FetchStrategy {
         let registers = costs.registers(lanes.saturating_mul(bytes));
         let by_node = nodes as f64 * (costs.load + registers * (costs.load + costs.choose));
         let gather = f64::from(lanes) * costs.gather;
@@ -59,10 +59,11 @@ impl FetchStrategy {
     }
 
     /// Number of nodes of the first level whose bins are not fetched by node, in vectors of one register.
-    pub fn first_without_nodes(costs: &FetchCosts, columns: u32) -> u64 {
-        let sizes = (0..LARGEST.ilog2()).map(|level| 1 << level);
+    pub fn first_size_not_by_node(costs: &FetchCosts, columns: u32) -> u64 {
+        let sizes = (0..MOST_LOOKUP_NODES.ilog2()).map(|level| 1 << level);
         let is_by_node = |size: &u64| {
-            FetchStrategy::of_bins(costs, *size, columns, costs.register) == FetchStrategy::ByNode
+            FetchStrategy::cheapest_for_bins(costs, *size, columns, costs.register_bytes)
+                == FetchStrategy::ByNode
         };
         sizes.take_while(is_by_node).last().map_or(0, |size| 2 * size)
     }
@@ -76,7 +77,9 @@ mod tests {
     fn bins_are_fetched_by_the_cheapest_strategy() {
         let costs = FetchCosts::default();
         let levels = |columns, lanes| {
-            (0..8).map(|level| FetchStrategy::of_bins(&costs, 1 << level, columns, lanes)).collect::<Vec<_>>()
+            (0..8)
+                .map(|level| FetchStrategy::cheapest_for_bins(&costs, 1 << level, columns, lanes))
+                .collect::<Vec<_>>()
         };
         let first = |strategies: &[FetchStrategy], count| {
             strategies.iter().take(count).all(|strategy| *strategy == FetchStrategy::ByNode)
@@ -91,13 +94,14 @@ mod tests {
         // gathers.
         let many = levels(600, 64);
         assert!(first(&many, 6) && many[6..] == [FetchStrategy::Gather; 2], "{many:?}");
-        let by_nodes = [28, 8, 600].map(|columns| FetchStrategy::first_without_nodes(&costs, columns));
+        let by_nodes = [28, 8, 600].map(|columns| FetchStrategy::first_size_not_by_node(&costs, columns));
         assert_eq!(by_nodes, [32, 8, 64]);
         // One gather of 16 lanes is cheaper than 16 loads.
         let narrow = levels(28, 16);
         assert!(first(&narrow, 4) && narrow[4..] == [FetchStrategy::Gather; 4], "{narrow:?}");
-        let values =
-            (0..5).map(|level| FetchStrategy::of_values(&costs, 1 << level, 16, 4)).collect::<Vec<_>>();
+        let values = (0..5)
+            .map(|level| FetchStrategy::cheapest_for_values(&costs, 1 << level, 16, 4))
+            .collect::<Vec<_>>();
         assert!(first(&values, 3) && values[3..] == [FetchStrategy::Gather; 2], "{values:?}");
     }
 
@@ -105,7 +109,7 @@ mod tests {
     fn fast_gathers_are_used_for_more_levels() {
         let by_nodes = |gather| {
             let costs = FetchCosts { gather, ..FetchCosts::default() };
-            FetchStrategy::first_without_nodes(&costs, 600)
+            FetchStrategy::first_size_not_by_node(&costs, 600)
         };
         let all = [0.1, 1.0, 10.0].map(by_nodes);
         assert!(all.is_sorted() && all[0] < all[2], "{all:?}");

@@ -5,13 +5,13 @@ use crate::lir::{Address, BufferId, Builder, Gather, Ty, Value};
 
 /// Number of entries of the look-up table with the first levels of thresholds. Each deeper level is a
 /// separate look-up table.
-const FIRST: u32 = 16;
+const FIRST_LEVELS_ENTRIES: u32 = 16;
 /// Number of thresholds of the largest level that stays in registers during a loop over rows. Larger levels
 /// are loaded for each block.
-const LARGEST_HOISTED: u32 = 32;
+const MOST_HOISTED_THRESHOLDS: u32 = 32;
 /// Number of thresholds of the largest level that is looked up in registers. Thresholds of larger levels are
 /// gathered.
-const LARGEST: u32 = 128;
+const MOST_LOOKUP_THRESHOLDS: u32 = 128;
 
 /// Thresholds of one feature in a table of all features.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) struct FeatureThresholds {
 
 /// A vector of nodes of one level of a feature's tree of thresholds.
 #[derive(Clone, Copy)]
-pub(super) struct Nodes {
+pub(super) struct ThresholdNodes {
     pub node: Value,
     pub level: u32,
     /// Number of levels of the tree.
@@ -43,14 +43,14 @@ impl<'a> ThresholdLevels<'a> {
     }
 
     /// Thresholds of a vector of nodes of a level, one per lane.
-    pub fn look_up(&self, b: &mut Builder, run: FeatureThresholds, nodes: Nodes) -> Value {
-        let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
+    pub fn look_up(&self, b: &mut Builder, run: FeatureThresholds, nodes: ThresholdNodes) -> Value {
+        let table = self.load_level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
         self.look_up_in(b, run, table, nodes)
     }
 
     /// Loads the thresholds of a level: the root's in all lanes, or a look-up table. `None` if they must be
     /// gathered.
-    fn level(
+    fn load_level(
         &self,
         b: &mut Builder,
         run: FeatureThresholds,
@@ -58,30 +58,34 @@ impl<'a> ThresholdLevels<'a> {
         lanes: u16,
     ) -> Option<Value> {
         let FeatureThresholds { table: buffer, first } = run;
-        let (element, size) = (self.bins.compared(), 1u32 << level);
+        let (element, size) = (self.bins.compared_element(), 1u32 << level);
         let stride = element.bytes();
-        if size > LARGEST {
+        if size > MOST_LOOKUP_THRESHOLDS {
             return None;
         }
         if size == 1 {
             let root = b.load(Ty::of(element), Address { buffer, index: first, stride, offset: stride });
             return Some(b.splat(root, lanes));
         }
-        let (start, length) = if size < FIRST { (0, FIRST.min(1 << depth)) } else { (size, size) };
-        let at = b.beyond(Address { buffer, index: first, stride, offset: 0 }, start.into());
+        let (start, length) = if size < FIRST_LEVELS_ENTRIES {
+            (0, FIRST_LEVELS_ENTRIES.min(1 << depth))
+        } else {
+            (size, size)
+        };
+        let at = b.address_after(Address { buffer, index: first, stride, offset: 0 }, start.into());
         Some(b.load(Ty::vector(element, length as u16), at))
     }
 
-    /// Thresholds of nodes of a level, looked up in the result of [`ThresholdLevels::level`].
+    /// Thresholds of nodes of a level, looked up in the result of [`ThresholdLevels::load_level`].
     fn look_up_in(
         &self,
         b: &mut Builder,
         run: FeatureThresholds,
         level: Option<Value>,
-        nodes: Nodes,
+        nodes: ThresholdNodes,
     ) -> Value {
         let FeatureThresholds { table: buffer, first } = run;
-        let element = self.bins.compared();
+        let element = self.bins.compared_element();
         let Some(table) = level else {
             let (index, stride) = (nodes.node, element.bytes());
             return b.gather(element, Gather { buffer, base: first, index, stride, offset: 0, mask: None });
@@ -97,8 +101,8 @@ impl<'a> ThresholdLevels<'a> {
         run: FeatureThresholds,
         (depth, lanes): (u32, u16),
     ) -> Vec<Value> {
-        let levels = (0..depth).take_while(|level| 1 << level <= LARGEST_HOISTED);
-        levels.filter_map(|level| self.level(b, run, (level, depth), lanes)).collect()
+        let levels = (0..depth).take_while(|level| 1 << level <= MOST_HOISTED_THRESHOLDS);
+        levels.filter_map(|level| self.load_level(b, run, (level, depth), lanes)).collect()
     }
 
     /// Thresholds of nodes of a level, from the levels that were loaded before the loop if possible.
@@ -109,7 +113,7 @@ impl<'a> ThresholdLevels<'a> {
         near: &[Value],
         (node, level, depth): (Value, u32, u32),
     ) -> Value {
-        let nodes = Nodes { node, level, depth };
+        let nodes = ThresholdNodes { node, level, depth };
         match near.get(level as usize) {
             Some(table) => self.look_up_in(b, run, Some(*table), nodes),
             None => self.look_up(b, run, nodes),

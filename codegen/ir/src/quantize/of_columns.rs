@@ -6,13 +6,13 @@ use super::levels::{FeatureThresholds, ThresholdLevels};
 use crate::columns::blocks::BlockSource;
 use crate::lir::{Address, BufferId, Build, Builder, Value};
 use crate::quantize::bins::SearchGroup;
-use crate::quantize::encode::ROWS;
+use crate::quantize::encode::VECTOR_ROWS;
 use crate::rows::CopiedRows;
 use crate::rows::input::{FEATURES_AHEAD, InputColumns, RowRange};
 
 /// Destination of bins: blocks of rows.
 #[derive(Clone, Copy)]
-pub struct Blocks {
+pub struct BinBlocks {
     /// The copy.
     pub copy: BufferId,
     /// Rows of a block.
@@ -24,28 +24,30 @@ pub struct Blocks {
 impl Quantizer<'_> {
     /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second bin,
     /// and so on.
-    pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: CopiedRows, to: Blocks) {
+    pub fn quantize_columns(&self, b: &mut Builder, from: InputColumns, rows: CopiedRows, to: BinBlocks) {
         if let Some(blocks) = self.blocks.filter(|blocks| blocks.code.is_some()) {
             let source = BlockSource::Columns { columns: from, are_full: to.are_full };
-            self.blocks(b, to.copy, rows, (to.width, blocks, source));
-            return self.end(b, to.copy, rows);
+            self.quantize_blocks(b, to.copy, rows, (to.width, blocks, source));
+            return self.store_tail(b, to.copy, rows);
         }
         for group in self.bins.groups() {
-            self.each_feature(b, group, 1, |b, feature| self.column(b, group, feature, (from, rows, to)));
+            self.each_feature(b, group, 1, |b, feature| {
+                self.quantize_column(b, group, feature, (from, rows, to))
+            });
         }
-        self.end(b, to.copy, rows);
+        self.store_tail(b, to.copy, rows);
     }
 
-    fn column(
+    fn quantize_column(
         &self,
         b: &mut Builder,
         group: &SearchGroup,
         feature: Value,
-        (from, rows, to): (InputColumns, CopiedRows, Blocks),
+        (from, rows, to): (InputColumns, CopiedRows, BinBlocks),
     ) {
-        let lanes = to.width.min(ROWS);
+        let lanes = to.width.min(VECTOR_ROWS);
         let number = self.model_feature(b, feature);
-        let start = from.start(b, number);
+        let start = from.feature_start(b, number);
         let next = self.later_start(b, group, feature, from);
         let nth = b.add_int(feature, -(group.features.start as i64));
         let first = b.mul_int(nth, 1 << group.depth);
@@ -53,14 +55,14 @@ impl Quantizer<'_> {
         let run = FeatureThresholds { table: self.tables.thresholds, first };
         let near = ThresholdLevels::of(self.bins).hoisted_levels(b, run, (group.depth, lanes as u16));
         let zero = b.int(0);
-        b.for_loop((zero, rows.held, i64::from(to.width)), &[], |b, block, _| {
+        b.for_loop((zero, rows.capacity, i64::from(to.width)), &[], |b, block, _| {
             let before = b.mul_int(block, self.bins.columns().into());
             for ahead in (0..to.width).step_by(lanes as usize) {
                 let row = b.add_int(block, ahead.into());
                 let count = (!to.are_full).then(|| b.sub(rows.count, row));
                 let left = RowRange { first: b.add(rows.first, row), count };
-                from.prefetch(b, next, left.first, lanes);
-                let x = from.rows(b, start, left, lanes as u16);
+                from.prefetch_rows(b, next, left.first, lanes);
+                let x = from.load_rows(b, start, left, lanes as u16);
                 let bin = self.search(b, group.depth, x, |b, node, level| {
                     ThresholdLevels::of(self.bins).look_up_hoisted(b, run, &near, (node, level, group.depth))
                 });
@@ -83,6 +85,6 @@ impl Quantizer<'_> {
         let last = b.int(group.features.end as i64 - 1);
         let later = b.min(later, last);
         let number = self.model_feature(b, later);
-        from.start(b, number)
+        from.feature_start(b, number)
     }
 }

@@ -13,19 +13,19 @@ use crate::rows::Row;
 const UNIT: u32 = 8;
 
 /// Offsets of the columns that the first nodes of each tree test.
-pub struct Offsets {
+pub struct ColumnOffsets {
     trees: u64,
     nodes: u64,
 }
 
-impl Offsets {
+impl ColumnOffsets {
     /// The type of an offset.
     pub const ELEMENT: Scalar = Scalar::I16;
 
     /// Offsets for the nodes with numbers below `nodes`; an empty table if 16 bits cannot hold them.
-    pub fn new(trees: usize, nodes: u64, columns: u32) -> Offsets {
-        let fit = u64::from(columns) * u64::from(UNIT) <= 1 << (8 * Offsets::ELEMENT.bytes());
-        Offsets { trees: trees as u64, nodes: if fit { nodes } else { 0 } }
+    pub fn new(trees: usize, nodes: u64, columns: u32) -> ColumnOffsets {
+        let fit = u64::from(columns) * u64::from(UNIT) <= 1 << (8 * ColumnOffsets::ELEMENT.bytes());
+        ColumnOffsets { trees: trees as u64, nodes: if fit { nodes } else { 0 } }
     }
 
     /// Number of entries of the table.
@@ -62,8 +62,8 @@ impl Offsets {
         if node >= self.nodes || !row.stride.is_multiple_of(UNIT) {
             return None;
         }
-        let at = b.beyond(first, node as i64);
-        let offset = b.load_and(keep, Ty::of(Offsets::ELEMENT), at);
+        let at = b.address_after(first, node as i64);
+        let offset = b.load_with_reuse(keep, Ty::of(ColumnOffsets::ELEMENT), at);
         let offset = b.cast(Cast::ZExt, offset, b.index());
         let distance = b.mul_int(offset, i64::from(row.stride / UNIT));
         Some(row.load_rows(b, Keep::Invariant, distance, width))
@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn there_are_offsets_if_sixteen_bits_hold_them() {
-        let count = |columns| Offsets::new(3, 32, columns).count();
+        let count = |columns| ColumnOffsets::new(3, 32, columns).count();
         assert_eq!((count(28), count(8192), count(8193)), (3 * 32, 3 * 32, 0));
-        let offsets = Offsets::new(3, 32, 8192);
+        let offsets = ColumnOffsets::new(3, 32, 8192);
         assert_eq!((offsets.entry(1, 2), offsets.entry(1, 32)), (Some(32 + 2), None));
         assert_eq!(offsets.of_column(8191), 65528);
     }

@@ -19,10 +19,10 @@ pub struct ClassSets {
 }
 
 /// Fewest bytes that a look-up in a set reads.
-const LEAST_BYTES: u32 = 16;
+const LEAST_LOOKUP_BYTES: u32 = 16;
 
 /// Number of bytes of which the size of sets is a multiple.
-const WHOLE_BYTES: u32 = 8;
+const SET_BYTES_MULTIPLE: u32 = 8;
 
 /// Largest number that a feature with a class's bit has: the value of the highest bit of a byte.
 const LARGEST_BIT: u32 = 1 << (u8::BITS - 1);
@@ -63,19 +63,19 @@ impl ClassSets {
     }
 
     /// Whether a byte can number the features with classes, and a look-up in registers covers each set.
-    pub fn fit(&self) -> bool {
+    pub fn can_be_looked_up(&self) -> bool {
         self.features.len() <= 1 << u8::BITS && self.features.values().all(|bytes| *bytes <= MOST_SET_BYTES)
     }
 
     /// Size of each set in bytes, which is the same for all sets. It is as small as possible, so that more
     /// sets fit the caches.
-    pub fn bytes(&self) -> u32 {
-        self.features.values().copied().fold(1, u32::max).next_multiple_of(WHOLE_BYTES)
+    pub fn set_bytes(&self) -> u32 {
+        self.features.values().copied().fold(1, u32::max).next_multiple_of(SET_BYTES_MULTIPLE)
     }
 
     /// Number of bytes that a look-up in a set reads, a power of two.
-    pub fn width(&self) -> u32 {
-        self.bytes().next_power_of_two().max(LEAST_BYTES)
+    pub fn lookup_bytes(&self) -> u32 {
+        self.set_bytes().next_power_of_two().max(LEAST_LOOKUP_BYTES)
     }
 
     /// Bytes of each set, by number, without trailing zeros.
@@ -116,7 +116,7 @@ mod tests {
     use crate::lir::Scalar;
     use crate::quantize::BinMap;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
-    use sched_pipeline::{Prepared, SetTests};
+    use sched_pipeline::{PreparedForest, SetTests};
 
     /// One stump for each of `count` sets; set `n` has the categories `n..count`.
     fn stumps(count: u32) -> Forest {
@@ -135,7 +135,7 @@ mod tests {
         let sets = (0..count).map(|first| (first..count).collect()).collect();
         let parts = ForestParts { trees: (0..count).map(stump).collect(), sets, ..ForestParts::default() };
         let forest = Forest::new(parts).expect("a valid forest");
-        let prepared = Prepared::of(&forest, SetTests::OfClasses).expect("small tables");
+        let prepared = PreparedForest::of(&forest, SetTests::OfClasses).expect("small tables");
         Forest::clone(&prepared.expect("sets").forest)
     }
 
@@ -148,7 +148,7 @@ mod tests {
             bytes,
             [[0b1111_1100, 0b1111_1111], [0b1111_1001, 0b1111_1111], [0b1111_0000, 0b1111_1111]]
         );
-        assert_eq!((sets.count(), sets.width()), (14, 16));
+        assert_eq!((sets.count(), sets.lookup_bytes()), (14, 16));
         assert_eq!(sets.features().collect::<Vec<_>>(), [0]);
     }
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn large_sets_are_as_wide_as_look_ups() {
         for (categories, width) in [(126, 16), (127, 32), (254, 32), (600, 128), (2038, 256)] {
-            assert_eq!(ClassSets::of(&stumps(categories)).width(), width, "{categories}");
+            assert_eq!(ClassSets::of(&stumps(categories)).lookup_bytes(), width, "{categories}");
         }
     }
 }

@@ -3,10 +3,10 @@
 //!
 //! The root is 1, the children of `n` are `2n` and `2n + 1`. A node's entry is its number.
 
-use super::entries::{Entries, LeafEntry};
+use super::entries::{LeafEntry, TreeEntries};
 use super::records::TableNames;
 use super::representation::WalkEnd;
-use super::request::Request;
+use super::request::LayoutRequest;
 use super::schema::{Schema, TableBytes};
 use super::starts::TreeStarts;
 use super::tree::TreeState;
@@ -17,26 +17,26 @@ use sched_forest::{Forest, Inner, NodeRef, Tree};
 use std::ops::{Deref, Range};
 
 /// Fewest entries of a tree in a table: the length of the shortest table in which vectors of bytes look up.
-pub const SMALLEST: u64 = 16;
+pub const LEAST_ENTRIES: u64 = 16;
 
 /// Tables of the leaves of complete trees, and the depths of these trees.
-pub struct Complete {
-    entries: Entries,
+pub struct CompleteTrees {
+    entries: TreeEntries,
     depths: Depths,
 }
 
 /// Depth of each tree; `None` for unused trees.
 pub struct Depths(Vec<Option<u32>>);
 
-impl Deref for Complete {
-    type Target = Entries;
+impl Deref for CompleteTrees {
+    type Target = TreeEntries;
 
-    fn deref(&self) -> &Entries {
+    fn deref(&self) -> &TreeEntries {
         &self.entries
     }
 }
 
-impl Complete {
+impl CompleteTrees {
     /// Number of leaves that a vector of walks looks up in registers. `None` if its node numbers are not
     /// bytes.
     pub fn leaves_looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
@@ -46,18 +46,18 @@ impl Complete {
 
     /// Number of records of a tree with `leaves` leaves.
     pub fn records(b: &mut Builder, leaves: u64) -> Value {
-        b.int(SMALLEST.max(leaves) as i64)
+        b.int(LEAST_ENTRIES.max(leaves) as i64)
     }
 }
 
 impl Depths {
     /// Depths of the used trees.
-    pub fn of(request: &Request) -> Depths {
+    pub fn of(request: &LayoutRequest) -> Depths {
         Depths(request.depths_of_used())
     }
 
     /// Edges to the deepest leaf.
-    pub fn deepest(&self) -> u32 {
+    pub fn max_depth(&self) -> u32 {
         self.0.iter().flatten().max().copied().unwrap_or(0)
     }
 
@@ -66,22 +66,22 @@ impl Depths {
     /// # Errors
     ///
     /// If 31 bits cannot number the entries.
-    pub fn starts(&self) -> Result<TreeStarts, CompileError> {
-        let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(SMALLEST);
-        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).checked("entries")
+    pub fn tree_starts(&self) -> Result<TreeStarts, CompileError> {
+        let size = |depth: u32| 1u64.checked_shl(depth).unwrap_or(u64::MAX).max(LEAST_ENTRIES);
+        TreeStarts::new(self.0.iter().map(|depth| depth.map_or(0, size))).check_count("entries")
     }
 }
 
-impl Complete {
+impl CompleteTrees {
     /// Adds the tables of used trees to a schema, behind the tables of nodes.
     pub fn declare(
-        request: &Request,
+        request: &LayoutRequest,
         schema: &mut Schema,
         names: TableNames,
         depths: Depths,
         starts: TreeStarts,
-    ) -> Complete {
-        Complete { entries: Entries::declare(request, schema, names, starts), depths }
+    ) -> CompleteTrees {
+        CompleteTrees { entries: TreeEntries::declare(request, schema, names, starts), depths }
     }
 
     /// Writes the tables of leaves, and calls `write` with each inner node and its slot.
@@ -119,7 +119,7 @@ impl Complete {
 
     /// Number of the first leaf, which is `steps` steps below the root if that is known.
     pub fn first_leaf(&self, steps: Option<u32>) -> i64 {
-        1i64 << steps.unwrap_or_else(|| self.depths.deepest()).min(40)
+        1i64 << steps.unwrap_or_else(|| self.depths.max_depth()).min(40)
     }
 }
 

@@ -3,18 +3,18 @@
 //!
 //! A leaf's entry is its position among those of its tree. Each layout assigns the entries of nodes.
 
+use super::leaf_indices::LeafIndices;
 use super::leaves::Leaves;
-use super::numbers::LeafIndices;
 use super::payload::Payload;
 use super::records::TableNames;
-use super::request::Request;
+use super::request::LayoutRequest;
 use super::schema::{Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
 use sched_forest::{Forest, Tree};
 
 /// First entries of the trees of a layout, and their leaves.
-pub struct Entries {
+pub struct TreeEntries {
     /// Tables of the leaves.
     pub leaves: Leaves,
     start: StartField,
@@ -29,22 +29,27 @@ pub struct LeafEntry {
     pub leaf: u32,
 }
 
-impl Entries {
+impl TreeEntries {
     /// Adds the tables of leaves, of first entries and of leaf indices to a schema, behind the tables
     /// of nodes.
-    pub fn declare(request: &Request, schema: &mut Schema, names: TableNames, starts: TreeStarts) -> Entries {
-        let leaf = schema.column(names.nodes, Payload::element(request.forest), starts.count());
+    pub fn declare(
+        request: &LayoutRequest,
+        schema: &mut Schema,
+        names: TableNames,
+        starts: TreeStarts,
+    ) -> TreeEntries {
+        let leaf = schema.add_number_table(names.nodes, Payload::element(request.forest), starts.count());
         schema.prefetch_with_trees(leaf.table());
         let start = starts.declare(schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, schema, names.leaf_indices, starts.count());
-        let payload = Payload::new(request.forest, leaf).with_columns(request, schema, starts.count());
+        let payload = Payload::new(request.forest, leaf).with_margins(request, schema, starts.count());
         let leaves = Leaves::new(payload, leaf_indices);
-        Entries { leaves, start, starts }
+        TreeEntries { leaves, start, starts }
     }
 
     /// Records of each tree in the tables of the layout.
     pub fn spans<'s>(&'s self, schema: &'s Schema) -> Spans<'s> {
-        Spans { schema, starts: &self.starts, start: self.start }
+        Spans { schema, starts: &self.starts, start_field: self.start }
     }
 
     /// Calls `see` with the index of every entry.
@@ -62,13 +67,14 @@ impl Entries {
     ) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
-            let laid = self.starts.of(at).map_or_else(Vec::new, |start| lay(bytes, tree, at, start));
+            let laid =
+                self.starts.first_record(at).map_or_else(Vec::new, |start| lay(bytes, tree, at, start));
             for LeafEntry { entry, leaf } in laid {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
-                let (first, end) = self.starts.records(at);
+                let (first, end) = self.starts.record_range(at);
                 let value = |margin| forest.leaf_constant(at, leaf as usize, margin);
-                self.leaves.payload.write_columns(bytes, (first, end), entry - first, value);
+                self.leaves.payload.write_margins(bytes, (first, end), entry - first, value);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }

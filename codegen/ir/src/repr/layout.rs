@@ -13,7 +13,7 @@ mod sparse;
 mod tiled;
 
 use super::representation::Representation;
-use super::request::Request;
+use super::request::LayoutRequest;
 use crate::error::CompileError;
 use array::Array;
 use bin_pairs::BinPairs;
@@ -40,7 +40,7 @@ pub struct Storage {
     /// Number of trees in a vector of walks, if the format depends on it; else 1.
     pub tree_lanes: u32,
     /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
-    pub columns: bool,
+    pub names_columns: bool,
 }
 
 /// Access pattern of a leaf loop: single walks or vectors of walks, over rows or over trees.
@@ -92,8 +92,8 @@ macro_rules! formats {
             }
 
             /// Returns the format for a requested layout and an access pattern. The trees may not fit it: see
-            /// [`Format::holding`].
-            pub fn suiting(requested: nest::Layout, walking: Walking) -> Format {
+            /// [`Format::or_fallback`].
+            pub fn for_access(requested: nest::Layout, walking: Walking) -> Format {
                 use WalkAxis::{Row, Tree};
                 use Walking::{Single, Vectors};
                 match (requested, walking) {
@@ -106,14 +106,14 @@ macro_rules! formats {
             /// # Errors
             ///
             /// If it needs wider numbers than the tables have, or if the forest does not fit it.
-            pub fn layout(self, request: &Request) -> Result<Layout, CompileError> {
+            pub fn layout(self, request: &LayoutRequest) -> Result<Layout, CompileError> {
                 match self {
                     $(Format::$name => Ok(Box::new($layout(request)?)),)*
                 }
             }
 
             /// The format itself if it can hold the trees, else its fallback.
-            pub fn holding(self, request: &Request) -> Format {
+            pub fn or_fallback(self, request: &LayoutRequest) -> Format {
                 match self {
                     $($(Format::$name if !$holds(request) => Format::$other,)?)*
                     format => format,
@@ -164,6 +164,6 @@ formats! {
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{}", self.format.text())?;
-        if self.columns { write!(f, "; nodes name columns of the copy") } else { Ok(()) }
+        if self.names_columns { write!(f, "; nodes name columns of the copy") } else { Ok(()) }
     }
 }

@@ -1,6 +1,6 @@
 //! Tables of leaves: their values, and their leaf indices.
 
-use super::numbers::LeafIndices;
+use super::leaf_indices::LeafIndices;
 use super::payload::{LeafValue, Payload};
 use super::schema::TableBytes;
 use super::tree::{Buffers, TreeState};
@@ -12,19 +12,19 @@ use sched_forest::Leaf;
 pub struct Leaves {
     /// Values of the leaves.
     pub payload: Payload,
-    numbers: LeafIndices,
+    leaf_indices: LeafIndices,
 }
 
 impl Leaves {
     /// Leaves in these tables.
-    pub fn new(payload: Payload, numbers: LeafIndices) -> Leaves {
-        Leaves { payload, numbers }
+    pub fn new(payload: Payload, leaf_indices: LeafIndices) -> Leaves {
+        Leaves { payload, leaf_indices }
     }
 
-    /// Writes a leaf. `number` is its position among all leaves of the forest.
-    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, number: u32) {
-        self.payload.write(bytes, record, leaf, number);
-        self.numbers.write(bytes, record, leaf);
+    /// Writes a leaf. `position` is its index among all leaves of the forest.
+    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, position: u32) {
+        self.payload.write(bytes, record, leaf, position);
+        self.leaf_indices.write(bytes, record, leaf);
     }
 
     /// Loads the value of a leaf.
@@ -33,7 +33,7 @@ impl Leaves {
     }
 
     /// Loads the leaf index of a leaf, an `i32`.
-    pub fn number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, record: Value) -> Value {
-        self.numbers.load(b, buffers, state, record)
+    pub fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, record: Value) -> Value {
+        self.leaf_indices.load(b, buffers, state, record)
     }
 }

@@ -4,7 +4,7 @@ use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
 use crate::lir::{BufferId, Builder, Scalar, Value};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use sched_forest::{Forest, Leaf};
 
 /// Loaded content of a leaf.
@@ -18,20 +18,20 @@ pub enum LeafValue {
 
 /// Largest number of bytes of a tree's leaf values that are looked up in registers. If there are more,
 /// gathers are cheaper.
-pub const IN_REGISTERS: u64 = 1024;
+pub const MOST_LOOKUP_BYTES: u64 = 1024;
 /// Bytes of the widest vector registers.
-const REGISTER: u32 = 64;
+const REGISTER_BYTES: u32 = 64;
 
 /// Table of leaf contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
     field: Field,
-    held: LeafContent,
+    content: LeafContent,
     has_vectors: bool,
     outputs: usize,
     /// Leaf vectors in a separate table, tree by tree and within a tree margin by margin. Each margin
     /// has one record per record of the tree.
-    columns: Option<Field>,
+    by_margin: Option<Field>,
 }
 
 /// Leaves of a tree whose values for one margin are looked up.
@@ -40,9 +40,9 @@ pub struct LeafRange {
     /// First record of the tree.
     pub first: Value,
     /// Number of records of the tree.
-    pub size: Value,
+    pub records: Value,
     /// Number of leaves that the look-up covers.
-    pub count: u64,
+    pub leaves: u64,
 }
 
 /// Meaning of the number in a leaf's record.
@@ -51,7 +51,7 @@ enum LeafContent {
     /// The value.
     Value,
     /// Index of the value in a table of values.
-    Place(Field),
+    ValueIndex(Field),
     /// Index of the leaf in the forest's tables of vectors and of linear leaves.
     Index,
 }
@@ -67,31 +67,34 @@ impl Payload {
     pub fn new(forest: &Forest, field: Field) -> Payload {
         let has_vectors = forest.has_leaf_vectors();
         let has_tables = has_vectors || forest.has_linear_leaves();
-        let held = if has_tables { LeafContent::Index } else { LeafContent::Value };
-        Payload { field, held, has_vectors, outputs: forest.num_margins, columns: None }
+        let content = if has_tables { LeafContent::Index } else { LeafContent::Value };
+        Payload { field, content, has_vectors, outputs: forest.num_margins, by_margin: None }
     }
 
     /// Adds a table of leaf vectors margin by margin for `records` leaves, if walks need it.
-    pub fn with_columns(self, request: &Request, schema: &mut Schema, records: u64) -> Payload {
-        if !request.leaf_columns || !self.has_vectors {
+    pub fn with_margins(self, request: &LayoutRequest, schema: &mut Schema, records: u64) -> Payload {
+        if !request.adds_by_margin || !self.has_vectors {
             return self;
         }
         let all = records.saturating_mul(self.outputs as u64);
-        let values = schema.column("leaf_columns", Payload::element(request.forest), all);
-        Payload { columns: Some(values), ..self }
+        let values = schema.add_number_table("leaf_columns", Payload::element(request.forest), all);
+        Payload { by_margin: Some(values), ..self }
     }
 
     /// Leaf contents in a field of 32 bits: values if they fit, otherwise indices into a table `name`, which
     /// is added to the schema. That table has all leaves of the forest, in the forest's order.
-    pub fn narrow(request: &Request, schema: &mut Schema, field: Field, name: &'static str) -> Payload {
+    pub fn narrow(request: &LayoutRequest, schema: &mut Schema, field: Field, name: &'static str) -> Payload {
         let forest = request.forest;
         let payload = Payload::new(forest, field);
         let element = Payload::element(forest);
-        if !matches!(payload.held, LeafContent::Value) || element.bytes() <= field.scalar.bytes() {
+        if !matches!(payload.content, LeafContent::Value) || element.bytes() <= field.scalar.bytes() {
             return payload;
         }
         let leaves = forest.trees.iter().map(|tree| tree.leaves.len() as u64).sum();
-        Payload { held: LeafContent::Place(schema.column(name, element, leaves)), ..payload }
+        Payload {
+            content: LeafContent::ValueIndex(schema.add_number_table(name, element, leaves)),
+            ..payload
+        }
     }
 
     /// Bytes of the field that holds a leaf's value or its index.
@@ -104,32 +107,32 @@ impl Payload {
         self.field.buffer(buffers)
     }
 
-    /// Writes a leaf. `place` is its position among the leaves of the forest.
-    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, place: u32) {
+    /// Writes a leaf. `position` is its index among the leaves of the forest.
+    pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, position: u32) {
         let mut write = |field: Field, record: usize| {
             let value = leaf.values.first().copied().unwrap_or(0.0);
-            write_float(field.of_record(bytes, record), field.scalar, value);
+            write_float(field.bytes_from_record(bytes, record), field.scalar, value);
         };
-        match self.held {
+        match self.content {
             LeafContent::Value => return write(self.field, record),
-            LeafContent::Place(values) => write(values, place as usize),
+            LeafContent::ValueIndex(values) => write(values, position as usize),
             LeafContent::Index => {}
         }
-        self.field.with_scalar(Scalar::I32).write(bytes, record, u64::from(place));
+        self.field.with_scalar(Scalar::I32).write(bytes, record, u64::from(position));
     }
 
     /// Writes a leaf's vector margin by margin, if there is a table for it. The leaf has index `at` in
     /// the tree with the records `first..end`, and a value for each margin.
-    pub fn write_columns(
+    pub fn write_margins(
         &self,
         bytes: &mut TableBytes,
         (first, end): (usize, usize),
         at: usize,
         value: impl Fn(usize) -> f64,
     ) {
-        let Some(values) = self.columns else { return };
+        let Some(values) = self.by_margin else { return };
         for margin in 0..self.outputs {
-            let place = values.of_record(bytes, first * self.outputs + margin * (end - first) + at);
+            let place = values.bytes_from_record(bytes, first * self.outputs + margin * (end - first) + at);
             write_float(place, values.scalar, value(margin));
         }
     }
@@ -140,19 +143,19 @@ impl Payload {
         &self,
         b: &mut Builder,
         buffers: &Buffers,
-        LeafRange { first, size, count }: LeafRange,
+        LeafRange { first, records, leaves }: LeafRange,
         node: Value,
         margin: Value,
     ) -> Option<Value> {
-        let values = self.columns?;
-        let bytes = count.saturating_mul(values.scalar.bytes().into());
-        if count < 2 || bytes > IN_REGISTERS {
+        let values = self.by_margin?;
+        let bytes = leaves.saturating_mul(values.scalar.bytes().into());
+        if leaves < 2 || bytes > MOST_LOOKUP_BYTES {
             return None;
         }
         let first = b.mul_int(first, self.outputs as i64);
-        let of_margin = b.mul(margin, size);
+        let of_margin = b.mul(margin, records);
         let first = b.add(first, of_margin);
-        let table = values.load_run(b, buffers, first, count);
+        let table = values.load_records(b, buffers, first, leaves);
         Some(b.lookup(table, node))
     }
 
@@ -168,21 +171,21 @@ impl Payload {
         node: Value,
     ) -> Option<LeafValue> {
         let bytes = count.saturating_mul(self.field.scalar.bytes().into());
-        if !matches!(self.held, LeafContent::Value) || count < 2 || bytes > IN_REGISTERS {
+        if !matches!(self.content, LeafContent::Value) || count < 2 || bytes > MOST_LOOKUP_BYTES {
             return None;
         }
-        let table = self.field.load_run(b, buffers, first, count);
+        let table = self.field.load_records(b, buffers, first, count);
         Some(LeafValue::Scalar(b.lookup(table, node)))
     }
 
     /// Loads a leaf.
     pub fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> LeafValue {
-        if matches!(self.held, LeafContent::Value) {
+        if matches!(self.content, LeafContent::Value) {
             return LeafValue::Scalar(self.field.load(b, buffers, state, node));
         }
         let place = self.field.with_scalar(Scalar::I32).load(b, buffers, state, node);
         let place = if b.ty(node).lanes == 1 { b.to_index(place) } else { place };
-        if let LeafContent::Place(values) = self.held {
+        if let LeafContent::ValueIndex(values) = self.content {
             let all = TreeState::at(b.int(0));
             return LeafValue::Scalar(values.load(b, buffers, &all, place));
         }
@@ -193,7 +196,7 @@ impl Payload {
 /// Pieces in which a leaf vector of `margins` values is added to a row's sums: first margin and lanes
 /// of each. Lanes are a power of two and fit a register.
 pub fn margin_pieces(margins: i64, element_bytes: u32) -> Vec<(i64, u16)> {
-    let widest = i64::from(REGISTER / element_bytes);
+    let widest = i64::from(REGISTER_BYTES / element_bytes);
     let mut pieces = Vec::new();
     let mut first = 0;
     while first < margins {

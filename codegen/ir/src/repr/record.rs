@@ -1,12 +1,12 @@
 //! Node records: a threshold or leaf payload, a feature field and, in some layouts, a child number.
 
 use super::payload::Payload;
-use super::request::Request;
+use super::request::LayoutRequest;
 use super::schema::{Field, Schema, TableBytes};
 use super::test::Test;
 use super::traverse::speculate::NodeTest;
 use super::tree::{Buffers, TreeState};
-use crate::bytes::narrowest;
+use crate::bytes::narrowest_unsigned;
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
@@ -28,17 +28,17 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adds a table of `records` records to a schema, for the forest's used trees. `children` is the
+    /// Adds a table of `records` records to a schema, for the forest's used trees. `max_child` is the
     /// largest child number, in layouts that store children.
     pub fn declare(
-        request: &Request,
+        request: &LayoutRequest,
         schema: &mut Schema,
         name: &'static str,
         records: u64,
-        children: Option<u64>,
+        max_child: Option<u64>,
     ) -> Result<Record, CompileError> {
         let forest = request.forest;
-        let layout = if children.is_some() { Layout::Sparse } else { Layout::Array };
+        let layout = if max_child.is_some() { Layout::Sparse } else { Layout::Array };
         let test = Test::of(request, layout);
         let too_wide = |what: &str| {
             CompileError::new(
@@ -47,24 +47,24 @@ impl Record {
                 "split the model into several",
             )
         };
-        let feature = narrowest(test.feature_limit(forest.num_features as u64))
+        let feature = narrowest_unsigned(test.feature_limit(forest.num_features as u64))
             .ok_or_else(|| too_wide("feature numbers"))?;
-        let child = match children {
-            Some(most) => Some(narrowest(most).ok_or_else(|| too_wide("node numbers"))?),
+        let child = match max_child {
+            Some(most) => Some(narrowest_unsigned(most).ok_or_else(|| too_wide("node numbers"))?),
             None => None,
         };
         let (operand, leaf) = (test.operand(), Payload::element(forest));
         let feature_at = operand.bytes().max(leaf.bytes());
         let child_at = feature_at + feature.bytes().max(child.map_or(1, Scalar::bytes));
         let end = child.map_or(feature_at + feature.bytes(), |child| child_at + child.bytes());
-        let table = schema.table(name, Scalar::I8, end.next_multiple_of(feature_at), records);
+        let table = schema.add_table(name, Scalar::I8, end.next_multiple_of(feature_at), records);
         schema.prefetch_with_trees(table);
         Ok(Record {
-            operand: schema.field(table, "threshold", operand, 0),
-            feature: schema.field(table, "feature", feature, feature_at),
-            child: child.map(|child| schema.field(table, "child", child, child_at)),
+            operand: schema.add_field(table, "threshold", operand, 0),
+            feature: schema.add_field(table, "feature", feature, feature_at),
+            child: child.map(|child| schema.add_field(table, "child", child, child_at)),
             test,
-            leaf: Payload::new(forest, schema.field(table, "leaf", leaf, 0)),
+            leaf: Payload::new(forest, schema.add_field(table, "leaf", leaf, 0)),
         })
     }
 
@@ -110,7 +110,7 @@ impl Record {
         }
         let (word, bit) = field.word();
         let word = word.load(b, buffers, state, node);
-        b.bits(word, bit, 8 * field.scalar.bytes())
+        b.extract_bits(word, bit, 8 * field.scalar.bytes())
     }
 
     /// Loads the child number.
@@ -118,8 +118,8 @@ impl Record {
         self.load(b, buffers, state, node, self.child.unwrap_or(self.feature))
     }
 
-    /// 1 if the row goes right at the node, else 0, in the type of node numbers. `leaf` says that the node is
-    /// a leaf: the result is then arbitrary, but the row is read within its bounds.
+    /// 1 if the row goes right at the node, else 0, in the type of node numbers. `is_leaf` says whether the
+    /// node is a leaf: the result is then arbitrary, but the row is read within its bounds.
     pub fn decision(
         &self,
         b: &mut Builder,
@@ -127,12 +127,12 @@ impl Record {
         state: &TreeState,
         row: &Row,
         node: Value,
-        leaf: Option<Value>,
+        is_leaf: Option<Value>,
     ) -> Value {
         let NodeTest { operand, mut feature, missing_left } = self.node(b, buffers, state, node);
-        if let Some(leaf) = leaf {
+        if let Some(is_leaf) = is_leaf {
             let zero = b.int_of(b.ty(feature), 0);
-            feature = b.select(leaf, zero, feature);
+            feature = b.select(is_leaf, zero, feature);
         }
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, operand, missing_left);
@@ -142,7 +142,7 @@ impl Record {
     /// Loads an inner node.
     pub fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> NodeTest {
         let field = self.load(b, buffers, state, node, self.feature);
-        let (feature, missing_left) = self.test.split(b, field, self.feature_bits());
+        let (feature, missing_left) = self.test.split_feature_field(b, field, self.feature_bits());
         let operand = self.operand.load(b, buffers, state, node);
         NodeTest { operand, feature, missing_left }
     }

@@ -1,11 +1,11 @@
 //! Record tables: code shared by layouts that store all trees one after the other in one table of
 //! records.
 
+use super::leaf_indices::LeafIndices;
 use super::leaves::Leaves;
-use super::numbers::LeafIndices;
 use super::order::NumberedNode;
 use super::record::Record;
-use super::request::Request;
+use super::request::LayoutRequest;
 use super::schema::{Schema, TableBytes};
 use super::spans::Spans;
 use super::starts::{StartField, TreeStarts};
@@ -36,19 +36,19 @@ pub struct TableNames {
 }
 
 impl Records {
-    /// Reserves `size(tree, depth)` records for each used tree. `children` is the largest child number,
+    /// Reserves `size(tree, depth)` records for each used tree. `max_child` is the largest child number,
     /// in layouts that store children.
     pub fn new(
-        request: &Request,
+        request: &LayoutRequest,
         names: TableNames,
-        children: Option<u64>,
+        max_child: Option<u64>,
         size: impl Fn(&Tree, u32) -> u64,
     ) -> Result<Records, CompileError> {
         let trees = request.forest.trees.iter().zip(request.depths_of_used());
         let starts = TreeStarts::new(trees.map(|(tree, depth)| depth.map_or(0, |depth| size(tree, depth))));
-        let starts = starts.checked("node records")?;
+        let starts = starts.check_count("node records")?;
         let mut schema = Schema::default();
-        let record = Record::declare(request, &mut schema, names.nodes, starts.count(), children)?;
+        let record = Record::declare(request, &mut schema, names.nodes, starts.count(), max_child)?;
         let start = starts.declare(&mut schema, names.trees);
         let leaf_indices = LeafIndices::declare(request, &mut schema, names.leaf_indices, starts.count());
         let leaves = Leaves::new(record.payload(), leaf_indices);
@@ -59,7 +59,7 @@ impl Records {
     pub fn fill(&self, forest: &Forest, bytes: &mut TableBytes, place: impl Fn(&Tree) -> Vec<NumberedNode>) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
-            let placed = self.starts.of(at).map_or_else(Vec::new, |start| {
+            let placed = self.starts.first_record(at).map_or_else(Vec::new, |start| {
                 let placed = place(tree).into_iter();
                 placed.map(|placed| (start + placed.number as usize, placed)).collect()
             });
@@ -82,6 +82,6 @@ impl Records {
 
     /// Records of each tree.
     pub fn spans(&self) -> Spans<'_> {
-        Spans { schema: &self.schema, starts: &self.starts, start: self.start }
+        Spans { schema: &self.schema, starts: &self.starts, start_field: self.start }
     }
 }

@@ -44,7 +44,7 @@ pub trait Representation: TreeTables {
 
     /// Builds the tables.
     fn encode(&self, forest: &Forest) -> Vec<Table> {
-        let mut bytes = self.schema().blank();
+        let mut bytes = self.schema().zeroed_bytes();
         self.fill(forest, &mut bytes);
         self.schema().tables(bytes)
     }
@@ -52,7 +52,7 @@ pub trait Representation: TreeTables {
     /// Node number of the root: an index, a vector of `i32` for several lanes, or with `bytes` a vector of
     /// bytes. The default, 1, is for layouts in which the children of `n` are `2n` and `2n + 1`.
     fn root(&self, b: &mut Builder, lanes: u16, bytes: bool) -> Value {
-        let ty = b.index_type(lanes);
+        let ty = b.number_type(lanes);
         b.int_of(if bytes { ty.with(Scalar::I8) } else { ty }, 1)
     }
 
@@ -61,13 +61,13 @@ pub trait Representation: TreeTables {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
     /// Largest number of levels of a tree that one step descends.
-    fn levels_of_step(&self) -> u32 {
+    fn levels_per_step(&self) -> u32 {
         1
     }
 
     /// Whether the node is a leaf, an `i1`. The default is true, for layouts whose walks take a fixed number
     /// of steps and are then at a leaf.
-    fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
+    fn is_leaf(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
 
@@ -111,12 +111,12 @@ pub trait Representation: TreeTables {
         end: WalkEnd,
         margin: Value,
     ) -> Option<Value> {
-        let count = self.leaves_looked_up(b, end)?;
-        let size = self.records_of_tree(b, state, count)?;
+        let leaves = self.leaves_looked_up(b, end)?;
+        let records = self.records_of_tree(b, state, leaves)?;
         self.leaves().payload.look_up_margin(
             b,
             buffers,
-            LeafRange { first: state.base, size, count },
+            LeafRange { first: state.base, records, leaves },
             end.node,
             margin,
         )
@@ -125,6 +125,6 @@ pub trait Representation: TreeTables {
     /// Loads the leaf index of a walk's leaf, an `i32`.
     fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> Value {
         let (state, record) = self.leaf_record(b, state, end);
-        self.leaves().number(b, buffers, &state, record)
+        self.leaves().leaf_index(b, buffers, &state, record)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Forest, access pattern and limits for which a layout is made.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub struct LayoutRequest<'a> {
     /// The forest. Trees have padding for straight-line walks, except those that only layouts of complete
     /// trees store: these layouts pad in their tables.
     pub forest: &'a Forest,
@@ -22,9 +22,9 @@ pub struct Request<'a> {
     /// Number of trees in a vector of walks, if lanes are trees; else 1.
     pub tree_lanes: u32,
     /// Whether a kernel returns leaf indices.
-    pub leaf_indices: bool,
+    pub returns_leaf_indices: bool,
     /// Whether vectors of rows add leaf vectors margin by margin.
-    pub leaf_columns: bool,
+    pub adds_by_margin: bool,
     /// Features of the transposed copy, if nodes name its columns; `None` if nodes name features.
     pub subset: Option<&'a FeatureSubset>,
     /// Bins of the forest's features, if some walks compare bins.
@@ -33,7 +33,7 @@ pub struct Request<'a> {
     pub fetch: &'a FetchCosts,
 }
 
-impl Request<'_> {
+impl LayoutRequest<'_> {
     /// Depth of the deepest leaf of each tree that is walked in this layout; `None` for others.
     pub fn depths_of_used(&self) -> Vec<Option<u32>> {
         self.used.iter().zip(self.depths).map(|(used, (deepest, _))| used.then_some(*deepest)).collect()

@@ -34,7 +34,7 @@ struct TableSpec {
     /// Whether prefetching a tree covers its records in this table.
     prefetched: bool,
     /// Whether records belong to trees. All such tables of a layout share one record index.
-    of_trees: bool,
+    belongs_to_trees: bool,
     /// Name, type and offset of each field, if records have more than one number.
     fields: Vec<(&'static str, Field)>,
 }
@@ -58,7 +58,7 @@ pub struct TableBytes(Vec<Vec<u8>>);
 
 impl Schema {
     /// Adds a table of `records` records of `stride` bytes.
-    pub fn table(&mut self, name: &'static str, element: Scalar, stride: u32, records: u64) -> TableId {
+    pub fn add_table(&mut self, name: &'static str, element: Scalar, stride: u32, records: u64) -> TableId {
         self.tables.push(TableSpec {
             name,
             element,
@@ -66,20 +66,20 @@ impl Schema {
             records,
             tail: 0,
             prefetched: false,
-            of_trees: false,
+            belongs_to_trees: false,
             fields: Vec::new(),
         });
         TableId(self.tables.len() - 1)
     }
 
     /// Adds a table whose records are one number each.
-    pub fn column(&mut self, name: &'static str, element: Scalar, records: u64) -> Field {
-        let table = self.table(name, element, element.bytes(), records);
+    pub fn add_number_table(&mut self, name: &'static str, element: Scalar, records: u64) -> Field {
+        let table = self.add_table(name, element, element.bytes(), records);
         Field { table, scalar: element, at: FieldPosition::start(element.bytes()) }
     }
 
     /// Adds a field to a table's records.
-    pub fn field(&mut self, table: TableId, name: &'static str, scalar: Scalar, offset: u32) -> Field {
+    pub fn add_field(&mut self, table: TableId, name: &'static str, scalar: Scalar, offset: u32) -> Field {
         let spec = &mut self.tables[table.0];
         let field = Field { table, scalar, at: FieldPosition { stride: spec.stride, offset } };
         spec.fields.push((name, field));
@@ -95,23 +95,24 @@ impl Schema {
     /// Declares that each tree has its own records in a table, with the same indices in all such
     /// tables.
     pub fn declare_records_of_trees(&mut self, table: TableId) {
-        self.tables[table.0].of_trees = true;
+        self.tables[table.0].belongs_to_trees = true;
     }
 
     /// Tables with records of trees: number, name, element, and bytes of a record.
     pub fn tables_of_trees(&self) -> impl Iterator<Item = (usize, &'static str, Scalar, u32)> + '_ {
-        let tables = self.tables.iter().enumerate().filter(|(_, table)| table.of_trees && table.records > 0);
+        let tables =
+            self.tables.iter().enumerate().filter(|(_, table)| table.belongs_to_trees && table.records > 0);
         tables.map(|(number, table)| (number, table.name, table.element, table.stride))
     }
 
     /// Number, name, element, and bytes of a record of a table.
-    pub fn shape(&self, table: TableId) -> (usize, &'static str, Scalar, u32) {
+    pub fn table_info(&self, table: TableId) -> (usize, &'static str, Scalar, u32) {
         let TableSpec { name, element, stride, .. } = self.tables[table.0];
         (table.0, name, element, stride)
     }
 
     /// Adds bytes behind the last record of a table.
-    pub fn tail(&mut self, table: TableId, bytes: u64) {
+    pub fn add_tail(&mut self, table: TableId, bytes: u64) {
         self.tables[table.0].tail = bytes;
     }
 
@@ -126,7 +127,7 @@ impl Schema {
     }
 
     /// The tables, filled with zeros.
-    pub fn blank(&self) -> TableBytes {
+    pub fn zeroed_bytes(&self) -> TableBytes {
         TableBytes(self.tables.iter().map(|table| vec![0; table.bytes() as usize]).collect())
     }
 
@@ -231,12 +232,12 @@ impl Field {
     }
 
     /// Loads the field of `count` records from `first` on.
-    pub fn load_run(self, b: &mut Builder, buffers: &Buffers, first: Value, count: u64) -> Value {
+    pub fn load_records(self, b: &mut Builder, buffers: &Buffers, first: Value, count: u64) -> Value {
         b.load(Ty::vector(self.scalar, count as u16), self.address(buffers, first))
     }
 
     /// Loads `count` contiguous numbers of one record.
-    pub fn load_run_of(self, b: &mut Builder, buffers: &Buffers, record: Value, count: u16) -> Value {
+    pub fn load_array(self, b: &mut Builder, buffers: &Buffers, record: Value, count: u16) -> Value {
         b.load(Ty::vector(self.scalar, count), self.address(buffers, record))
     }
 
@@ -246,20 +247,20 @@ impl Field {
     }
 
     /// Bytes of the field's table, from this field of a record on.
-    pub fn of_record(self, bytes: &mut TableBytes, record: usize) -> &mut [u8] {
+    pub fn bytes_from_record(self, bytes: &mut TableBytes, record: usize) -> &mut [u8] {
         let at = record * self.at.stride as usize + self.at.offset as usize;
         &mut bytes.0[self.table.0][at..]
     }
 
     /// Writes an integer.
     pub fn write(self, bytes: &mut TableBytes, record: usize, n: u64) {
-        write_int(self.of_record(bytes, record), self.scalar, n);
+        write_int(self.bytes_from_record(bytes, record), self.scalar, n);
     }
 
     /// Writes the operand of a node's comparison.
     pub fn write_operand(self, bytes: &mut TableBytes, record: usize, operand: Operand) {
         match operand {
-            Operand::Threshold(x) => write_float(self.of_record(bytes, record), self.scalar, x),
+            Operand::Threshold(x) => write_float(self.bytes_from_record(bytes, record), self.scalar, x),
             Operand::Bin(threshold_bin) => self.write(bytes, record, threshold_bin),
         }
     }

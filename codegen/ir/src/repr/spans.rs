@@ -13,7 +13,7 @@ pub struct Spans<'s> {
     /// First record of each tree.
     pub starts: &'s TreeStarts,
     /// Table of first records.
-    pub start: StartField,
+    pub start_field: StartField,
 }
 
 /// Records of consecutive trees in a table.
@@ -28,9 +28,9 @@ pub struct Span {
     /// Bytes of a record.
     pub stride: u32,
     /// Largest number of bytes of the records.
-    pub most: u64,
+    pub most_bytes: u64,
     /// Bytes that one copy instruction moves. The offsets of all trees are multiples of this number.
-    pub piece: u32,
+    pub piece_bytes: u32,
     /// Positions of the records in the table.
     pub records: TreeRecords,
 }
@@ -54,11 +54,12 @@ pub enum TreeRecords {
 impl Spans<'_> {
     /// Records of at most `trees` consecutive trees.
     pub fn of(&self, trees: u64) -> Vec<Span> {
-        let records = self.starts.most(trees);
+        let records = self.starts.most_records(trees);
         let span = |(table, name, element, stride)| {
-            let most = records.saturating_mul(u64::from(stride));
-            let (piece, records) = (self.starts.piece(stride), TreeRecords::Listed(self.start));
-            Span { table, name, element, stride, most, piece, records }
+            let most_bytes = records.saturating_mul(u64::from(stride));
+            let (piece_bytes, records) =
+                (self.starts.piece_bytes(stride), TreeRecords::Listed(self.start_field));
+            Span { table, name, element, stride, most_bytes, piece_bytes, records }
         };
         self.schema.tables_of_trees().map(span).collect()
     }
@@ -67,11 +68,11 @@ impl Spans<'_> {
 impl Span {
     /// Records of at most `trees` trees in a table with `each` records for each tree; `None` if `each` is 0.
     pub fn of_equal(schema: &Schema, table: TableId, each: u64, trees: u64) -> Option<Span> {
-        let (table, name, element, stride) = schema.shape(table);
+        let (table, name, element, stride) = schema.table_info(table);
         let bytes = each.saturating_mul(stride.into());
-        let (most, piece) = (bytes.saturating_mul(trees), largest_piece(bytes));
+        let (most_bytes, piece_bytes) = (bytes.saturating_mul(trees), largest_piece(bytes));
         let records = TreeRecords::Equal(i64::try_from(each).ok()?);
-        (each > 0).then_some(Span { table, name, element, stride, most, piece, records })
+        (each > 0).then_some(Span { table, name, element, stride, most_bytes, piece_bytes, records })
     }
 
     /// Records of `trees` trees in all tables of a schema with records of trees. Each of these tables has
@@ -79,8 +80,16 @@ impl Span {
     pub fn side_by_side(schema: &Schema, (rows, all): (u64, u64), trees: u64) -> Vec<Span> {
         let records = TreeRecords::SideBySide { rows: rows as i64, trees: all as i64 };
         let span = |(table, name, element, stride)| {
-            let most = rows.saturating_mul(trees).saturating_mul(u64::from(stride));
-            Span { table, name, element, stride, most, piece: largest_piece(stride.into()), records }
+            let most_bytes = rows.saturating_mul(trees).saturating_mul(u64::from(stride));
+            Span {
+                table,
+                name,
+                element,
+                stride,
+                most_bytes,
+                piece_bytes: largest_piece(stride.into()),
+                records,
+            }
         };
         schema.tables_of_trees().map(span).collect()
     }

@@ -35,7 +35,7 @@ impl TreeStarts {
     }
 
     /// Largest number of records in any run of `trees` consecutive trees.
-    pub fn most(&self, trees: u64) -> u64 {
+    pub fn most_records(&self, trees: u64) -> u64 {
         let last = self.0.len() - 1;
         let trees = usize::try_from(trees).unwrap_or(last).min(last);
         (0..=last - trees).map(|from| self.0[from + trees] - self.0[from]).max().unwrap_or(0)
@@ -43,7 +43,7 @@ impl TreeStarts {
 
     /// Largest power of two of bytes that divides the offsets of all trees, for records of `stride`
     /// bytes; at most [`LARGEST_PIECE`].
-    pub fn piece(&self, stride: u32) -> u32 {
+    pub fn piece_bytes(&self, stride: u32) -> u32 {
         largest_piece(self.0.iter().fold(0, |all, start| all | start.saturating_mul(stride.into())))
     }
 
@@ -53,24 +53,24 @@ impl TreeStarts {
     }
 
     /// First record of a tree; `None` for an unused tree, which has no records.
-    pub fn of(&self, tree: usize) -> Option<usize> {
+    pub fn first_record(&self, tree: usize) -> Option<usize> {
         let (start, end) = (self.0[tree], self.0[tree + 1]);
         (start < end).then_some(start as usize)
     }
 
     /// First record of a tree and the end of its records.
-    pub fn records(&self, tree: usize) -> (usize, usize) {
+    pub fn record_range(&self, tree: usize) -> (usize, usize) {
         (self.0[tree] as usize, self.0[tree + 1] as usize)
     }
 
     /// Fails if 31 bits cannot number the records, which `what` names.
-    pub fn checked(self, what: &str) -> Result<TreeStarts, CompileError> {
-        if i32::try_from(self.count()).is_ok() { Ok(self) } else { Err(too_many(self.count(), what)) }
+    pub fn check_count(self, what: &str) -> Result<TreeStarts, CompileError> {
+        if i32::try_from(self.count()).is_ok() { Ok(self) } else { Err(too_many_records(self.count(), what)) }
     }
 
     /// Adds the table of first records to a schema.
     pub fn declare(&self, schema: &mut Schema, name: &'static str) -> StartField {
-        StartField(schema.column(name, Scalar::I32, self.0.len() as u64))
+        StartField(schema.add_number_table(name, Scalar::I32, self.0.len() as u64))
     }
 
     /// Writes the table of first records.
@@ -80,7 +80,7 @@ impl TreeStarts {
 }
 
 /// Error for a layout with too many records, which `what` names.
-pub fn too_many(count: u64, what: &str) -> CompileError {
+pub fn too_many_records(count: u64, what: &str) -> CompileError {
     CompileError::new(
         codes::LAYOUT_BUDGET,
         format!("the layout needs {count} {what}; the limit is {}", i32::MAX),
@@ -102,12 +102,18 @@ impl StartField {
     }
 
     /// Loads the state of a tree.
-    pub fn tree(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
+    pub fn load_tree_state(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> TreeState {
         TreeState::at(self.load(b, buffers, tree))
     }
 
     /// Loads the state of a vector of trees.
-    pub fn trees(self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+    pub fn load_tree_states(
+        self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        tree: Value,
+        lanes: TreeLanes,
+    ) -> TreeState {
         let (buffer, index) = (self.0.buffer(buffers), lanes.distance);
         let starts = Gather { buffer, base: tree, index, stride: Scalar::I32.bytes(), offset: 0, mask: None };
         let lanes = b.gather(Scalar::I32, starts);

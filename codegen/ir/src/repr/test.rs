@@ -1,6 +1,6 @@
 //! Test of an inner node: the comparison, and the direction of missing values.
 
-use super::request::Request;
+use super::request::LayoutRequest;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Value};
@@ -30,7 +30,7 @@ pub enum Operand {
 
 /// Encoded test of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Encoded {
+pub struct EncodedTest {
     /// Operand of the comparison.
     pub operand: Operand,
     /// The node's feature field: the number of a feature, or the column of its bins.
@@ -53,7 +53,7 @@ pub struct Test {
 
 impl Test {
     /// Test at the nodes of the used trees of a layout.
-    pub fn of(request: &Request, layout: Layout) -> Test {
+    pub fn of(request: &LayoutRequest, layout: Layout) -> Test {
         let trees = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
         let (mut left, mut right) = (false, false);
         for node in trees.flat_map(|(tree, _)| &tree.inner) {
@@ -85,17 +85,17 @@ impl Test {
     }
 
     /// Encodes a node's test, with the feature field in `bits` bits.
-    pub fn encode(&self, inner: &Inner, bits: u32) -> Encoded {
+    pub fn encode(&self, inner: &Inner, bits: u32) -> EncodedTest {
         if let Some(bins) = &self.bins {
-            let (threshold_bin, column) = bins.of_node(inner);
-            return Encoded { operand: Operand::Bin(threshold_bin), feature: column };
+            let (threshold_bin, column) = bins.threshold_bin_and_column(inner);
+            return EncodedTest { operand: Operand::Bin(threshold_bin), feature: column };
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
             // Other tests do not occur: trees then test computed columns, by thresholds alone.
             _ => f64::NAN,
         };
-        Encoded { operand: Operand::Threshold(threshold), feature: self.feature_field(inner, bits) }
+        EncodedTest { operand: Operand::Threshold(threshold), feature: self.feature_field(inner, bits) }
     }
 
     /// Feature field of a node in `bits` bits: the feature's column, and in the highest bit whether missing
@@ -108,7 +108,7 @@ impl Test {
 
     /// Splits a feature field into the feature and, if it depends on the node, whether missing values go
     /// left.
-    pub fn split(&self, b: &mut Builder, field: Value, bits: u32) -> (Value, Option<Value>) {
+    pub fn split_feature_field(&self, b: &mut Builder, field: Value, bits: u32) -> (Value, Option<Value>) {
         if self.missing != Missing::Mixed {
             return (field, None);
         }
@@ -120,13 +120,19 @@ impl Test {
         let (flag, zero) = (b.int_of(ty, highest), b.int_of(ty, 0));
         let bit = b.bin(Bin::And, field, flag);
         let left = b.cmp(Cmp::Ne, bit, zero);
-        (b.bits(field, 0, bits - 1), Some(left))
+        (b.extract_bits(field, 0, bits - 1), Some(left))
     }
 
     /// Whether a row whose feature is `x` goes right.
-    pub fn goes_right(&self, b: &mut Builder, x: Value, threshold: Value, flag: Option<Value>) -> Value {
+    pub fn goes_right(
+        &self,
+        b: &mut Builder,
+        x: Value,
+        threshold: Value,
+        missing_left: Option<Value>,
+    ) -> Value {
         if !b.ty(x).scalar.is_float() {
-            let ty = b.index_type(b.ty(x).lanes);
+            let ty = b.number_type(b.ty(x).lanes);
             let (bin, threshold_bin) = (b.cast(Cast::ZExt, x, ty), b.cast(Cast::Trunc, threshold, ty));
             return bin_goes_right(b, bin, threshold_bin);
         }
@@ -136,13 +142,13 @@ impl Test {
         let loses = self.layout == Layout::Sparse && seeded(Fault::SparseForgetsMissing);
         let or_equal = (self.comparison == Comparison::LessOrEqual) != flips;
         let ordered = if or_equal { Cmp::OLe } else { Cmp::OLt };
-        let left = match (self.missing, flag) {
+        let left = match (self.missing, missing_left) {
             (Missing::Left, _) if !loses => b.cmp(if or_equal { Cmp::ULe } else { Cmp::ULt }, x, threshold),
-            (Missing::Mixed, Some(flag)) if !loses => {
+            (Missing::Mixed, Some(missing_left)) if !loses => {
                 let less = b.cmp(ordered, x, threshold);
                 let missing = b.cmp(Cmp::Uno, x, x);
-                let missing_left = b.bin(Bin::And, missing, flag);
-                b.bin(Bin::Or, less, missing_left)
+                let goes_left = b.bin(Bin::And, missing, missing_left);
+                b.bin(Bin::Or, less, goes_left)
             }
             _ => b.cmp(ordered, x, threshold),
         };

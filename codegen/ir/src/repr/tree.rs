@@ -16,11 +16,11 @@ pub struct Buffers {
 #[derive(Clone, Copy, Debug)]
 pub struct CopiedTrees {
     /// Number of the first tree.
-    pub tree: Value,
+    pub first_tree: Value,
     /// Number of the tree's first record in the whole tables, if a table lists first records.
-    pub record: Option<Value>,
+    pub first_record: Option<Value>,
     /// Number of trees for which the copies have room.
-    pub room: i64,
+    pub capacity: i64,
 }
 
 impl Buffers {
@@ -43,15 +43,15 @@ impl Buffers {
     }
 
     /// Index of a tree among the trees in the buffers.
-    pub fn place_of(&self, b: &mut Builder, tree: Value) -> Value {
-        let copied = self.copied.filter(|_| !seeded(Fault::CopiesKeepNumbers));
-        copied.map_or(tree, |copied| b.sub(tree, copied.tree))
+    pub fn index_of_tree(&self, b: &mut Builder, tree: Value) -> Value {
+        let copied = self.copied.filter(|_| !seeded(Fault::CopiesKeepTreeNumbers));
+        copied.map_or(tree, |copied| b.sub(tree, copied.first_tree))
     }
 
     /// Number, in the whole tables, of the first record in the buffers. `None` if the buffers are no copies,
     /// or no table lists first records.
     pub fn first_record(&self) -> Option<Value> {
-        self.copied.and_then(|copied| copied.record)
+        self.copied.and_then(|copied| copied.first_record)
     }
 }
 
@@ -71,7 +71,7 @@ pub struct TreeState {
     /// For a vector of trees, the distance of each tree's first record from `base`, a vector of `i32`.
     pub lanes: Option<Value>,
     /// Other values that are loaded once per tree.
-    pub loaded: Loaded,
+    pub extra: TreeExtra,
 }
 
 /// Entry of a tree in its layout's tables.
@@ -87,7 +87,7 @@ pub struct Entry<'a> {
 
 /// Values that layouts load once per tree, besides its first record.
 #[derive(Clone, Copy, Debug)]
-pub enum Loaded {
+pub enum TreeExtra {
     /// No further values.
     Nothing,
     /// First entries of tables, in which vectors of rows look up the first levels.
@@ -165,12 +165,12 @@ impl FieldPosition {
 impl TreeState {
     /// A tree of which only its first record is known.
     pub fn at(base: Value) -> TreeState {
-        TreeState { base, lanes: None, loaded: Loaded::Nothing }
+        TreeState { base, lanes: None, extra: TreeExtra::Nothing }
     }
 
     /// Trees that begin at these distances from the table's start.
     pub fn of_lanes(b: &mut Builder, lanes: Value) -> TreeState {
-        TreeState { base: b.int(0), lanes: Some(lanes), loaded: Loaded::Nothing }
+        TreeState { base: b.int(0), lanes: Some(lanes), extra: TreeExtra::Nothing }
     }
 
     /// The state with its base moved so that the node with number `first` has the first record.
@@ -199,6 +199,6 @@ impl TreeState {
     /// A node number as a constant of the walks' type.
     pub fn number(&self, b: &mut Builder, number: u64) -> Value {
         let lanes = self.lanes.map_or(1, |lanes| b.ty(lanes).lanes);
-        b.int_of(b.index_type(lanes), number as i64)
+        b.int_of(b.number_type(lanes), number as i64)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::schema::Schema;
 use super::spans::{Span, Spans};
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, TreeExtra, TreeLanes, TreeState, WalkShape};
 use crate::lir::{Builder, Value};
 
 /// Tables of a layout, and the code that finds a tree in them.
@@ -29,7 +29,7 @@ pub trait TreeTables {
 /// A layout that stores trees one after the other, with a table of first records.
 pub trait InOrder {
     /// Records of each tree.
-    fn trees(&self) -> Spans<'_>;
+    fn tree_spans(&self) -> Spans<'_>;
 
     /// Records of at most `trees` consecutive trees in further tables, whose first records no table lists.
     /// `None` if walks also read data that belongs to no tree.
@@ -38,39 +38,46 @@ pub trait InOrder {
     }
 
     /// Loads other values of a tree.
-    fn load_extra(&self, _: &mut Builder, _: &Buffers, _tree: Value, _start: Value, _: WalkShape) -> Loaded {
-        Loaded::Nothing
+    fn load_extra(
+        &self,
+        _: &mut Builder,
+        _: &Buffers,
+        _tree: Value,
+        _start: Value,
+        _: WalkShape,
+    ) -> TreeExtra {
+        TreeExtra::Nothing
     }
 
     /// Loads other values of a vector of trees.
-    fn load_extra_of_trees(&self, _: &mut Builder, _: &Buffers, _tree: Value, _: TreeLanes) -> Loaded {
-        Loaded::Nothing
+    fn load_extra_of_trees(&self, _: &mut Builder, _: &Buffers, _tree: Value, _: TreeLanes) -> TreeExtra {
+        TreeExtra::Nothing
     }
 }
 
 impl<L: InOrder> TreeTables for L {
     fn schema(&self) -> &Schema {
-        self.trees().schema
+        self.tree_spans().schema
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, walks: WalkShape) -> TreeState {
-        let start = self.trees().start.load(b, buffers, tree);
-        TreeState { loaded: self.load_extra(b, buffers, tree, start, walks), ..TreeState::at(start) }
+        let start = self.tree_spans().start_field.load(b, buffers, tree);
+        TreeState { extra: self.load_extra(b, buffers, tree, start, walks), ..TreeState::at(start) }
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        let state = self.trees().start.trees(b, buffers, tree, lanes);
-        TreeState { loaded: self.load_extra_of_trees(b, buffers, tree, lanes), ..state }
+        let state = self.tree_spans().start_field.load_tree_states(b, buffers, tree, lanes);
+        TreeState { extra: self.load_extra_of_trees(b, buffers, tree, lanes), ..state }
     }
 
     fn spans(&self, trees: u64) -> Option<Vec<Span>> {
-        let mut all = self.trees().of(trees);
+        let mut all = self.tree_spans().of(trees);
         all.extend(self.spans_beside(trees)?);
         Some(all)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let Spans { schema, start, .. } = self.trees();
-        start.prefetch(b, buffers, schema, tree);
+        let Spans { schema, start_field, .. } = self.tree_spans();
+        start_field.prefetch(b, buffers, schema, tree);
     }
 }

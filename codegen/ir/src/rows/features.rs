@@ -64,7 +64,7 @@ impl FeatureSubset {
     }
 
     /// Number of features of a piece, which are copied together.
-    pub fn width(&self) -> u32 {
+    pub fn piece_width(&self) -> u32 {
         self.width
     }
 
@@ -96,10 +96,10 @@ mod tests {
             assert_eq!(columns.pieces(), pieces, "{features} {tested:?}");
             for feature in tested {
                 let column = columns.column(*feature);
-                let first = columns.pieces()[(column / columns.width()) as usize];
-                assert_eq!(first + column % columns.width(), *feature, "{features} {tested:?}");
+                let first = columns.pieces()[(column / columns.piece_width()) as usize];
+                assert_eq!(first + column % columns.piece_width(), *feature, "{features} {tested:?}");
             }
-            assert!(columns.pieces().iter().all(|first| first + columns.width() <= features));
+            assert!(columns.pieces().iter().all(|first| first + columns.piece_width() <= features));
         }
     }
 

@@ -14,7 +14,8 @@ const LINE: u32 = 64;
 pub struct InputColumns {
     /// Buffer of the values of all features.
     pub values: BufferId,
-    /// Positions of the features in `values`, a buffer of [`Space::Order`](crate::lir::Space::Order).
+    /// Positions of the features in `values`, a buffer of
+    /// [`Space::InputOrder`](crate::lir::Space::InputOrder).
     pub order: BufferId,
     /// Element type of the values.
     pub element: Scalar,
@@ -31,20 +32,20 @@ pub struct RowRange {
 
 impl InputColumns {
     /// Whether the call passes columns instead of rows.
-    pub fn given(self, b: &mut Builder) -> Value {
+    pub fn are_passed(self, b: &mut Builder) -> Value {
         let zero = b.int(0);
         let order = b.load_index(Scalar::I64, Address::element(self.order, zero, Scalar::I64));
         b.cmp(Cmp::Ne, order, zero)
     }
 
     /// Index of a feature's value in row 0. `feature` is a scalar of the index type.
-    pub fn start(self, b: &mut Builder, feature: Value) -> Value {
+    pub fn feature_start(self, b: &mut Builder, feature: Value) -> Value {
         let number = b.add_int(feature, 1);
         b.load_index(Scalar::I64, Address::element(self.order, number, Scalar::I64))
     }
 
     /// Loads `lanes` rows of a feature; lanes without a row are zero.
-    pub fn rows(self, b: &mut Builder, start: Value, rows: RowRange, lanes: u16) -> Value {
+    pub fn load_rows(self, b: &mut Builder, start: Value, rows: RowRange, lanes: u16) -> Value {
         let index = b.add(start, rows.first);
         let at = Address::element(self.values, index, self.element);
         let ty = Ty::vector(self.element, lanes);
@@ -58,11 +59,11 @@ impl InputColumns {
     }
 
     /// Prefetches some rows of a feature.
-    pub fn prefetch(self, b: &mut Builder, start: Value, row: Value, rows: u32) {
+    pub fn prefetch_rows(self, b: &mut Builder, start: Value, row: Value, rows: u32) {
         let index = b.add(start, row);
         let first = Address::element(self.values, index, self.element);
         for line in (0..rows).step_by((LINE / self.element.bytes()) as usize) {
-            let at = b.beyond(first, line.into());
+            let at = b.address_after(first, line.into());
             b.prefetch(at);
         }
     }

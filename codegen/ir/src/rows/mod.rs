@@ -52,7 +52,7 @@ pub struct CopiedRows {
     /// Number of rows.
     pub count: Value,
     /// Number of rows for which the copy has space: `count` rounded up to whole blocks.
-    pub held: Value,
+    pub capacity: Value,
 }
 
 /// Order of rows in a column of shared memory.
@@ -85,7 +85,7 @@ impl RowPlacement {
     }
 
     /// Position of a row in its column, as an index.
-    pub fn of(self, b: &mut Builder, row: Value) -> Value {
+    pub fn position(self, b: &mut Builder, row: Value) -> Value {
         if self.per_word == 1 {
             return row;
         }
@@ -131,7 +131,7 @@ impl Row {
         }
         // Gathers fetch whole words only.
         let word = b.gather(Scalar::I32, gather);
-        b.bits(word, 0, 8 * self.element.bytes())
+        b.extract_bits(word, 0, 8 * self.element.bytes())
     }
 
     /// Whether a feature of all rows of the vector is contiguous.
@@ -153,11 +153,11 @@ impl Row {
     /// Loads the values of one feature for `width` rows. They must be contiguous ([`Row::is_adjacent`]).
     /// `feature` is a scalar of the index type.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
-        self.load_column_and(b, Keep::Invariant, feature, width)
+        self.load_column_with_reuse(b, Keep::Invariant, feature, width)
     }
 
     /// Loads as [`Row::load_column`] does. Later loads may reuse the value as `keep` says.
-    pub fn load_column_and(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
+    pub fn load_column_with_reuse(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
         let distance = b.mul_int(feature, i64::from(self.stride));
         self.load_rows(b, keep, distance, width)
     }
@@ -167,10 +167,10 @@ impl Row {
         let first =
             Address { offset: self.offset, ..Address::element(self.buffer, self.index, self.element) };
         let at = match b.as_int(distance) {
-            Some(elements) => b.beyond(first, elements),
+            Some(elements) => b.address_after(first, elements),
             None => Address { index: b.add(self.index, distance), ..first },
         };
-        b.load_and(keep, Ty::vector(self.element, width), at)
+        b.load_with_reuse(keep, Ty::vector(self.element, width), at)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{CopiedRows, lanes_below};
 use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
 
 /// Largest number of rows of a block that is transposed in registers.
-const MOST_ROWS: u32 = 64;
+const MOST_TRANSPOSED_ROWS: u32 = 64;
 
 /// A block of rows, and the destination of its copy.
 pub struct RowBlock {
@@ -45,7 +45,13 @@ impl Transpose<'_> {
     }
 
     /// Copies rows of input columns into a block.
-    pub fn block_of_columns(&self, b: &mut Builder, from: InputColumns, rows: RowRange, block: &RowBlock) {
+    pub fn copy_block_of_columns(
+        &self,
+        b: &mut Builder,
+        from: InputColumns,
+        rows: RowRange,
+        block: &RowBlock,
+    ) {
         let piece = i64::from(self.piece());
         let (zero, pieces) = (b.int(0), b.int(self.columns() / piece));
         b.for_loop((zero, pieces, 1), &[], |b, number, _| {
@@ -54,10 +60,10 @@ impl Transpose<'_> {
             let to = b.add(block.to, column);
             for ahead in 0..piece {
                 let feature = b.add_int(feature, ahead);
-                let start = from.start(b, feature);
-                let values = from.rows(b, start, rows, block.rows as u16);
+                let start = from.feature_start(b, feature);
+                let values = from.load_rows(b, start, rows, block.rows as u16);
                 let at = Address::element(block.copy, to, self.input);
-                let at = b.beyond(at, ahead * i64::from(block.rows));
+                let at = b.address_after(at, ahead * i64::from(block.rows));
                 b.store(at, values);
             }
             Vec::new()
@@ -66,7 +72,7 @@ impl Transpose<'_> {
 
     /// Copies input columns into blocks of `width` rows, one feature after the other. A block holds the first
     /// column of all its rows, then the second column, and so on. Missing rows of the last block are zeros.
-    pub fn columns_of(
+    pub fn copy_columns(
         &self,
         b: &mut Builder,
         from: InputColumns,
@@ -84,17 +90,17 @@ impl Transpose<'_> {
             let later = b.load_index(Scalar::I32, Address::element(self.pieces, later, Scalar::I32));
             for ahead in 0..piece {
                 let feature = b.add_int(feature, ahead);
-                let start = from.start(b, feature);
+                let start = from.feature_start(b, feature);
                 let later = b.add_int(later, ahead);
-                let next = from.start(b, later);
+                let next = from.feature_start(b, later);
                 let column = b.mul_int(number, piece);
                 let column = b.add_int(column, ahead);
                 let column = b.mul_int(column, i64::from(width));
-                b.for_loop((zero, rows.held, i64::from(width)), &[], |b, block, _| {
+                b.for_loop((zero, rows.capacity, i64::from(width)), &[], |b, block, _| {
                     let count = (!are_full).then(|| b.sub(rows.count, block));
                     let left = RowRange { first: b.add(rows.first, block), count };
-                    from.prefetch(b, next, left.first, width);
-                    let values = from.rows(b, start, left, width as u16);
+                    from.prefetch_rows(b, next, left.first, width);
+                    let values = from.load_rows(b, start, left, width as u16);
                     let before = b.mul_int(block, self.columns());
                     let index = b.add(before, column);
                     b.store(Address::element(copy, index, self.input), values);
@@ -105,21 +111,21 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies a block of which `left` rows exist.
-    pub fn block(&self, b: &mut Builder, block: &RowBlock, left: Value) {
+    /// Copies a block of which `n_rows` rows exist.
+    pub fn copy_block(&self, b: &mut Builder, block: &RowBlock, n_rows: Value) {
         if !self.fits_registers(block.rows) {
-            return self.gather_block(b, block, left);
+            return self.gather_block(b, block, n_rows);
         }
         let all = b.int(i64::from(block.rows));
-        let full = b.cmp(Cmp::Le, all, left);
+        let full = b.cmp(Cmp::Le, all, n_rows);
         b.if_else(
             full,
             |b| {
-                self.full_block(b, block);
+                self.copy_full_block(b, block);
                 Vec::new()
             },
             |b| {
-                self.gather_block(b, block, left);
+                self.gather_block(b, block, n_rows);
                 Vec::new()
             },
         );
@@ -127,7 +133,7 @@ impl Transpose<'_> {
 
     /// Number of features of a piece, which are transposed together.
     fn piece(&self) -> u32 {
-        self.subset.width()
+        self.subset.piece_width()
     }
 
     /// Whether a block of `rows` rows splits into squares of pieces, and 32-bit offsets reach from its
@@ -135,7 +141,7 @@ impl Transpose<'_> {
     fn fits_registers(&self, rows: u32) -> bool {
         let far = self.features.saturating_mul(i64::from(self.input.bytes()) * i64::from(rows));
         let piece = self.piece();
-        let squares = rows.is_power_of_two() && (piece..=MOST_ROWS).contains(&rows);
+        let squares = rows.is_power_of_two() && (piece..=MOST_TRANSPOSED_ROWS).contains(&rows);
         squares && piece > 1 && u32::try_from(far).is_ok()
     }
 
@@ -160,7 +166,7 @@ impl Transpose<'_> {
     }
 
     /// Copies a block with all rows.
-    fn full_block(&self, b: &mut Builder, block: &RowBlock) {
+    fn copy_full_block(&self, b: &mut Builder, block: &RowBlock) {
         let (bytes, piece) = (self.input.bytes(), self.piece());
         let row_bytes = self.features as u32 * bytes;
         let ty = Ty::vector(self.input, piece as u16);
@@ -174,8 +180,8 @@ impl Transpose<'_> {
             let rows: Vec<Vec<Value>> = (0..piece)
                 .map(|first| (first..block.rows).step_by(piece as usize).map(&mut load).collect())
                 .collect();
-            let squares = rows.into_iter().map(|rows| joined(b, rows)).collect();
-            for (column, values) in (0..).zip(transposed(b, squares)) {
+            let squares = rows.into_iter().map(|rows| concatenate(b, rows)).collect();
+            for (column, values) in (0..).zip(transpose_squares(b, squares)) {
                 let at = Address {
                     buffer: block.copy,
                     index: to,
@@ -187,14 +193,14 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies a block of which `left` rows exist.
-    fn gather_block(&self, b: &mut Builder, block: &RowBlock, left: Value) {
+    /// Copies a block of which `n_rows` rows exist.
+    fn gather_block(&self, b: &mut Builder, block: &RowBlock, n_rows: Value) {
         let (input, piece) = (self.input, self.piece());
         let lanes = block.rows as u16;
         let ty = Ty::vector(Scalar::I32, lanes);
         let (numbers, all) = (b.iota(ty), b.int_of(ty, self.features));
         let distance = b.mul(numbers, all);
-        let mask = Some(lanes_below(b, left, lanes));
+        let mask = Some(lanes_below(b, n_rows, lanes));
         self.each_piece(b, block, |b, from, to| {
             for column in 0..piece {
                 let (stride, offset) = (input.bytes(), column * input.bytes());
@@ -208,7 +214,7 @@ impl Transpose<'_> {
 }
 
 /// Concatenates vectors, whose number is a power of two.
-fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
+fn concatenate(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     while parts.len() > 1 {
         parts = parts.chunks(2).map(|pair| b.concat(pair[0], pair[1])).collect();
     }
@@ -216,7 +222,7 @@ fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
 }
 
 /// Transposes all squares of `rows`: lanes `k * n` to `k * n + n - 1` of the `n` vectors are square `k`.
-fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
+fn transpose_squares(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
     let mut size = rows.len() / 2;
     while size > 0 {
         for upper in (0..rows.len()).filter(|row| row & size == 0) {

@@ -4,9 +4,9 @@ use sched_forest::{NodeRef, Tree};
 use std::collections::VecDeque;
 
 /// Percentage of a tree's hits that its most frequent leaves must have for the tree to be biased.
-pub const COVERED: u64 = 90;
-/// Largest percentage of a biased tree's leaves that have [`COVERED`] percent of the hits.
-pub const FEW: u64 = 10;
+pub const LIKELY_HITS_PERCENT: u64 = 90;
+/// Largest percentage of a biased tree's leaves that have [`LIKELY_HITS_PERCENT`] percent of the hits.
+pub const LIKELY_LEAVES_PERCENT: u64 = 10;
 
 /// Growth order of the tiles of a tree.
 pub enum Growth {
@@ -35,26 +35,26 @@ impl Growth {
         Growth::Likely(passed)
     }
 
-    /// The at most `most` nodes of the tile with this root, in level order.
-    pub fn tile(&self, tree: &Tree, root: u32, most: usize) -> Vec<u32> {
+    /// The at most `most_nodes` nodes of the tile with this root, in level order.
+    pub fn tile(&self, tree: &Tree, root: u32, most_nodes: usize) -> Vec<u32> {
         match self {
-            Growth::Uniform => in_level_order(tree, root, most, |_| true),
+            Growth::Uniform => in_level_order(tree, root, most_nodes, |_| true),
             Growth::Likely(passed) => {
-                let chosen = likely(tree, root, most, passed);
-                in_level_order(tree, root, most, |node| chosen.contains(&node))
+                let chosen = most_hit_nodes(tree, root, most_nodes, passed);
+                in_level_order(tree, root, most_nodes, |node| chosen.contains(&node))
             }
         }
     }
 }
 
-/// Whether [`FEW`] percent of the leaves have [`COVERED`] percent of the hits.
+/// Whether [`LIKELY_LEAVES_PERCENT`] percent of the leaves have [`LIKELY_HITS_PERCENT`] percent of the hits.
 fn is_biased(hits: &[u64]) -> bool {
     let sum = |hits: &[u64]| hits.iter().map(|hits| u128::from(*hits)).sum::<u128>();
-    let few = hits.len() * FEW as usize / 100;
+    let few = hits.len() * LIKELY_LEAVES_PERCENT as usize / 100;
     let mut most = hits.to_vec();
     most.sort_unstable_by_key(|hits| std::cmp::Reverse(*hits));
     let all = sum(hits);
-    all > 0 && sum(&most[..few]) * 100 >= all * u128::from(COVERED)
+    all > 0 && sum(&most[..few]) * 100 >= all * u128::from(LIKELY_HITS_PERCENT)
 }
 
 /// The inner children of a node, left to right.
@@ -66,25 +66,25 @@ fn inner_children(tree: &Tree, node: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The first `most` nodes from a root on, level by level. Children for which `test` is false are left out,
-/// with their subtrees.
-fn in_level_order(tree: &Tree, root: u32, most: usize, test: impl Fn(u32) -> bool) -> Vec<u32> {
-    let mut tile = Vec::with_capacity(most);
+/// The first `most_nodes` nodes from a root on, level by level. Children for which `test` is false are left
+/// out, with their subtrees.
+fn in_level_order(tree: &Tree, root: u32, most_nodes: usize, test: impl Fn(u32) -> bool) -> Vec<u32> {
+    let mut tile = Vec::with_capacity(most_nodes);
     let mut next = VecDeque::from([root]);
-    while let Some(node) = next.pop_front().filter(|_| tile.len() < most) {
+    while let Some(node) = next.pop_front().filter(|_| tile.len() < most_nodes) {
         tile.push(node);
         next.extend(inner_children(tree, node).filter(|child| test(*child)));
     }
     tile
 }
 
-/// At most `most` nodes from a root on: each time the child of chosen nodes with most hits; of equal
+/// At most `most_nodes` nodes from a root on: each time the child of chosen nodes with most hits; of equal
 /// candidates, the one found first.
-fn likely(tree: &Tree, root: u32, most: usize, passed: &[u64]) -> Vec<u32> {
-    let mut tile = Vec::with_capacity(most);
+fn most_hit_nodes(tree: &Tree, root: u32, most_nodes: usize, hits: &[u64]) -> Vec<u32> {
+    let mut tile = Vec::with_capacity(most_nodes);
     let mut open = vec![root];
-    while tile.len() < most {
-        let weight = |at: &usize| passed.get(open[*at] as usize).copied().unwrap_or(0);
+    while tile.len() < most_nodes {
+        let weight = |at: &usize| hits.get(open[*at] as usize).copied().unwrap_or(0);
         let Some(at) = (0..open.len()).max_by_key(|at| (weight(at), std::cmp::Reverse(*at))) else { break };
         let node = open.remove(at);
         tile.push(node);

@@ -8,7 +8,7 @@
 mod grow;
 mod shape;
 
-pub use grow::{COVERED, FEW};
+pub use grow::{LIKELY_HITS_PERCENT, LIKELY_LEAVES_PERCENT};
 pub use shape::Shape;
 
 use crate::budget::Budget;
@@ -17,7 +17,7 @@ use crate::error::CompileError;
 use grow::Growth;
 use sched_forest::{Forest, NodeRef, Profile, Tree};
 use sched_nest::TileTrees;
-use sched_nest::footprint::PADDED_TILE;
+use sched_nest::footprint::PADDED_TILE_BYTES;
 use std::collections::HashMap;
 
 /// A child of a tile.
@@ -59,7 +59,7 @@ pub struct TiledTree {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiling {
     /// Largest number of nodes of a tile.
-    pub most: u32,
+    pub most_nodes: u32,
     /// Number of trees whose tiles grow towards likely leaves.
     pub biased: usize,
     /// Tiles of each tree.
@@ -89,7 +89,7 @@ impl Tiling {
             biased += usize::from(matches!(growth, Growth::Likely(_)));
             trees.push(TiledTree::cover(tree, &growth, request.nodes as usize));
         }
-        Ok(Tiling { most: request.nodes, biased, trees })
+        Ok(Tiling { most_nodes: request.nodes, biased, trees })
     }
 
     /// Depths of the deepest and the shallowest leaf of each tree, in edges between tiles.
@@ -107,7 +107,7 @@ impl Tiling {
         for (tree, steps) in self.trees.iter().zip(steps) {
             let missing = tree.leaf_steps().map(|leaf| u64::from(steps.saturating_sub(leaf)));
             added = missing.fold(added, u64::saturating_add);
-            if added.saturating_mul(PADDED_TILE) > budget.tables {
+            if added.saturating_mul(PADDED_TILE_BYTES) > budget.tables {
                 return Err(CompileError::new(
                     codes::PAD_BUDGET,
                     format!(
@@ -134,7 +134,7 @@ fn no_profile() -> CompileError {
 }
 
 impl TiledTree {
-    fn cover(tree: &Tree, growth: &Growth, most: usize) -> TiledTree {
+    fn cover(tree: &Tree, growth: &Growth, most_nodes: usize) -> TiledTree {
         let root = match tree.root {
             NodeRef::Leaf(leaf) => return TiledTree { tiles: vec![Tile::padding(Child::Leaf(leaf))] },
             NodeRef::Inner(root) => root,
@@ -142,7 +142,7 @@ impl TiledTree {
         let mut tiles = Vec::new();
         let mut roots = vec![root];
         while let Some(root) = roots.get(tiles.len()).copied() {
-            let nodes = growth.tile(tree, root, most);
+            let nodes = growth.tile(tree, root, most_nodes);
             tiles.push(tile(tree, nodes, &mut roots));
         }
         TiledTree { tiles }

@@ -11,7 +11,7 @@ pub struct Shape {
 
 /// Child of a node of a tile.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Below {
+enum NodeChild {
     /// A node of the tile.
     Node(u8),
     /// A child of the tile, numbered from left to right.
@@ -43,30 +43,30 @@ impl Shape {
         (0..1u32 << tests).map(|decisions| self.child_of(&below, decisions)).collect()
     }
 
-    fn child_of(self, below: &[[Below; 2]], decisions: u32) -> u8 {
+    fn child_of(self, below: &[[NodeChild; 2]], decisions: u32) -> u8 {
         let mut node = 0u8;
         // A path has no more nodes than the tile.
         for _ in 0..self.nodes {
             let right = decisions >> node & 1;
-            match below.get(usize::from(node)).map_or(Below::Child(0), |sides| sides[right as usize]) {
-                Below::Node(next) => node = next,
-                Below::Child(child) => return child,
+            match below.get(usize::from(node)).map_or(NodeChild::Child(0), |sides| sides[right as usize]) {
+                NodeChild::Node(next) => node = next,
+                NodeChild::Child(child) => return child,
             }
         }
         0
     }
 
     /// Left and right child of each node.
-    fn below(self) -> Vec<[Below; 2]> {
+    fn below(self) -> Vec<[NodeChild; 2]> {
         let mut next = 1;
-        let mut below: Vec<[Below; 2]> = Vec::with_capacity(usize::from(self.nodes));
+        let mut below: Vec<[NodeChild; 2]> = Vec::with_capacity(usize::from(self.nodes));
         for node in 0..self.nodes {
             below.push([0, 1].map(|side| {
                 if self.inside >> (2 * node + side) & 1 == 0 {
-                    return Below::Child(0);
+                    return NodeChild::Child(0);
                 }
                 next += 1;
-                Below::Node(next - 1)
+                NodeChild::Node(next - 1)
             }));
         }
         self.number_children(&mut below);
@@ -74,7 +74,7 @@ impl Shape {
     }
 
     /// Numbers the tile's children from left to right.
-    fn number_children(self, below: &mut [[Below; 2]]) {
+    fn number_children(self, below: &mut [[NodeChild; 2]]) {
         let mut children = 0;
         let mut stack = vec![(0, 0)];
         while let Some((node, side)) = stack.pop() {
@@ -83,8 +83,8 @@ impl Shape {
                 stack.push((node, 1));
             }
             match &mut sides[side] {
-                Below::Node(next) => stack.push((usize::from(*next), 0)),
-                Below::Child(number) => {
+                NodeChild::Node(next) => stack.push((usize::from(*next), 0)),
+                NodeChild::Child(number) => {
                     *number = children;
                     children += 1;
                 }

@@ -4,12 +4,12 @@
 //! so do loads from memory that threads write, and results of varying operands. Values that leave divergent
 //! control flow vary, too. All other values are uniform, and so is control flow under uniform conditions.
 
-use super::checked::{Checked, ensure, name};
+use super::check_result::{CheckResult, ensure, value_name};
 use crate::lir::{Block, Carried, Function, Launch, Op, Space, Stmt, Value};
 use sched_nest::GpuLevel;
 
 /// Checks that barriers and shared memory are in uniform control flow.
-pub(super) fn check(function: &Function, launch: &Launch) -> Checked {
+pub(super) fn check(function: &Function, launch: &Launch) -> CheckResult {
     let mut uniformity = Uniformity { function, varying: vec![false; function.types.len()], changed: true };
     // Loops pass values back to their start, so marking repeats until no value is added.
     while std::mem::take(&mut uniformity.changed) {
@@ -100,11 +100,11 @@ impl Uniformity<'_> {
     }
 
     /// Refuses barriers inside control flow that the varying value `divergent` decides.
-    fn barriers(&self, block: &Block, divergent: Option<Value>) -> Checked {
+    fn barriers(&self, block: &Block, divergent: Option<Value>) -> CheckResult {
         let by = |value: &Value| self.varies(*value).then_some(*value);
         let uniform = |what: &str| {
             ensure(divergent.is_none(), || {
-                let decides = divergent.map_or_else(String::new, name);
+                let decides = divergent.map_or_else(String::new, value_name);
                 format!(
                     "{what} is in divergent control flow: {decides} differs between the threads of a block"
                 )

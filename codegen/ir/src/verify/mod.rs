@@ -1,14 +1,14 @@
 //! Checks that a function is well-formed LIR. The builder and the passes guarantee this, and the
 //! interpreter and the back ends rely on it.
 
-mod checked;
+mod check_result;
 mod launch;
 
 use crate::lir::{
     Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Launch, MAX_THREADS, Module,
-    Op, OperandType, Parallel, Rules, Scalar, Space, Stmt, Ty, Value, While, bits,
+    Op, OperandChecks, OperandType, Parallel, Scalar, Space, Stmt, Ty, Value, While, bit_width,
 };
-use checked::{Checked, ensure, name};
+use check_result::{CheckResult, ensure, value_name};
 use std::collections::HashSet;
 
 /// Largest depth of nested statements, which limits the stack that recursive passes need.
@@ -40,12 +40,12 @@ pub fn verify(function: &Function) -> Result<(), String> {
 /// callers pack rows.
 pub fn verify_interface(module: &Module) -> Result<(), String> {
     for (kernel, function) in &module.kernels {
-        let (input, output) = module.types.of(*kernel);
+        let (input, output) = module.types.of_kernel(*kernel);
         for buffer in &function.buffers {
             let agreed = match buffer.space {
                 Space::Input => input,
                 Space::Output => output,
-                Space::Order | Space::Model(_) | Space::Private | Space::Shared => continue,
+                Space::InputOrder | Space::ModelTable(_) | Space::Private | Space::Shared => continue,
             };
             let Function { name, .. } = function;
             let Buffer { name: place, element, .. } = buffer;
@@ -93,7 +93,7 @@ struct Verifier<'f> {
 }
 
 impl<'f> Verifier<'f> {
-    fn declarations(&self) -> Checked {
+    fn declarations(&self) -> CheckResult {
         let index = self.function.index;
         ensure(matches!(index, Scalar::I32 | Scalar::I64), || format!("indices cannot be {index}"))?;
         let mut names = HashSet::new();
@@ -109,7 +109,7 @@ impl<'f> Verifier<'f> {
         }
     }
 
-    fn block(&mut self, block: &'f Block) -> Checked {
+    fn block(&mut self, block: &'f Block) -> CheckResult {
         let outer = self.enter()?;
         self.statements(block)?;
         self.leave(outer);
@@ -131,30 +131,32 @@ impl<'f> Verifier<'f> {
         }
     }
 
-    fn statements(&mut self, block: &'f Block) -> Checked {
+    fn statements(&mut self, block: &'f Block) -> CheckResult {
         block.iter().try_for_each(|stmt| match stmt {
             Stmt::Let(value, op) => self.define_as(*value, op),
             Stmt::Store(to, value) => {
-                self.place(to)?;
-                let ty = self.used(*value)?;
-                self.in_memory(ty, || format!("the store to {}", self.buffer_name(to.buffer)))
+                self.check_address(to)?;
+                let ty = self.visible_type(*value)?;
+                self.check_storable(ty, || format!("the store to {}", self.buffer_name(to.buffer)))
             }
             Stmt::StoreMasked(to, value, mask) => {
-                self.place(to)?;
-                let ty = self.used(*value)?;
+                self.check_address(to)?;
+                let ty = self.visible_type(*value)?;
                 let what = || format!("the masked store to {}", self.buffer_name(to.buffer));
-                self.in_memory(ty, what)?;
-                ensure(ty.lanes > 1, || format!("{} takes a vector, but {} is {ty}", what(), name(*value)))?;
+                self.check_storable(ty, what)?;
+                ensure(ty.lanes > 1, || {
+                    format!("{} takes a vector, but {} is {ty}", what(), value_name(*value))
+                })?;
                 self.mask(*mask, ty.lanes)
             }
             Stmt::AtomicAdd(to, value) => {
-                self.place(to)?;
-                let ty = self.used(*value)?;
+                self.check_address(to)?;
+                let ty = self.visible_type(*value)?;
                 ensure(ty.lanes == 1 && ty.scalar.is_float(), || {
-                    format!("an atomic addition takes a scalar float, but {} is {ty}", name(*value))
+                    format!("an atomic addition takes a scalar float, but {} is {ty}", value_name(*value))
                 })
             }
-            Stmt::Prefetch(at) => self.place(at),
+            Stmt::Prefetch(at) => self.check_address(at),
             Stmt::For(stmt) => self.for_loop(stmt),
             Stmt::While(stmt) => self.while_loop(stmt),
             Stmt::If(stmt) => self.if_else(stmt),
@@ -167,10 +169,10 @@ impl<'f> Verifier<'f> {
         })
     }
 
-    fn for_loop(&mut self, stmt: &'f For) -> Checked {
+    fn for_loop(&mut self, stmt: &'f For) -> CheckResult {
         self.expect(stmt.lo, self.index(), "the start of a loop")?;
         self.expect(stmt.hi, self.index(), "the end of a loop")?;
-        ensure(stmt.step >= 1, || format!("the loop over {} has step {}", name(stmt.iv), stmt.step))?;
+        ensure(stmt.step >= 1, || format!("the loop over {} has step {}", value_name(stmt.iv), stmt.step))?;
         self.firsts(&stmt.carried)?;
         let outer = self.enter()?;
         self.define(stmt.iv)?;
@@ -182,7 +184,7 @@ impl<'f> Verifier<'f> {
         self.afters(&stmt.carried)
     }
 
-    fn while_loop(&mut self, stmt: &'f While) -> Checked {
+    fn while_loop(&mut self, stmt: &'f While) -> CheckResult {
         self.firsts(&stmt.carried)?;
         let outer = self.enter()?;
         self.insides(&stmt.carried)?;
@@ -195,26 +197,28 @@ impl<'f> Verifier<'f> {
         self.afters(&stmt.carried)
     }
 
-    fn firsts(&self, carried: &[Carried]) -> Checked {
-        carried.iter().try_for_each(|c| self.expect(c.first, self.declared(c.inside)?, "a carried value"))
+    fn firsts(&self, carried: &[Carried]) -> CheckResult {
+        carried
+            .iter()
+            .try_for_each(|c| self.expect(c.first, self.declared_type(c.inside)?, "a carried value"))
     }
 
-    fn insides(&mut self, carried: &[Carried]) -> Checked {
+    fn insides(&mut self, carried: &[Carried]) -> CheckResult {
         carried.iter().try_for_each(|c| self.define(c.inside))
     }
 
-    fn nexts(&self, carried: &[Carried]) -> Checked {
-        carried.iter().try_for_each(|c| self.expect(c.next, self.declared(c.inside)?, "a carried value"))
+    fn nexts(&self, carried: &[Carried]) -> CheckResult {
+        carried.iter().try_for_each(|c| self.expect(c.next, self.declared_type(c.inside)?, "a carried value"))
     }
 
-    fn afters(&mut self, carried: &[Carried]) -> Checked {
+    fn afters(&mut self, carried: &[Carried]) -> CheckResult {
         carried.iter().try_for_each(|c| {
             self.define(c.after)?;
-            self.expect(c.after, self.declared(c.inside)?, "a carried value")
+            self.expect(c.after, self.declared_type(c.inside)?, "a carried value")
         })
     }
 
-    fn if_else(&mut self, stmt: &'f If) -> Checked {
+    fn if_else(&mut self, stmt: &'f If) -> CheckResult {
         self.expect(stmt.cond, Ty::I1, "a condition")?;
         let arms = [&stmt.then, &stmt.otherwise];
         for (arm, block) in arms.into_iter().enumerate() {
@@ -222,14 +226,14 @@ impl<'f> Verifier<'f> {
             self.statements(block)?;
             for j in &stmt.joined {
                 let value = if arm == 0 { j.then } else { j.otherwise };
-                self.expect(value, self.declared(j.after)?, "a value of a choice")?;
+                self.expect(value, self.declared_type(j.after)?, "a value of a choice")?;
             }
             self.leave(outer);
         }
         stmt.joined.iter().try_for_each(|j| self.define(j.after))
     }
 
-    fn parallel(&mut self, stmt: &'f Parallel) -> Checked {
+    fn parallel(&mut self, stmt: &'f Parallel) -> CheckResult {
         ensure(self.inside != CodePosition::Launch, || "a parallel loop is inside a launch".to_string())?;
         self.expect(stmt.trip, self.index(), "the number of iterations")?;
         let outer = self.enter()?;
@@ -242,7 +246,7 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    fn launch(&mut self, stmt: &'f Launch) -> Checked {
+    fn launch(&mut self, stmt: &'f Launch) -> CheckResult {
         let Launch { name, grid, block, body } = stmt;
         ensure(self.inside == CodePosition::Host, || {
             format!("launch `{name}` is inside a parallel loop or a launch")
@@ -261,7 +265,7 @@ impl<'f> Verifier<'f> {
         launch::check(self.function, stmt)
     }
 
-    fn alloc(&mut self, stmt: &'f Alloc) -> Checked {
+    fn alloc(&mut self, stmt: &'f Alloc) -> CheckResult {
         self.expect(stmt.bytes, self.index(), "the size of temporary memory")?;
         let i = stmt.buffer.0 as usize;
         let buffer = self.function.buffers.get(i);
@@ -284,10 +288,10 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    fn define(&mut self, value: Value) -> Checked {
-        self.declared(value)?;
+    fn define(&mut self, value: Value) -> CheckResult {
+        self.declared_type(value)?;
         let i = value.0 as usize;
-        ensure(!self.defined[i], || format!("{} is defined twice", name(value)))?;
+        ensure(!self.defined[i], || format!("{} is defined twice", value_name(value)))?;
         self.defined[i] = true;
         self.visible[i] = true;
         self.scope.push(value);
@@ -295,23 +299,23 @@ impl<'f> Verifier<'f> {
     }
 
     /// Declared type of a value, which may be undefined.
-    fn declared(&self, value: Value) -> Result<Ty, String> {
+    fn declared_type(&self, value: Value) -> Result<Ty, String> {
         let ty = self.function.types.get(value.0 as usize).copied();
-        ty.ok_or_else(|| format!("{} has no type", name(value)))
+        ty.ok_or_else(|| format!("{} has no type", value_name(value)))
     }
 
     /// Type of a visible value.
-    fn used(&self, value: Value) -> Result<Ty, String> {
-        let ty = self.declared(value)?;
+    fn visible_type(&self, value: Value) -> Result<Ty, String> {
+        let ty = self.declared_type(value)?;
         ensure(self.visible[value.0 as usize], || {
-            format!("{} is used where it is not defined", name(value))
+            format!("{} is used where it is not defined", value_name(value))
         })?;
         Ok(ty)
     }
 
-    fn expect(&self, value: Value, ty: Ty, role: &str) -> Checked {
-        let actual = self.used(value)?;
-        ensure(actual == ty, || format!("{role} is {ty}, but {} is {actual}", name(value)))
+    fn expect(&self, value: Value, ty: Ty, role: &str) -> CheckResult {
+        let actual = self.visible_type(value)?;
+        ensure(actual == ty, || format!("{role} is {ty}, but {} is {actual}", value_name(value)))
     }
 
     fn buffer_name(&self, id: BufferId) -> String {
@@ -321,38 +325,43 @@ impl<'f> Verifier<'f> {
             .map_or_else(|| format!("#{}", id.0), |b| format!("`{}`", b.name))
     }
 
-    fn place(&self, address: &Address) -> Checked {
+    fn check_address(&self, address: &Address) -> CheckResult {
         self.expect(address.index, self.index(), "an index")?;
-        self.access(address.buffer, address.stride)
+        self.check_access(address.buffer, address.stride)
     }
 
-    fn access(&self, buffer: BufferId, stride: u32) -> Checked {
+    fn check_access(&self, buffer: BufferId, stride: u32) -> CheckResult {
         let alive = self.alive.get(buffer.0 as usize).copied().unwrap_or(false);
         let buffer = || self.buffer_name(buffer);
         ensure(alive, || format!("buffer {} is used outside its allocation", buffer()))?;
         ensure(stride > 0, || format!("an access to buffer {} has stride 0", buffer()))
     }
 
-    fn mask(&self, mask: Value, lanes: u16) -> Checked {
+    fn mask(&self, mask: Value, lanes: u16) -> CheckResult {
         self.expect(mask, Ty::vector(Scalar::I1, lanes), "a mask")
     }
 
-    fn in_memory(&self, ty: Ty, what: impl FnOnce() -> String) -> Checked {
+    fn check_storable(&self, ty: Ty, what: impl FnOnce() -> String) -> CheckResult {
         ensure(ty.scalar != Scalar::I1, || {
             format!("{} has truth values, which memory cannot represent", what())
         })
     }
 
-    fn define_as(&mut self, value: Value, op: &Op) -> Checked {
-        let ty = self.declared(value)?;
+    fn define_as(&mut self, value: Value, op: &Op) -> CheckResult {
+        let ty = self.declared_type(value)?;
         if let Some(buffer) = op.buffer() {
-            self.in_memory(ty, || format!("the value read from {}", self.buffer_name(buffer)))?;
+            self.check_storable(ty, || format!("the value read from {}", self.buffer_name(buffer)))?;
         }
         if !op.fits(ty, self)? {
-            return Err(format!("{}: {ty} cannot be {} of {}", name(value), op.name(), self.operands(op)));
+            return Err(format!(
+                "{}: {ty} cannot be {} of {}",
+                value_name(value),
+                op.name(),
+                self.operands(op)
+            ));
         }
         if let Op::Int(n) = op {
-            self.constants[value.0 as usize] = Some(wrapped(ty.scalar, *n));
+            self.constants[value.0 as usize] = Some(wrap_integer(ty.scalar, *n));
         }
         self.define(value)
     }
@@ -362,13 +371,13 @@ impl<'f> Verifier<'f> {
         let mut types = Vec::new();
         // An operand may have no declared type, since the check ends at the first operand that does not fit.
         op.for_each_value(|value| {
-            types.push(self.declared(value).map_or_else(|why| why, |ty| ty.to_string()));
+            types.push(self.declared_type(value).map_or_else(|why| why, |ty| ty.to_string()));
         });
         if types.is_empty() { "this type".to_string() } else { types.join(", ") }
     }
 }
 
-impl Rules for Verifier<'_> {
+impl OperandChecks for Verifier<'_> {
     fn index(&self) -> Ty {
         Ty::of(self.function.index)
     }
@@ -378,15 +387,15 @@ impl Rules for Verifier<'_> {
     }
 
     fn value(&self, value: Value) -> Result<OperandType, String> {
-        Ok(OperandType { ty: self.used(value)?, constant: self.constants[value.0 as usize] })
+        Ok(OperandType { ty: self.visible_type(value)?, constant: self.constants[value.0 as usize] })
     }
 
-    fn address(&self, address: &Address) -> Checked {
-        self.place(address)
+    fn address(&self, address: &Address) -> CheckResult {
+        self.check_address(address)
     }
 
-    fn gather(&self, gather: &Gather, lanes: u16) -> Checked {
-        self.access(gather.buffer, gather.stride)?;
+    fn gather(&self, gather: &Gather, lanes: u16) -> CheckResult {
+        self.check_access(gather.buffer, gather.stride)?;
         self.expect(gather.base, self.index(), "the base of a gather")?;
         self.expect(gather.index, Ty::vector(Scalar::I32, lanes), "the index of a gather")?;
         gather.mask.map_or(Ok(()), |mask| self.mask(mask, lanes))
@@ -394,7 +403,7 @@ impl Rules for Verifier<'_> {
 }
 
 /// An integer constant as the type holds it.
-fn wrapped(scalar: Scalar, n: i64) -> i64 {
-    let unused = 64 - bits(scalar);
+fn wrap_integer(scalar: Scalar, n: i64) -> i64 {
+    let unused = 64 - bit_width(scalar);
     (n << unused) >> unused
 }

@@ -1,9 +1,9 @@
 //! Random forests under random schedules.
 
 use sched_forest::Forest;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_lang::{CheckPurpose, ModelInfo, Options, check};
 use sched_nest::{Nest, Variants};
 use sched_testing::forests;
 use sched_testing::schedules::{Rng, schedule};
@@ -12,11 +12,12 @@ use sched_testing::schedules::{Rng, schedule};
 pub const CASES: u64 = 400;
 
 /// All kernels.
-pub const KERNELS: [Kind; 4] = [Kind::Raw, Kind::Leaf, Kind::Value, Kind::Class];
+pub const KERNELS: [OutputKind; 4] =
+    [OutputKind::Raw, OutputKind::Leaf, OutputKind::Value, OutputKind::Class];
 
 /// Options of the checker for schedules that are compiled for a model.
 fn compilable(model: ModelInfo) -> Options {
-    Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() }
+    Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() }
 }
 
 /// The nests of a legal schedule for a model.
@@ -32,7 +33,7 @@ pub fn case(seed: u64) -> Option<(Forest, Vec<f64>, String, [Compiled; 2])> {
     let forest = forests::forest(&mut rng);
     let count = 1 + rng.below(40);
     let rows = forests::rows(&mut rng, &forest, count);
-    let model = forests::info(&forest);
+    let model = forests::model_info(&forest);
     let text = schedule(seed, &model);
     let nests = check(&text, &compilable(model)).nests?;
     let compiled = |narrow_indices| {

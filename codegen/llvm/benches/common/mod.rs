@@ -1,19 +1,19 @@
 //! A kernel in memory that benchmarks call.
 
-use sched_ir::lir::{Function, Interface, Kind, Module, ProcessorKind, Scalar, Table};
-use sched_llvm::runtime::{Counts, Ctx};
+use sched_ir::lir::{Function, Interface, Module, OutputKind, ProcessorKind, Scalar, Table};
+use sched_llvm::runtime::{Ctx, OutputCounts};
 use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 
 /// A module whose kernel for margins is `function`.
 pub fn module(function: Function, tables: Vec<Table>, element: Scalar) -> Module {
     Module {
-        kernels: vec![(Kind::Raw.into(), function)],
+        kernels: vec![(OutputKind::Raw.into(), function)],
         tables,
-        types: Interface::all(element),
+        types: Interface::uniform(element),
         rows_per_run: None,
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
+        processors: Variants::only(ProcessorKind::Host),
+        least_column_rows: None,
         transfer: None,
     }
 }
@@ -22,13 +22,13 @@ pub fn module(function: Function, tables: Vec<Table>, element: Scalar) -> Module
 pub fn compiled(module: &Module, cpu: Cpu, features: usize) -> Jit {
     let entry = EntryInfo {
         num_features: features as i32,
-        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
-        own_rows: sched_llvm::runtime::Dtype::F32,
+        counts: OutputCounts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
+        trainer_row_type: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         ..EntryInfo::default()
     };
-    Jit::compile(module, cpu, &entry, &[Kind::Raw]).expect("the module compiles")
+    Jit::compile(module, cpu, &entry, &[OutputKind::Raw]).expect("the module compiles")
 }
 
 /// The context of a call for `n_rows` rows.
@@ -40,6 +40,6 @@ pub fn context<X, Y>(jit: &Jit, rows: &[X], n_rows: usize, out: &mut [Y]) -> Ctx
         tables: jit.model().tables,
         team: std::ptr::null_mut(),
         status: 0,
-        order: &raw const sched_llvm::runtime::ROWS,
+        order: &raw const sched_llvm::runtime::ROW_MAJOR,
     }
 }

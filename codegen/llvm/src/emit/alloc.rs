@@ -27,9 +27,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let Some(buffer) = buffer.filter(|buffer| buffer.space == Space::Shared) else {
             return self.alloc_on_stack(alloc, bytes);
         };
-        let name = format!("{}.{}", self.name, buffer.name);
-        let memory = self.device()?.shared(self.ir(), &name, bytes)?;
-        self.operands.frame.place(alloc.buffer, memory)?;
+        let name = format!("{}.{}", self.name_prefix, buffer.name);
+        let memory = self.device()?.reserve_shared(self.ir(), &name, bytes)?;
+        self.operands.frame.set_buffer(alloc.buffer, memory)?;
         self.block(&alloc.body)
     }
 
@@ -37,10 +37,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let name =
             &self.operands.source.buffers.get(alloc.buffer.0 as usize).map_or("memory", |b| b.name.as_str());
         let array = self.ir().context.i8_type().array_type(bytes as u32);
-        let memory = self.operands.reserve(array, name)?;
+        let memory = self.operands.reserve_stack(array, name)?;
         let aligned = instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT);
         aligned.map_err(LlvmError::ill_formed)?;
-        self.operands.frame.place(alloc.buffer, memory)?;
+        self.operands.frame.set_buffer(alloc.buffer, memory)?;
         self.block(&alloc.body)
     }
 
@@ -53,7 +53,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let Some(BasicValueEnum::PointerValue(memory)) = call.try_as_basic_value().basic() else {
             return Err(LlvmError::ill_formed("an allocation returns a pointer"));
         };
-        self.operands.frame.place(alloc.buffer, memory)?;
+        self.operands.frame.set_buffer(alloc.buffer, memory)?;
         let failed = self.ir().builder.build_is_null(memory, "failed")?;
         let (some, done) = (self.new_block("allocated"), self.new_block("freed"));
         self.ir().builder.build_conditional_branch(failed, done, some)?;

@@ -141,7 +141,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
             Cast::Float if widens => convert!(self, value, to, FloatValue -> FloatType, build_float_ext),
             Cast::Float => convert!(self, value, to, FloatValue -> FloatType, build_float_trunc),
             Cast::IntToFloat => convert!(self, value, to, IntValue -> FloatType, build_signed_int_to_float),
-            Cast::FloatToInt => self.saturated(value, to)?,
+            Cast::FloatToInt => self.to_int_saturating(value, to)?,
             Cast::Bits => self.builder.build_bit_cast(value, to, "")?,
         })
     }

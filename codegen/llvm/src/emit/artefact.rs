@@ -1,14 +1,14 @@
 //! Modules of artefacts: versions of a model with their kernels, tables and descriptions.
 
 use super::exports::{Exports, FeatureNames};
-use super::function::{self, FunctionSource, kernel_name};
+use super::function::{self, FunctionSource, kernel_symbol};
 use super::module::empty_module;
 use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, OBJECT_SECTION, base_bytes, columns_from, rows_per_run};
+use crate::entry_info::{EntryInfo, PYTHON_OBJECT_SECTION, base_bytes, min_rows_for_columns, rows_per_run};
 use crate::error::LlvmError;
-use crate::runtime::{self, Kind, MODEL_SIZE, OutputDescriptor, dtype};
+use crate::runtime::{self, MODEL_SIZE, OutputDescriptor, OutputKind, dtype};
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::attributes::AttributeLoc;
@@ -47,14 +47,14 @@ pub(crate) fn emit_artefact<'ctx>(
     session: &'ctx Session,
     versions: &[ArtefactVersion],
     prefix: &str,
-    data: TablePlacement,
+    placement: TablePlacement,
 ) -> Result<Module<'ctx>, LlvmError> {
     let least = versions.last().ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let bytes = versions.iter().flat_map(|version| &version.module.tables).map(|table| table.bytes.len());
     check_size(bytes)?;
     let context = session.context();
     let module = empty_module(context, &least.machine);
-    let mut parts = ArtefactBuilder { context, module: &module, data, emitted_tables: Vec::new() };
+    let mut parts = ArtefactBuilder { context, module: &module, placement, emitted_tables: Vec::new() };
     let apart_from_rows = |module: &lir::Module| lir::Interface { rows: lir::Scalar::F32, ..module.types };
     let alike = |version: &ArtefactVersion| apart_from_rows(version.module) == apart_from_rows(least.module);
     if !versions.iter().all(alike) {
@@ -68,13 +68,14 @@ pub(crate) fn emit_artefact<'ctx>(
         for (kind, function) in &version.module.kernels {
             let (machine, model) = (&version.machine, version.module);
             let source = FunctionSource { machine, model, kind: *kind, function };
-            function::emit(context, &module, source, (number, Linkage::Internal))?;
+            function::emit_kernel(context, &module, source, (number, Linkage::Internal))?;
         }
         if versions.len() > 1 {
             parts.restrict(&version.machine);
         }
-        let needs = version.machine.needs;
-        let comes_first = number == 0 || versions.get(number - 1).is_none_or(|it| it.machine.needs != needs);
+        let needs = version.machine.cpu_needs;
+        let comes_first =
+            number == 0 || versions.get(number - 1).is_none_or(|it| it.machine.cpu_needs != needs);
         let links = VersionLinks { otherwise: model.filter(|_| comes_first), other_rows };
         let emitted = Some(parts.model(number, version, links));
         (model, other_rows) = if comes_first { (emitted, None) } else { (model, emitted) };
@@ -82,7 +83,7 @@ pub(crate) fn emit_artefact<'ctx>(
     let model = model.ok_or_else(|| LlvmError::ill_formed("an artefact without a model"))?;
     let names = parts.feature_names(least.entry);
     let categories = parts.categories(least.entry);
-    parts.object(least.entry);
+    parts.add_object_section(least.entry);
     let model = model.as_pointer_value();
     Exports { context, module: &module, prefix, model, names, categories }.emit(least.entry)?;
     Ok(module)
@@ -116,7 +117,7 @@ struct VersionLinks<'ctx> {
 pub(super) struct ArtefactBuilder<'a, 'ctx> {
     pub(super) context: &'ctx Context,
     pub(super) module: &'a Module<'ctx>,
-    pub(super) data: TablePlacement,
+    pub(super) placement: TablePlacement,
     /// Tables that are in the module already, with their addresses: versions share equal tables.
     emitted_tables: Vec<(&'a [u8], PointerValue<'ctx>)>,
 }
@@ -133,13 +134,13 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
 
     /// Adds the section about the object that was compiled. The section is in LLVM's list of used values, so
     /// that neither the optimiser nor the linker removes it.
-    fn object(&self, entry: &EntryInfo) {
-        if entry.object.is_empty() || self.data == TablePlacement::LeftOut {
+    fn add_object_section(&self, entry: &EntryInfo) {
+        if entry.python_object.is_empty() || self.placement == TablePlacement::LeftOut {
             return;
         }
-        let content = self.context.const_string(entry.object.as_bytes(), false);
+        let content = self.context.const_string(entry.python_object.as_bytes(), false);
         let global = self.constant("object", content.into());
-        global.set_section(Some(OBJECT_SECTION));
+        global.set_section(Some(PYTHON_OBJECT_SECTION));
         let pointers = types::pointer(self.context).const_array(&[global.as_pointer_value()]);
         let used = self.module.add_global(pointers.get_type(), None, "llvm.used");
         used.set_initializer(&pointers);
@@ -164,7 +165,7 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             return *address;
         }
         let name = format!("table.{}", table.name);
-        let global = match self.data {
+        let global = match self.placement {
             TablePlacement::Inside => {
                 self.constant(&name, self.context.const_string(&table.bytes, false).into())
             }
@@ -187,7 +188,7 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
     /// feature. Pointers to names that contain a NUL are also null.
     fn feature_names(&self, entry: &EntryInfo) -> FeatureNames<'ctx> {
         let null = types::pointer(self.context).const_null();
-        let names = match self.data {
+        let names = match self.placement {
             TablePlacement::Inside => entry.feature_names.as_slice(),
             TablePlacement::LeftOut => &[],
         };
@@ -254,10 +255,10 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         let null = types::pointer(self.context).const_null();
         let kernel = |wanted: KernelKind| -> BasicValueEnum<'ctx> {
             let function = source.kernels.iter().find(|(kind, _)| *kind == wanted);
-            let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
+            let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_symbol(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
-        let output = |kind: Kind| -> BasicValueEnum<'ctx> {
+        let output = |kind: OutputKind| -> BasicValueEnum<'ctx> {
             let of = OutputDescriptor::of(kind, &entry.counts, &source.types, source.has(kind.into()));
             let fields = [kernel(kind.into()), count(of.columns), count(of.dtype), long(of.needs)];
             self.context.const_struct(&fields, false).into()
@@ -267,11 +268,11 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             global.set_alignment(8);
             global.as_pointer_value()
         });
-        let gpu = launches.map_or(null, |code| self.gpu(source, code, machine.needs, &kernel));
+        let gpu = launches.map_or(null, |code| self.gpu(source, code, machine.cpu_needs, &kernel));
         let fields = [
             count(MODEL_SIZE as i32),
             count(entry.num_features),
-            count(runtime::count(entry.counts.margins)),
+            count(runtime::count_as_i32(entry.counts.margins)),
             count(dtype(source.types.rows) as i32),
             count(dtype(source.types.margins) as i32),
             count(dtype(source.types.results) as i32),
@@ -279,15 +280,15 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             self.context.f64_type().const_float(entry.ns_per_row).into(),
             tables.as_pointer_value().into(),
             info.as_pointer_value().into(),
-            long(machine.needs as i64),
+            long(machine.cpu_needs as i64),
             links.otherwise.map_or(null, |model| model.as_pointer_value()).into(),
             gpu.into(),
             self.context.f64_type().const_float(entry.missing.unwrap_or(f64::NAN)).into(),
             base.into(),
             links.other_rows.map_or(null, |model| model.as_pointer_value()).into(),
-            long(entry.own_rows as i64),
-            long(columns_from(source)),
-            self.context.const_struct(&Kind::ALL.map(output), false).into(),
+            long(entry.trainer_row_type as i64),
+            long(min_rows_for_columns(source)),
+            self.context.const_struct(&OutputKind::ALL.map(output), false).into(),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }

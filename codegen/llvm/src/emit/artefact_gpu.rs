@@ -3,7 +3,7 @@
 use super::artefact::{ArtefactBuilder, TablePlacement};
 use super::launch_info::{LaunchInfo, launch_infos};
 use super::types;
-use crate::device::{DeviceCode, DeviceImage, ranges};
+use crate::device::{DeviceCode, DeviceImage, run_ranges};
 use crate::runtime::RunRange;
 use crate::transfer::least_threads;
 use inkwell::module::Linkage;
@@ -27,16 +27,19 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
         let range = |range: &RunRange| {
             self.context.const_struct(&[self.long(range.max_rows), self.long(range.on_device)], false)
         };
-        let ranges = ranges(source).iter().map(range).collect();
+        let ranges = run_ranges(source).iter().map(range).collect();
         let fields = [
             self.int(code.images.len() as u32),
             self.int(infos.len() as u32),
             self.int(source.tables.len() as u32),
-            self.int(code.driver() as u32),
+            self.int(code.driver_number() as u32),
             images.into(),
             self.constant_array(
                 "launches",
-                infos.iter().map(|info| self.launch(info, code.requested(info.shared))).collect(),
+                infos
+                    .iter()
+                    .map(|info| self.launch(info, code.requested_shared_bytes(info.shared_bytes)))
+                    .collect(),
             )
             .into(),
             self.constant("table_bytes", self.context.const_struct(&bytes, false).into())
@@ -64,7 +67,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
             kernel(KernelKind::Quantize),
             kernel(KernelKind::RawOfBins),
             kernel(KernelKind::DirectOfBins),
-            self.long(transfer.block.into()),
+            self.long(transfer.block_rows.into()),
             self.long(transfer.row_bytes.into()),
             self.long(transfer.least_rows),
             self.long(least_threads(&transfer, cpu_needs)),
@@ -91,7 +94,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
     }
 
     fn image(&self, image: &DeviceImage) -> StructValue<'ctx> {
-        let bytes = match self.data {
+        let bytes = match self.placement {
             TablePlacement::Inside => {
                 let bytes = self.constant("gpu_code", self.context.const_string(&image.bytes, false).into());
                 bytes.set_alignment(64);

@@ -99,7 +99,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.ir().builder.position_at_end(test);
         let phis = self.enter_loop(&stmt.carried, before)?;
         self.block(&stmt.test)?;
-        self.ir().builder.build_conditional_branch(self.operands.truth(stmt.cond)?, body, after)?;
+        self.ir().builder.build_conditional_branch(self.operands.condition(stmt.cond)?, body, after)?;
 
         self.ir().builder.position_at_end(body);
         self.block(&stmt.body)?;
@@ -118,7 +118,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A conditional.
     pub(super) fn conditional(&mut self, stmt: &If) -> Result<(), LlvmError> {
-        let cond = self.operands.truth(stmt.cond)?;
+        let cond = self.operands.condition(stmt.cond)?;
         let (then, otherwise, after) =
             (self.new_block("then"), self.new_block("else"), self.new_block("if.end"));
         self.ir().builder.build_conditional_branch(cond, then, otherwise)?;

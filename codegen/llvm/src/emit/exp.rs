@@ -25,19 +25,20 @@ const LOG2_E: f64 = std::f64::consts::LOG2_E;
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// Powers of 2 in the table for floats: the GNU C library's choice, as its polynomial has degree 3.
-const FLOAT_ENTRIES: u32 = 32;
+const FLOAT_TABLE_ENTRIES: u32 = 32;
 /// Powers of 2 in the table for doubles, for a polynomial of degree 5.
-const DOUBLE_ENTRIES: u32 = 128;
+const DOUBLE_TABLE_ENTRIES: u32 = 128;
 
 /// Coefficients of `2^r - 1` for floats, from the first power of `r` on, as bits of doubles.
-const OF_FLOATS: [u64; 3] = [0x3fe6_2e42_ff0c_52d6, 0x3fce_bfce_50fa_c4f3, 0x3fac_6af8_4b91_2394];
+const EXP2_FLOAT_COEFFICIENTS: [u64; 3] =
+    [0x3fe6_2e42_ff0c_52d6, 0x3fce_bfce_50fa_c4f3, 0x3fac_6af8_4b91_2394];
 
 /// Coefficients of `exp(r) - 1 - r` for doubles, from the second power of `r` on, as bits of doubles.
-const OF_DOUBLES: [u64; 4] =
+const EXP_DOUBLE_COEFFICIENTS: [u64; 4] =
     [0x3fdf_ffff_ffff_fdbd, 0x3fc5_5555_5555_543c, 0x3fa5_5555_cf17_2b91, 0x3f81_1116_7a4d_017d];
 
 /// Coefficients of `2^r - 1` for doubles, from the first power of `r` on, as bits of doubles.
-const OF_DOUBLES_BY_2: [u64; 5] = [
+const EXP2_DOUBLE_COEFFICIENTS: [u64; 5] = [
     0x3fe6_2e42_fefa_39ef,
     0x3fce_bfbd_ff82_c424,
     0x3fac_6b08_d70c_f4b5,
@@ -46,7 +47,7 @@ const OF_DOUBLES_BY_2: [u64; 5] = [
 ];
 
 /// `ln(2) / 128` as the sum of a double with few digits and a remainder, each as bits.
-const STEP: [u64; 2] = [0x3f76_2e42_fefa_0000, 0x3d0c_f79a_bc9e_3b39];
+const LN_2_OVER_128: [u64; 2] = [0x3f76_2e42_fefa_0000, 0x3d0c_f79a_bc9e_3b39];
 
 /// The base of powers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,22 +122,22 @@ pub(super) struct Exponential<'s, 'a, 'ctx> {
 
 impl<'ctx> Exponential<'_, '_, 'ctx> {
     /// The power whose exponent is a scalar.
-    pub(super) fn of(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn power(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let x = float(x)?;
         let is_double = x.get_type() == self.ir.context.f64_type();
-        let result = if is_double { self.of_double(x)? } else { self.of_float(x)? };
+        let result = if is_double { self.power_of_double(x)? } else { self.power_of_float(x)? };
         Ok(result.into())
     }
 
-    fn of_float(&self, x: FloatValue<'ctx>) -> FloatResult<'ctx> {
+    fn power_of_float(&self, x: FloatValue<'ctx>) -> FloatResult<'ctx> {
         let wide = self.ir.builder.build_float_ext(x, self.ir.context.f64_type(), "")?;
-        let n = f64::from(FLOAT_ENTRIES);
+        let n = f64::from(FLOAT_TABLE_ENTRIES);
         let per_step = self.double(n * self.base.log2());
         let (bits, k) = self.nearest(wide, per_step)?;
         let r = self.fma(per_step, wide, self.ir.builder.build_float_neg(k, "")?)?;
-        let scale = self.entry(self.table(FLOAT_ENTRIES), bits, (FLOAT_ENTRIES, 1, 0))?;
-        let scale = self.as_double(self.add_exponent(scale, bits, FLOAT_ENTRIES)?)?;
-        let [c1, c2, c3] = OF_FLOATS.map(f64::from_bits);
+        let scale = self.entry(self.table(FLOAT_TABLE_ENTRIES), bits, (FLOAT_TABLE_ENTRIES, 1, 0))?;
+        let scale = self.as_double(self.add_exponent(scale, bits, FLOAT_TABLE_ENTRIES)?)?;
+        let [c1, c2, c3] = EXP2_FLOAT_COEFFICIENTS.map(f64::from_bits);
         let [c1, c2, c3] = [c1 / n, c2 / n / n, c3 / n / n / n].map(|c| self.double(c));
         let square = self.mul(r, r)?;
         let low = self.fma(c1, r, self.double(1.0))?;
@@ -146,33 +147,33 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.limit_range(x, result, self.base.float_range())
     }
 
-    fn of_double(&self, x: FloatValue<'ctx>) -> FloatResult<'ctx> {
-        let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_ENTRIES) * self.base.log2()))?;
-        let table = self.table(DOUBLE_ENTRIES);
-        let tail = self.as_double(self.entry(table, bits, (DOUBLE_ENTRIES, 2, 0))?)?;
-        let scale = self.entry(table, bits, (DOUBLE_ENTRIES, 2, 1))?;
+    fn power_of_double(&self, x: FloatValue<'ctx>) -> FloatResult<'ctx> {
+        let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_TABLE_ENTRIES) * self.base.log2()))?;
+        let table = self.table(DOUBLE_TABLE_ENTRIES);
+        let tail = self.as_double(self.entry(table, bits, (DOUBLE_TABLE_ENTRIES, 2, 0))?)?;
+        let scale = self.entry(table, bits, (DOUBLE_TABLE_ENTRIES, 2, 1))?;
         let sum = match self.base {
-            Base::E => self.sum_by_e(x, k, tail)?,
-            Base::Two => self.sum_by_2(x, k, tail)?,
+            Base::E => self.exp_minus_one(x, k, tail)?,
+            Base::Two => self.exp2_minus_one(x, k, tail)?,
         };
 
         let subnormal = self.compare(FloatPredicate::OLE, x, self.double(self.base.subnormal_below()))?;
-        let usual = self.near_one(scale, bits, sum)?;
-        let small = self.near_zero(scale, bits, sum)?;
+        let usual = self.scale_normal(scale, bits, sum)?;
+        let small = self.scale_subnormal(scale, bits, sum)?;
         let result = self.select(subnormal, small, usual)?;
         self.limit_range(x, result, self.base.double_range())
     }
 
     /// `e^r - 1 + tail`, where `tail` is the relative error of the table's entry.
-    fn sum_by_e(
+    fn exp_minus_one(
         &self,
         x: FloatValue<'ctx>,
         k: FloatValue<'ctx>,
         tail: FloatValue<'ctx>,
     ) -> FloatResult<'ctx> {
-        let [high, low] = STEP.map(|step| self.double(-f64::from_bits(step)));
+        let [high, low] = LN_2_OVER_128.map(|step| self.double(-f64::from_bits(step)));
         let r = self.fma(k, low, self.fma(k, high, x)?)?;
-        let [c2, c3, c4, c5] = OF_DOUBLES.map(|c| self.double(f64::from_bits(c)));
+        let [c2, c3, c4, c5] = EXP_DOUBLE_COEFFICIENTS.map(|c| self.double(f64::from_bits(c)));
         let square = self.mul(r, r)?;
         let fourth = self.mul(square, square)?;
         let sum = self.add(tail, r)?;
@@ -181,14 +182,14 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 
     /// `2^r - 1 + tail`, where `tail` is the relative error of the table's entry. Each operation is rounded.
-    fn sum_by_2(
+    fn exp2_minus_one(
         &self,
         x: FloatValue<'ctx>,
         k: FloatValue<'ctx>,
         tail: FloatValue<'ctx>,
     ) -> FloatResult<'ctx> {
-        let r = self.fma(k, self.double(-1.0 / f64::from(DOUBLE_ENTRIES)), x)?;
-        let [c1, c2, c3, c4, c5] = OF_DOUBLES_BY_2.map(|c| self.double(f64::from_bits(c)));
+        let r = self.fma(k, self.double(-1.0 / f64::from(DOUBLE_TABLE_ENTRIES)), x)?;
+        let [c1, c2, c3, c4, c5] = EXP2_DOUBLE_COEFFICIENTS.map(|c| self.double(f64::from_bits(c)));
         let linear = |c: FloatValue<'ctx>, d: FloatValue<'ctx>| self.add(c, self.mul(r, d)?);
         let square = self.mul(r, r)?;
         let fourth = self.mul(square, square)?;
@@ -198,7 +199,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 
     /// `2^(k / n) (1 + sum)`. The power is scaled by 2^-64 until the end, so that it does not overflow.
-    fn near_one(
+    fn scale_normal(
         &self,
         scale: IntValue<'ctx>,
         bits: IntValue<'ctx>,
@@ -218,7 +219,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     /// `2^(k / n) (1 + sum)` if it may be subnormal. The power is scaled by 2^1022 until the end, so that it
     /// does not underflow. Adding 1 to the scaled result drops the digits that a subnormal result lacks, so
     /// that it is rounded only once.
-    fn near_zero(
+    fn scale_subnormal(
         &self,
         scale: IntValue<'ctx>,
         bits: IntValue<'ctx>,
@@ -273,7 +274,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     /// `2^by` times the power of 2 that [`Exponential::add_exponent`] makes of an entry of the table for
     /// doubles.
     fn scale_by_power(&self, entry: IntValue<'ctx>, bits: IntValue<'ctx>, by: i64) -> FloatResult<'ctx> {
-        let power = self.add_exponent(entry, bits, DOUBLE_ENTRIES)?;
+        let power = self.add_exponent(entry, bits, DOUBLE_TABLE_ENTRIES)?;
         let by = self.ir.context.i64_type().const_int((by << 52) as u64, true);
         self.as_double(self.ir.builder.build_int_add(power, by, "")?)
     }
@@ -344,7 +345,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
             return table.as_pointer_value();
         }
         let i64 = self.ir.context.i64_type();
-        let words = if fractions == FLOAT_ENTRIES { floats_table() } else { doubles_table() };
+        let words = if fractions == FLOAT_TABLE_ENTRIES { floats_table() } else { doubles_table() };
         let words: Vec<IntValue> = words.into_iter().map(|word| i64.const_int(word, false)).collect();
         let content = i64.const_array(&words);
         let table = self.ir.module.add_global(content.get_type(), Some(self.tables), &name);
@@ -359,30 +360,31 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
 /// The bits of `2^(i / 32)` minus `i / 32` of the exponent's lowest bit, which [`Exponential::add_exponent`]
 /// adds again.
 fn floats_table() -> Vec<u64> {
-    powers_of_2(FLOAT_ENTRIES)
+    powers_of_2(FLOAT_TABLE_ENTRIES)
         .into_iter()
         .zip(0..)
-        .map(|((power, _), i)| less(power, i, FLOAT_ENTRIES))
+        .map(|((power, _), i)| bits_without_fraction(power, i, FLOAT_TABLE_ENTRIES))
         .collect()
 }
 
 /// For each `i`, the relative rounding error of the double nearest to `2^(i / 128)`, and that double's bits
 /// as in [`floats_table`].
 fn doubles_table() -> Vec<u64> {
-    let entry =
-        |((power, rest), i): ((f64, f64), u64)| [(rest / power).to_bits(), less(power, i, DOUBLE_ENTRIES)];
-    powers_of_2(DOUBLE_ENTRIES).into_iter().zip(0..).flat_map(entry).collect()
+    let entry = |((power, rest), i): ((f64, f64), u64)| {
+        [(rest / power).to_bits(), bits_without_fraction(power, i, DOUBLE_TABLE_ENTRIES)]
+    };
+    powers_of_2(DOUBLE_TABLE_ENTRIES).into_iter().zip(0..).flat_map(entry).collect()
 }
 
 /// The bits of a power of 2 minus `i / fractions` of the exponent's lowest bit.
-fn less(power: f64, i: u64, fractions: u32) -> u64 {
+fn bits_without_fraction(power: f64, i: u64, fractions: u32) -> u64 {
     power.to_bits().wrapping_sub(i << (52 - fractions.trailing_zeros()))
 }
 
 /// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the remainder. Each is a
 /// product of repeated square roots of 2, computed with twice the digits of a double.
 fn powers_of_2(n: u32) -> Vec<(f64, f64)> {
-    let roots: Vec<(f64, f64)> = std::iter::successors(Some((2.0, 0.0)), |x| Some(root(*x)))
+    let roots: Vec<(f64, f64)> = std::iter::successors(Some((2.0, 0.0)), |x| Some(square_root(*x)))
         .skip(1)
         .take(n.trailing_zeros() as usize)
         .collect();
@@ -400,7 +402,7 @@ fn product((a, a_rest): (f64, f64), (b, b_rest): (f64, f64)) -> (f64, f64) {
 }
 
 /// The square root of the sum of a double and a remainder.
-fn root((x, rest): (f64, f64)) -> (f64, f64) {
+fn square_root((x, rest): (f64, f64)) -> (f64, f64) {
     let high = x.sqrt();
     sum(high, ((-high).mul_add(high, x) + rest) / (2.0 * high))
 }

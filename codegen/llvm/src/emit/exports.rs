@@ -26,14 +26,14 @@ pub(crate) const EXPORTS: [&str; 10] = [
 ];
 
 /// Name of the function that only models with named categories export.
-pub(crate) const ENCODE: &str = "encode";
+pub(crate) const ENCODE_FUNCTION: &str = "encode";
 
 /// Symbol of the table of these functions, except `abi_version`, by which programs find them, whatever their
 /// prefix. It is weak, so that several models can be linked into one program.
-pub(crate) const INTERFACE: &str = "schedc_interface_v1";
+pub(crate) const INTERFACE_SYMBOL: &str = "schedc_interface_v1";
 
 /// Names of the functions in that table, in the order of `schedc_interface` in the loader's header.
-const IN_INTERFACE: [&str; 10] = [
+const INTERFACE_FUNCTIONS: [&str; 10] = [
     "predict",
     "predict_raw",
     "predict_ex",
@@ -41,7 +41,7 @@ const IN_INTERFACE: [&str; 10] = [
     "num_outputs",
     "output_type",
     "feature_name",
-    ENCODE,
+    ENCODE_FUNCTION,
     "info",
     "error",
 ];
@@ -84,7 +84,7 @@ impl<'ctx> Exports<'_, 'ctx> {
             }
         }
         if let Some(table) = self.categories {
-            self.forward_with(table, ENCODE, self.context.f64_type().into(), &[int, pointer])?;
+            self.forward_with(table, ENCODE_FUNCTION, self.context.f64_type().into(), &[int, pointer])?;
         }
         self.interface();
         Ok(())
@@ -103,15 +103,17 @@ impl<'ctx> Exports<'_, 'ctx> {
             let found = module.get_function(&format!("{prefix}_{name}"));
             found.map_or(null, |function| function.as_global_value().as_pointer_value())
         };
-        let pointers: Vec<PointerValue> =
-            [prefix_global.as_pointer_value()].into_iter().chain(IN_INTERFACE.iter().map(function)).collect();
+        let pointers: Vec<PointerValue> = [prefix_global.as_pointer_value()]
+            .into_iter()
+            .chain(INTERFACE_FUNCTIONS.iter().map(function))
+            .collect();
         let size = 8 + 8 * pointers.len() as u64;
         let int = context.i32_type();
         let head = [int.const_int(size, false).into(), int.const_int(ABI_VERSION as u64, true).into()];
         let fields: Vec<BasicValueEnum> =
             head.into_iter().chain(pointers.into_iter().map(BasicValueEnum::from)).collect();
         let table = context.const_struct(&fields, false);
-        let global = module.add_global(table.get_type(), None, INTERFACE);
+        let global = module.add_global(table.get_type(), None, INTERFACE_SYMBOL);
         global.set_initializer(&table);
         global.set_constant(true);
         global.set_linkage(Linkage::WeakAny);

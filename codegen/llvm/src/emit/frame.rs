@@ -27,11 +27,11 @@ pub(super) struct Frame<'ctx> {
     /// Vectors of ones whose value is hidden from the optimiser, by type.
     pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
     /// Masks with all lanes active whose value is hidden from the optimiser, by number of lanes.
-    pub(super) opaque_lanes: HashMap<u16, VectorValue<'ctx>>,
+    pub(super) opaque_masks: HashMap<u16, VectorValue<'ctx>>,
     /// Copies of tables on the stack, by table and element.
-    pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
+    pub(super) table_copies: HashMap<(Value, Scalar), PointerValue<'ctx>>,
     /// Addresses from which tables were loaded, by loaded value.
-    pub(super) loaded: HashMap<BasicValueEnum<'ctx>, PointerValue<'ctx>>,
+    pub(super) table_addresses: HashMap<BasicValueEnum<'ctx>, PointerValue<'ctx>>,
     /// Memory for a copy of one table at a time, used if the stack has no room for a copy of each.
     pub(super) scratch: Option<PointerValue<'ctx>>,
 }
@@ -56,9 +56,9 @@ impl<'ctx> Frame<'ctx> {
             entry,
             stack_left: STACK_BYTES,
             opaque_ones: HashMap::new(),
-            opaque_lanes: HashMap::new(),
-            stored: HashMap::new(),
-            loaded: HashMap::new(),
+            opaque_masks: HashMap::new(),
+            table_copies: HashMap::new(),
+            table_addresses: HashMap::new(),
             scratch: None,
         }
     }
@@ -114,7 +114,7 @@ impl<'ctx> Frame<'ctx> {
     }
 
     /// Sets the address of a buffer.
-    pub(super) fn place(&mut self, id: BufferId, base: PointerValue<'ctx>) -> Result<(), LlvmError> {
+    pub(super) fn set_buffer(&mut self, id: BufferId, base: PointerValue<'ctx>) -> Result<(), LlvmError> {
         match self.buffers.get_mut(id.0 as usize) {
             Some(slot) => {
                 *slot = Some(base);
@@ -135,7 +135,7 @@ impl<'ctx> Frame<'ctx> {
     }
 
     /// A builder at the start of the entry block, for stack memory.
-    pub(super) fn at_entry(&self, context: &'ctx Context) -> Builder<'ctx> {
+    pub(super) fn entry_builder(&self, context: &'ctx Context) -> Builder<'ctx> {
         let builder = context.create_builder();
         match self.entry.get_first_instruction() {
             Some(first) => builder.position_before(&first),

@@ -48,7 +48,7 @@ pub(super) struct Emitter<'a, 'ctx> {
     /// Marks that name the loop of each instruction, if the caller wants them.
     pub(super) marks: Option<Marks<'ctx>>,
     /// Prefix of the names of the functions that the emitter adds.
-    pub(super) name: String,
+    pub(super) name_prefix: String,
 }
 
 /// One LIR function and its surroundings.
@@ -63,14 +63,14 @@ pub(super) struct FunctionSource<'a> {
 /// Returns the machine-specific forms of operations.
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
-        MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
+        MachineKind::X86 => Box::new(X86::new(machine.cpu_needs, machine.gathers_slowly)),
         MachineKind::Nvptx => Box::new(Nvptx::default()),
         MachineKind::AmdGpu | MachineKind::Host => Box::new(Portable),
     }
 }
 
 /// Emits a kernel of a LIR module. Its name has the number of the model's version.
-pub(super) fn emit<'ctx>(
+pub(super) fn emit_kernel<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     source: FunctionSource<'_>,
@@ -79,7 +79,7 @@ pub(super) fn emit<'ctx>(
     let FunctionSource { machine, model, kind, function } = source;
     // LLVM may crash on ill-typed code before its own verifier runs.
     verify(function).map_err(LlvmError::ill_formed)?;
-    let name = kernel_name(function, version);
+    let name = kernel_symbol(function, version);
     if !is_name(&function.name) || module.get_function(&name).is_some() {
         return Err(LlvmError::ill_formed(format_args!(
             "the name {:?} is taken or no C identifier",
@@ -89,19 +89,19 @@ pub(super) fn emit<'ctx>(
     let pointer = types::pointer(context);
     let signature = context.void_type().fn_type(&[pointer.into()], false);
     let llvm = module.add_function(&name, signature, Some(linkage));
-    describe(context, machine, llvm);
+    add_attributes(context, machine, llvm);
     let ctx = first_pointer(llvm)?;
     ctx.set_name("ctx");
 
     let ir = IrBuilder::new(context, module);
     let mut emitter = Emitter::new(ir, source, &function.body, (llvm, ctx));
-    emitter.name = name;
-    emitter.marks = machine.marks.then(|| Marks::new(context, module, model, kind));
+    emitter.name_prefix = name;
+    emitter.marks = machine.has_loop_marks.then(|| Marks::new(context, module, model, kind));
     if let Some(marks) = &mut emitter.marks {
         marks.begin(llvm);
     }
     emitter.mark_origin_number(0);
-    emitter.load_context()?;
+    emitter.load_buffer_addresses()?;
     emitter.finish(&function.body)?;
     if let Some(marks) = &emitter.marks {
         marks.finish();
@@ -110,7 +110,7 @@ pub(super) fn emit<'ctx>(
 }
 
 /// The symbol of a kernel in a version of the model. The dots distinguish it from every name in C.
-pub(crate) fn kernel_name(function: &lir::Function, version: usize) -> String {
+pub(crate) fn kernel_symbol(function: &lir::Function, version: usize) -> String {
     match version {
         0 => format!("kernel.{}", function.name),
         _ => format!("kernel.{}.{version}", function.name),
@@ -130,13 +130,13 @@ pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmErr
 }
 
 /// Adds the attributes that every generated function has.
-pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue) {
+pub(super) fn add_attributes(context: &Context, machine: &Machine, llvm: FunctionValue) {
     let nounwind = Attribute::get_named_enum_kind_id("nounwind");
     llvm.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
     // LLVM must not replace calls by other calls, or loops by calls, since artefacts link only functions that
     // LIR names.
     llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("no-builtins", ""));
-    if let Some(tune) = &machine.tune {
+    if let Some(tune) = &machine.tune_cpu {
         llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("tune-cpu", tune));
     }
 }
@@ -153,17 +153,17 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         let FunctionSource { machine, model, kind, function } = source;
         let frame = Frame::enter(ir.context, &ir.builder, llvm, ctx, function);
         let memory = Memory::new(ir.context, &model.tables, (kind, function));
-        let Uses { whole, .. } = Uses::of(body);
+        let Uses { whole_values, .. } = Uses::of(body);
         Emitter {
             machine,
             model,
-            operands: Operands { ir, source: function, whole, frame },
+            operands: Operands { ir, source: function, whole_values, frame },
             memory,
             isa: isa(machine),
             device: None,
             first_blocks: None,
             marks: None,
-            name: String::new(),
+            name_prefix: String::new(),
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     }
 
     /// Loads the addresses of the buffers, once per run.
-    fn load_context(&mut self) -> Result<(), LlvmError> {
+    fn load_buffer_addresses(&mut self) -> Result<(), LlvmError> {
         let ctx = self.operands.frame.ctx;
         let tables = self.ir().load_pointer(ctx, ContextField::Tables as u32, "tables")?;
         // If some runs take place on a device, the tables may be in memory that the host cannot read.
@@ -189,9 +189,9 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         for (buffer, id) in self.operands.source.buffers.iter().zip(0..) {
             let base = match buffer.space {
                 Space::Input => self.ir().load_pointer(ctx, ContextField::Rows as u32, &buffer.name)?,
-                Space::Order => self.ir().load_pointer(ctx, ContextField::Order as u32, &buffer.name)?,
+                Space::InputOrder => self.ir().load_pointer(ctx, ContextField::Order as u32, &buffer.name)?,
                 Space::Output => self.ir().load_pointer(ctx, ContextField::Out as u32, &buffer.name)?,
-                Space::Model(n) => {
+                Space::ModelTable(n) => {
                     let table = self.model.tables.get(n as usize);
                     let table = table.ok_or_else(|| LlvmError::ill_formed(format_args!("no table #{n}")))?;
                     let base = self.ir().load_pointer(tables, n, &buffer.name)?;
@@ -200,14 +200,14 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
                 }
                 Space::Private | Space::Shared => continue,
             };
-            self.operands.frame.place(BufferId(id), base)?;
+            self.operands.frame.set_buffer(BufferId(id), base)?;
         }
         Ok(())
     }
 
     /// The number of rows of the run.
-    pub(super) fn rows(&self) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let at = self.ir().element(self.operands.frame.ctx, ContextField::NumRows as u32)?;
+    pub(super) fn n_rows(&self) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let at = self.ir().element_address(self.operands.frame.ctx, ContextField::NumRows as u32)?;
         let rows = self.ir().builder.build_load(self.ir().context.i64_type(), at, "n_rows")?;
         self.ir().mark_invariant(rows)?;
         self.ir().resize(rows, lir::Ty::I64, lir::Ty::of(self.operands.source.index))

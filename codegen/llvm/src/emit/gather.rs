@@ -13,10 +13,10 @@ use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, PointerValue, V
 use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 
 /// Bytes by which a gather instruction can scale its index.
-const SCALES: [u32; 4] = [8, 4, 2, 1];
+const INDEX_SCALES: [u32; 4] = [8, 4, 2, 1];
 
 /// Bytes of the largest table whose offsets fit signed integers of 32 bits.
-const NEAR_BYTES: usize = i32::MAX as usize;
+const MAX_NEAR_TABLE_BYTES: usize = i32::MAX as usize;
 
 impl<'ctx> Memory<'_, 'ctx> {
     /// A load of the active lanes; inactive lanes are zero.
@@ -53,7 +53,7 @@ impl<'ctx> Memory<'_, 'ctx> {
 
     /// Elements of the active lanes; inactive lanes are zero, so that no gather waits for the old value of
     /// its register.
-    pub(super) fn gather_under(
+    pub(super) fn gather_masked(
         &self,
         operands: &Operands<'_, 'ctx>,
         elements: &Elements<'_, 'ctx>,
@@ -92,14 +92,14 @@ impl<'ctx> Memory<'_, 'ctx> {
     ) -> Result<(u32, VectorValue<'ctx>), LlvmError> {
         let ir = &operands.ir;
         let index = operands.vector(gather.index)?;
-        let scale = SCALES.into_iter().find(|scale| gather.stride.is_multiple_of(*scale)).unwrap_or(1);
+        let scale = INDEX_SCALES.into_iter().find(|scale| gather.stride.is_multiple_of(*scale)).unwrap_or(1);
         let factor = gather.stride / scale;
         if factor == 1 {
             return Ok((scale, index));
         }
         let lanes = index.get_type().get_size() as u16;
         // In a small table, offsets from the start fit into 32 bits. Offsets of inactive lanes need not fit.
-        let near = self.is_near(operands, gather);
+        let near = self.has_32_bit_offsets(operands, gather);
         let ty = Ty::vector(if near { Scalar::I32 } else { Scalar::I64 }, lanes);
         let wide = ir.vector_type(ty)?;
         let index = if near { index } else { ir.builder.build_int_s_extend(index, wide, "")? };
@@ -108,14 +108,14 @@ impl<'ctx> Memory<'_, 'ctx> {
     }
 
     /// Whether a gather's offsets fit signed integers of 32 bits.
-    fn is_near(&self, operands: &Operands, gather: &Gather) -> bool {
+    fn has_32_bit_offsets(&self, operands: &Operands, gather: &Gather) -> bool {
         let base = operands.frame.value(gather.base);
         let from_start = matches!(base, Ok(BasicValueEnum::IntValue(base)) if base.is_null());
         let table = match operands.source.buffers.get(gather.buffer.0 as usize).map(|buffer| buffer.space) {
-            Some(Space::Model(n)) => self.tables.get(n as usize),
+            Some(Space::ModelTable(n)) => self.tables.get(n as usize),
             _ => None,
         };
-        from_start && table.is_some_and(|table| table.bytes.len() <= NEAR_BYTES)
+        from_start && table.is_some_and(|table| table.bytes.len() <= MAX_NEAR_TABLE_BYTES)
     }
 
     /// Declares which memory a call accesses.
@@ -173,8 +173,10 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
         let alignment = Memory::alignment(self.operands, &at, ty.scalar)?;
         let elements = Elements { start, scale, index, alignment, at: Some(&at) };
         match gather.mask {
-            Some(mask) => self.memory.gather_under(self.operands, &elements, self.operands.vector(mask)?, ty),
-            None => self.all(&elements, ty),
+            Some(mask) => {
+                self.memory.gather_masked(self.operands, &elements, self.operands.vector(mask)?, ty)
+            }
+            None => self.gather_all_lanes(&elements, ty),
         }
     }
 
@@ -185,16 +187,20 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
         index: VectorValue<'ctx>,
         ty: Ty,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.all(&Elements { start, scale, index, alignment: scale, at: None }, ty)
+        self.gather_all_lanes(&Elements { start, scale, index, alignment: scale, at: None }, ty)
     }
 
     /// Elements for all lanes.
-    fn all(&mut self, elements: &Elements<'_, 'ctx>, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    fn gather_all_lanes(
+        &mut self,
+        elements: &Elements<'_, 'ctx>,
+        ty: Ty,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         match self.isa.emit_own_gather(self.operands, self.memory, elements, ty)? {
             Some(own) => Ok(own),
             None => {
-                let mask = self.operands.ir.all_lanes(ty.lanes);
-                self.memory.gather_under(self.operands, elements, mask, ty)
+                let mask = self.operands.ir.all_active_mask(ty.lanes);
+                self.memory.gather_masked(self.operands, elements, mask, ty)
             }
         }
     }

@@ -75,7 +75,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
 
     /// The number of bits of an integer that are set.
     pub(super) fn count_ones(&self, bits: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.value_of("llvm.ctpop", &[bits.get_type()], bits)
+        self.unary_intrinsic("llvm.ctpop", &[bits.get_type()], bits)
     }
 
     /// A float, or each lane of a vector, rounded to a whole number.
@@ -89,7 +89,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
             Rounding::Up => "llvm.ceil",
             Rounding::Nearest => "llvm.roundeven",
         };
-        self.value_of(name, &[x.get_type()], x)
+        self.unary_intrinsic(name, &[x.get_type()], x)
     }
 
     /// `a * b + c` of floats or vectors, rounded once. Processors without such an instruction call `fma` or
@@ -107,20 +107,20 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
 
     /// The square root of a float or of each lane of a vector, rounded to nearest on every machine.
     pub(super) fn square_root(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.value_of("llvm.sqrt", &[x.get_type()], x)
+        self.unary_intrinsic("llvm.sqrt", &[x.get_type()], x)
     }
 
     /// A float, or each lane of a vector, as an integer: the nearest representable one, and 0 for NaN.
-    pub(super) fn saturated(
+    pub(super) fn to_int_saturating(
         &self,
         x: BasicValueEnum<'ctx>,
         to: BasicTypeEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.value_of("llvm.fptosi.sat", &[to, x.get_type()], x)
+        self.unary_intrinsic("llvm.fptosi.sat", &[to, x.get_type()], x)
     }
 
     /// The value of an intrinsic function of one operand.
-    fn value_of(
+    fn unary_intrinsic(
         &self,
         name: &str,
         overload: &[BasicTypeEnum<'ctx>],

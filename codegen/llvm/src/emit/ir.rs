@@ -67,7 +67,7 @@ impl<'a, 'ctx> IrBuilder<'a, 'ctx> {
     }
 
     /// The address of element `number` of an array of pointer-sized elements.
-    pub(super) fn element(
+    pub(super) fn element_address(
         &self,
         base: PointerValue<'ctx>,
         number: u32,
@@ -85,7 +85,7 @@ impl<'a, 'ctx> IrBuilder<'a, 'ctx> {
         number: u32,
         name: &str,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
-        let at = self.element(base, number)?;
+        let at = self.element_address(base, number)?;
         let loaded = self.builder.build_load(types::pointer(self.context), at, name)?;
         self.mark_invariant(loaded)?;
         match loaded {

@@ -2,9 +2,9 @@
 //! the values of the host that it uses.
 
 use super::device::{Device, KernelInterface, KernelParameter, amdgpu, host, nvptx};
-use super::function::{Emitter, FunctionSource, describe};
+use super::function::{Emitter, FunctionSource, add_attributes};
 use super::ir::IrBuilder;
-use super::launch_info::{LaunchParameters, is_split, kernel_symbol, launches_in};
+use super::launch_info::{LaunchParameters, is_split, launch_symbol, launches_in};
 use super::types;
 use crate::error::LlvmError;
 use crate::machine_kind::MachineKind;
@@ -41,7 +41,7 @@ fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
 }
 
 /// Emits all launches of a LIR module into a module for the machine that runs them.
-pub(super) fn emit_all<'ctx>(
+pub(super) fn emit_launch_kernels<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     machine: &Machine,
@@ -71,25 +71,25 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
         let FunctionSource { machine, function, .. } = self.source;
         let device =
             device(machine).ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
-        let name = kernel_symbol(function, launch);
+        let name = launch_symbol(function, launch);
         let given = LaunchParameters::of(function, launch);
-        let mut parameters = self.types(&given)?;
+        let mut parameters = self.parameter_types(&given)?;
         let split = is_split(launch);
         if split {
             let int = || KernelParameter::Value(self.context.i32_type().into());
             parameters.extend([int(), int()]);
         }
         let kernel = KernelInterface { name: &name, block: launch.block, parameters: &parameters };
-        let llvm = device.declare(self.context, self.module, &kernel)?;
-        describe(self.context, machine, llvm);
+        let llvm = device.declare_kernel(self.context, self.module, &kernel)?;
+        add_attributes(self.context, machine, llvm);
         let ir = IrBuilder::new(self.context, self.module);
         // Kernels of launches have no run's context.
         let ctx = types::pointer(self.context).const_null();
         let mut emitter = Emitter::new(ir, self.source, &launch.body, (llvm, ctx));
-        emitter.name = launch.name.clone();
+        emitter.name_prefix = launch.name.clone();
         emitter.memory.in_launch = true;
         emitter.device = Some(Rc::clone(&device));
-        self.read((&given, split), &parameters, &mut emitter)?;
+        self.read_parameters((&given, split), &parameters, &mut emitter)?;
         emitter.finish(&launch.body)?;
         drop(emitter);
         let (shared_bytes, LaunchParameters { buffers, values, .. }) = (device.shared_bytes(), given);
@@ -97,20 +97,20 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
     }
 
     /// Reads the parameters at the start of a kernel, and repeats the constants.
-    fn read(
+    fn read_parameters(
         &self,
         (given, split): (&LaunchParameters, bool),
         parameters: &[KernelParameter<'ctx>],
         emitter: &mut Emitter<'_, 'ctx>,
     ) -> Result<(), LlvmError> {
         let device = Rc::clone(emitter.device()?);
-        let global = device.global();
+        let global = device.global_space();
         let mut read = parameters.iter().map(|parameter| parameter.ty(self.context, global)).zip(0..);
         let missing = || LlvmError::ill_formed("a kernel has a parameter for each buffer and value");
         for buffer in &given.buffers {
             let (ty, number) = read.next().ok_or_else(missing)?;
             match device.parameter(emitter.ir(), number, ty)? {
-                BasicValueEnum::PointerValue(base) => emitter.operands.frame.place(*buffer, base)?,
+                BasicValueEnum::PointerValue(base) => emitter.operands.frame.set_buffer(*buffer, base)?,
                 _ => return Err(missing()),
             }
         }
@@ -138,10 +138,10 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
     }
 
     /// The types of the parameters, as the host passes them.
-    fn types(&self, given: &LaunchParameters) -> Result<Vec<KernelParameter<'ctx>>, LlvmError> {
+    fn parameter_types(&self, given: &LaunchParameters) -> Result<Vec<KernelParameter<'ctx>>, LlvmError> {
         let buffers = given.buffers.iter().map(|buffer| {
             let space = self.source.function.buffer(*buffer).space;
-            Ok(KernelParameter::Buffer { reads_only: matches!(space, Space::Input | Space::Model(_)) })
+            Ok(KernelParameter::Buffer { is_read_only: matches!(space, Space::Input | Space::ModelTable(_)) })
         });
         let values = given.values.iter().map(|value| {
             let ty = self.source.function.types.get(value.0 as usize).copied().unwrap_or(Ty::I1);

@@ -1,7 +1,7 @@
 //! The host's side of a launch: a call of the runtime.
 
 use super::function::Emitter;
-use super::launch_info::{LaunchParameters, kernel_symbol, launch_infos};
+use super::launch_info::{LaunchParameters, launch_infos, launch_symbol};
 use super::types;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
@@ -10,7 +10,7 @@ use sched_ir::lir::Launch;
 impl<'ctx> Emitter<'_, 'ctx> {
     /// Emits a call of the runtime, with the addresses of the kernel's arguments.
     pub(super) fn launch(&mut self, launch: &Launch) -> Result<(), LlvmError> {
-        let name = kernel_symbol(self.operands.source, launch);
+        let name = launch_symbol(self.operands.source, launch);
         let launch_number = launch_infos(self.model).iter().position(|info| info.name == name);
         let launch_number =
             launch_number.ok_or_else(|| LlvmError::ill_formed("a launch of another module"))?;
@@ -25,11 +25,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let pointer = types::pointer(self.ir().context);
         // The runtime may add two arguments: the first block in the directions y and z.
         let addresses = pointer.array_type(given.len() as u32 + 2);
-        let memory = self.operands.reserve(addresses, "arguments")?;
+        let memory = self.operands.reserve_stack(addresses, "arguments")?;
         for (value, number) in given.iter().zip(0..) {
-            let slot = self.operands.reserve(value.get_type(), "argument")?;
+            let slot = self.operands.reserve_stack(value.get_type(), "argument")?;
             self.ir().builder.build_store(slot, *value)?;
-            let entry = self.ir().element(memory, number)?;
+            let entry = self.ir().element_address(memory, number)?;
             self.ir().builder.build_store(entry, slot)?;
         }
         let (int, long) = (self.ir().context.i32_type(), self.ir().context.i64_type());

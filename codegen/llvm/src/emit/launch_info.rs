@@ -61,7 +61,7 @@ pub(crate) struct LaunchInfo {
     /// Threads of a block.
     pub(crate) block: [u32; 3],
     /// Bytes of shared memory that the host requests for each block.
-    pub(crate) shared: u32,
+    pub(crate) shared_bytes: u32,
     /// Names of the buffers that its kernel takes.
     pub(crate) buffers: Vec<String>,
     /// Number of the kernel's parameters: buffers first, then variables of the host.
@@ -76,9 +76,9 @@ pub(crate) fn launch_infos(module: &lir::Module) -> Vec<LaunchInfo> {
         let info = |launch: &&Launch| {
             let parameters = LaunchParameters::of(function, launch);
             LaunchInfo {
-                name: kernel_symbol(function, launch),
+                name: launch_symbol(function, launch),
                 block: launch.block,
-                shared: shared_bytes(function, launch),
+                shared_bytes: shared_bytes(function, launch),
                 buffers: parameters.buffers.iter().map(|id| function.buffer(*id).name.clone()).collect(),
                 num_arguments: (parameters.buffers.len() + parameters.values.len()) as i32,
                 is_split: is_split(launch),
@@ -123,7 +123,7 @@ pub(super) fn is_split(launch: &Launch) -> bool {
 }
 
 /// The name of a launch's kernel.
-pub(super) fn kernel_symbol(function: &lir::Function, launch: &Launch) -> String {
+pub(super) fn launch_symbol(function: &lir::Function, launch: &Launch) -> String {
     format!("schedc_{}_{}", function.name, launch.name)
 }
 

@@ -12,9 +12,9 @@ use inkwell::values::FunctionValue;
 use sched_ir::lir::{self, KernelKind, Origin, Task};
 
 /// Version of LLVM's debug information.
-const VERSION: u64 = 3;
+const DEBUG_INFO_VERSION: u64 = 3;
 /// Bits of a line number that hold the origin's number; higher bits hold the kernel's.
-const BITS: u32 = 16;
+const ORIGIN_BITS: u32 = 16;
 
 /// Marks of a kernel under construction.
 pub(super) struct Marks<'ctx> {
@@ -34,7 +34,7 @@ impl<'ctx> Marks<'ctx> {
         source: &lir::Module,
         kind: KernelKind,
     ) -> Marks<'ctx> {
-        let version = context.i32_type().const_int(VERSION, false);
+        let version = context.i32_type().const_int(DEBUG_INFO_VERSION, false);
         module.add_basic_value_flag("Debug Info Version", FlagBehavior::Warning, version);
         let (records, unit) = module.create_debug_info_builder(
             true,
@@ -71,7 +71,7 @@ impl<'ctx> Marks<'ctx> {
     /// Marks the instructions that follow with an origin.
     pub(super) fn mark(&self, context: &'ctx Context, builder: &Builder<'ctx>, origin: usize) {
         let Some(function) = self.function else { return };
-        let line = ((self.kernel << BITS) | (origin as u32 & ((1 << BITS) - 1))) + 1;
+        let line = ((self.kernel << ORIGIN_BITS) | (origin as u32 & ((1 << ORIGIN_BITS) - 1))) + 1;
         let scope = function.as_debug_info_scope();
         builder.set_current_debug_location(self.records.create_debug_location(context, line, 0, scope, None));
     }
@@ -96,7 +96,7 @@ pub(crate) fn mark_assembly(text: &str, source: &lir::Module) -> String {
             // Line 0 means no origin.
             let Some(number) = number.and_then(|number| number.checked_sub(1)) else { continue };
             if last != Some(number) {
-                out += &format!("\t# {}\n", words(origin(source, number)));
+                out += &format!("\t# {}\n", origin_comment(origin(source, number)));
                 last = Some(number);
             }
             continue;
@@ -116,13 +116,13 @@ pub(crate) fn mark_assembly(text: &str, source: &lir::Module) -> String {
 }
 
 fn origin(source: &lir::Module, number: u32) -> Origin {
-    let kernel = source.kernels.get((number >> BITS) as usize);
+    let kernel = source.kernels.get((number >> ORIGIN_BITS) as usize);
     let origins = kernel.map_or(&[][..], |(_, function)| function.origins.all());
-    origins.get((number & ((1 << BITS) - 1)) as usize).cloned().unwrap_or_default()
+    origins.get((number & ((1 << ORIGIN_BITS) - 1)) as usize).cloned().unwrap_or_default()
 }
 
 /// The name of an origin in a comment: `b1`, `b0: copies, n_rows <= 8`.
-fn words(origin: Origin) -> String {
+fn origin_comment(origin: Origin) -> String {
     let Origin { name, max_rows, task } = origin;
     let name = if name.is_empty() { "outside of the loops".to_string() } else { name };
     let task = match task {

@@ -25,10 +25,10 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         };
         let call = |argument: BasicValueEnum<'ctx>| match (device, base) {
             (Some(device), Some(base)) => {
-                Exponential { base, ir: self, tables: device.global() }.of(argument)
+                Exponential { base, ir: self, tables: device.global_space() }.power(argument)
             }
             (Some(_), None) => Err(LlvmError::ill_formed(format_args!("{math:?} in a launch"))),
-            (None, _) => self.call_of_library(math, ty.scalar, argument),
+            (None, _) => self.call_library(math, ty.scalar, argument),
         };
         let BasicValueEnum::VectorValue(vector) = argument else { return call(argument) };
         let mut result = vector;
@@ -40,19 +40,20 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         Ok(result.into())
     }
 
-    fn call_of_library(
+    fn call_library(
         &self,
         math: Math,
         scalar: Scalar,
         argument: BasicValueEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let call = self.builder.build_call(self.library(math, scalar)?, &[argument.into()], "")?;
+        let call =
+            self.builder.build_call(self.declare_library_function(math, scalar)?, &[argument.into()], "")?;
         call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("a function returns nothing"))
     }
 
     /// Declares a function of the C library. Its attributes tell LLVM that the result depends on the argument
     /// alone.
-    fn library(&self, math: Math, scalar: Scalar) -> Result<FunctionValue<'ctx>, LlvmError> {
+    fn declare_library_function(&self, math: Math, scalar: Scalar) -> Result<FunctionValue<'ctx>, LlvmError> {
         let name = match (math, scalar) {
             (Math::Exp, Scalar::F32) => "expf",
             (Math::Exp, _) => "exp",

@@ -17,7 +17,7 @@ use sched_ir::lir::{self, Address, Keep, KernelKind, Scalar, Space, Ty, Value};
 /// Alias scopes of a function: one for each piece of memory that overlaps no other.
 struct AliasScopes<'ctx> {
     /// For each buffer: its scope, and all other scopes.
-    of: Vec<(MetadataValue<'ctx>, MetadataValue<'ctx>)>,
+    by_buffer: Vec<(MetadataValue<'ctx>, MetadataValue<'ctx>)>,
     /// Whether the input is read-only for the whole run.
     input_is_constant: bool,
 }
@@ -29,8 +29,8 @@ impl<'ctx> AliasScopes<'ctx> {
         let in_place = matches!(kind, KernelKind::Output(kind) if kind.finishes_margins());
         let memory = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
             Space::Private | Space::Shared => format!("private {number}"),
-            Space::Model(n) => format!("table {n}"),
-            Space::Order => "order".to_string(),
+            Space::ModelTable(n) => format!("table {n}"),
+            Space::InputOrder => "order".to_string(),
             Space::Output if !in_place => "output".to_string(),
             Space::Input | Space::Output => "input".to_string(),
         };
@@ -46,7 +46,7 @@ impl<'ctx> AliasScopes<'ctx> {
                 distinct.iter().filter(|name| *name != own).map(|name| scope(name).into()).collect();
             (context.metadata_node(&[scope(own).into()]), context.metadata_node(&others))
         });
-        AliasScopes { of: of.collect(), input_is_constant: !in_place }
+        AliasScopes { by_buffer: of.collect(), input_is_constant: !in_place }
     }
 }
 
@@ -97,7 +97,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         at: &Address,
         access: InstructionValue<'ctx>,
     ) -> Result<(), LlvmError> {
-        let Some((own, others)) = self.scopes.of.get(at.buffer.0 as usize) else {
+        let Some((own, others)) = self.scopes.by_buffer.get(at.buffer.0 as usize) else {
             return Err(LlvmError::ill_formed(format_args!("there is no buffer {}", at.buffer.0)));
         };
         operands.ir.annotate(access, "alias.scope", *own)?;
@@ -164,20 +164,20 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         let loaded = operands.ir.builder.build_load(types::basic(operands.ir.context, ty)?, pointer, "")?;
         let access = instruction(loaded)?;
         let space = operands.space(at)?;
-        if let (Space::Model(_), true) = (space, ty.lanes > 1) {
+        if let (Space::ModelTable(_), true) = (space, ty.lanes > 1) {
             // LIR decides where vectors of tables are loaded. If LLVM knew that tables do not change, it
             // would hoist these loads out of loops and spill most of the vectors.
             access
                 .set_alignment(Memory::alignment(operands, at, ty.scalar)?)
                 .map_err(LlvmError::ill_formed)?;
-            operands.frame.loaded.insert(loaded, pointer);
+            operands.frame.table_addresses.insert(loaded, pointer);
             return Ok(loaded);
         }
         self.describe_access(operands, at, access, ty.scalar)?;
         match space {
             _ if keep != Keep::Invariant => {}
-            Space::Model(_) => operands.ir.mark_invariant(loaded)?,
-            Space::Order => operands.ir.mark_invariant(loaded)?,
+            Space::ModelTable(_) => operands.ir.mark_invariant(loaded)?,
+            Space::InputOrder => operands.ir.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => operands.ir.mark_invariant(loaded)?,
             Space::Input | Space::Output | Space::Private | Space::Shared => {}
         }
@@ -227,7 +227,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     pub(super) fn check_writable(operands: &Operands, to: &Address) -> Result<(), LlvmError> {
         match operands.space(to)? {
             Space::Output | Space::Private | Space::Shared => Ok(()),
-            Space::Input | Space::Order | Space::Model(_) => {
+            Space::Input | Space::InputOrder | Space::ModelTable(_) => {
                 Err(LlvmError::ill_formed("a write to a buffer that is read only"))
             }
         }
@@ -261,8 +261,8 @@ pub(super) fn reserved_bytes(bytes: i64) -> u64 {
 /// their elements only.
 fn alignment(space: Space, at: &Address, scalar: Scalar) -> u32 {
     let base = match space {
-        Space::Model(_) | Space::Private | Space::Shared => TABLE_ALIGNMENT,
-        Space::Input | Space::Order | Space::Output => scalar.bytes(),
+        Space::ModelTable(_) | Space::Private | Space::Shared => TABLE_ALIGNMENT,
+        Space::Input | Space::InputOrder | Space::Output => scalar.bytes(),
     };
     let even = |n: u32| if n == 0 { TABLE_ALIGNMENT } else { 1 << n.trailing_zeros() };
     base.min(even(at.stride)).min(even(at.offset))
@@ -277,10 +277,10 @@ mod tests {
     fn alignment_follows_from_base_stride_and_offset() {
         let at = |stride, offset| Address { buffer: BufferId(0), index: Value(0), stride, offset };
         let cases = [
-            (Space::Model(0), 4, 0, Scalar::F32, 4),
-            (Space::Model(0), 64, 0, Scalar::F32, 64),
-            (Space::Model(0), 192, 32, Scalar::F32, 32),
-            (Space::Model(0), 6, 2, Scalar::I32, 2),
+            (Space::ModelTable(0), 4, 0, Scalar::F32, 4),
+            (Space::ModelTable(0), 64, 0, Scalar::F32, 64),
+            (Space::ModelTable(0), 192, 32, Scalar::F32, 32),
+            (Space::ModelTable(0), 6, 2, Scalar::I32, 2),
             (Space::Private, 0, 0, Scalar::I8, 64),
             (Space::Input, 64, 0, Scalar::F32, 4),
             (Space::Output, 8, 4, Scalar::F64, 4),

@@ -56,8 +56,8 @@ mod vector;
 mod x86;
 
 pub(crate) use artefact::{ArtefactVersion, TablePlacement, emit_artefact};
-pub(crate) use exports::{ENCODE, EXPORTS, INTERFACE};
-pub(crate) use function::kernel_name;
+pub(crate) use exports::{ENCODE_FUNCTION, EXPORTS, INTERFACE_SYMBOL};
+pub(crate) use function::kernel_symbol;
 pub(crate) use launch::LaunchKernel;
 pub(crate) use launch_info::{LaunchInfo, launch_infos};
 pub(crate) use marks::mark_assembly;
@@ -80,7 +80,7 @@ pub(crate) fn emit_kernels<'ctx>(
     let module = empty_module(session.context(), machine);
     for (kind, function) in model.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
         let source = FunctionSource { machine, model, kind: *kind, function };
-        function::emit(session.context(), &module, source, (0, Linkage::External))?;
+        function::emit_kernel(session.context(), &module, source, (0, Linkage::External))?;
     }
     Ok(module)
 }
@@ -92,6 +92,6 @@ pub(crate) fn emit_launches<'ctx>(
     model: &lir::Module,
 ) -> Result<(Module<'ctx>, Vec<LaunchKernel>), LlvmError> {
     let module = empty_module(session.context(), machine);
-    let launches = launch::emit_all(session.context(), &module, machine, model)?;
+    let launches = launch::emit_launch_kernels(session.context(), &module, machine, model)?;
     Ok((module, launches))
 }

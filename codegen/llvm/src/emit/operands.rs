@@ -14,7 +14,7 @@ pub(super) struct Operands<'a, 'ctx> {
     pub(super) ir: IrBuilder<'a, 'ctx>,
     pub(super) source: &'a lir::Function,
     /// Values that some operation uses as a whole, and not only lane by lane.
-    pub(super) whole: BTreeSet<Value>,
+    pub(super) whole_values: BTreeSet<Value>,
     pub(super) frame: Frame<'ctx>,
 }
 
@@ -44,7 +44,7 @@ impl<'a, 'ctx> Operands<'a, 'ctx> {
     }
 
     /// A condition.
-    pub(super) fn truth(&self, value: Value) -> Result<IntValue<'ctx>, LlvmError> {
+    pub(super) fn condition(&self, value: Value) -> Result<IntValue<'ctx>, LlvmError> {
         match (self.ty(value)?, self.frame.value(value)?) {
             (Ty::I1, BasicValueEnum::IntValue(cond)) => Ok(cond),
             (ty, _) => Err(LlvmError::ill_formed(format_args!("a condition is {ty}"))),
@@ -59,16 +59,16 @@ impl<'a, 'ctx> Operands<'a, 'ctx> {
     }
 
     /// Reserves stack memory in the function's entry block, so that loops reserve none.
-    pub(super) fn reserve(
+    pub(super) fn reserve_stack(
         &self,
         ty: impl BasicType<'ctx>,
         name: &str,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
-        Ok(self.frame.at_entry(self.ir.context).build_alloca(ty, name)?)
+        Ok(self.frame.entry_builder(self.ir.context).build_alloca(ty, name)?)
     }
 
     /// A builder at the start of the function's entry block.
-    pub(super) fn at_entry(&self) -> IrBuilder<'a, 'ctx> {
-        self.ir.at(self.frame.at_entry(self.ir.context))
+    pub(super) fn entry_builder(&self) -> IrBuilder<'a, 'ctx> {
+        self.ir.at(self.frame.entry_builder(self.ir.context))
     }
 }

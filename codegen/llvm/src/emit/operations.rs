@@ -15,22 +15,22 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         }
         let ty = self.operands.ty(result)?;
         match op {
-            Op::Rows => self.rows(),
+            Op::RowCount => self.n_rows(),
             Op::Id(dimension) => self.id(*dimension, ty),
             Op::Load(at, keep) => self.memory.load(&mut self.operands, ty, at, *keep),
             Op::LoadMasked(at, mask) => self.memory.load_masked(&self.operands, ty, at, *mask),
-            Op::Gather(gather) => self.elements().gather(ty, gather),
-            Op::Lookup(table, index) => self.elements().lookup(ty, *table, *index),
+            Op::Gather(gather) => self.element_reader().gather(ty, gather),
+            Op::Lookup(table, index) => self.element_reader().lookup(ty, *table, *index),
             Op::Math(math, value) => {
                 let argument = (self.operands.value(*value)?, ty);
                 self.ir().math(self.device.as_deref(), *math, argument)
             }
-            _ => self.plain(ty, op),
+            _ => self.emit_pure(ty, op),
         }
     }
 
     /// The result of an operation that depends on nothing but its operands.
-    fn plain(&self, ty: Ty, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    fn emit_pure(&self, ty: Ty, op: &Op) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (operands, ir) = (&self.operands, self.ir());
         match op {
             Op::Int(n) => ir.int(ty, *n),
@@ -56,13 +56,13 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
                 ir.transpose_step(ty, (operands.vector(*a)?, operands.vector(*b)?), (*size, *number))
             }
             Op::LaneShift(vector, distance) => ir.lane_shift(operands.vector(*vector)?, *distance),
-            Op::Any(mask) => ir.any(operands.vector(*mask)?),
+            Op::Any(mask) => ir.any_lane(operands.vector(*mask)?),
             Op::PopCount(bits) => ir.count_ones(operands.value(*bits)?),
             Op::Fma(a, b, c) => ir.fma(operands.value(*a)?, operands.value(*b)?, operands.value(*c)?),
             Op::SquareRoot(x) => ir.square_root(operands.value(*x)?),
             Op::Round(rounding, x) => ir.round(*rounding, operands.value(*x)?),
             Op::MaskBits(mask) => ir.mask_bits(operands.vector(*mask)?),
-            Op::Rows
+            Op::RowCount
             | Op::Id(_)
             | Op::Load(..)
             | Op::LoadMasked(..)
@@ -73,19 +73,19 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     }
 
     /// A reader of elements of memory, which prefers machine-specific forms.
-    fn elements(&mut self) -> ElementReader<'_, 'a, 'ctx> {
+    fn element_reader(&mut self) -> ElementReader<'_, 'a, 'ctx> {
         ElementReader { operands: &mut self.operands, memory: &self.memory, isa: &*self.isa }
     }
 
     /// The number of a thread in its block, or of a block in the whole grid.
     fn id(&self, dimension: GpuDimension, ty: Ty) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let id = self.device()?.id(self.ir(), dimension)?;
-        let id = self.after_first_block(dimension, id)?;
+        let id = self.add_first_block(dimension, id)?;
         self.ir().resize(id, Ty::of(Scalar::I32), ty)
     }
 
     /// Adds the number of the launch's first block to a block's number in the launch.
-    fn after_first_block(
+    fn add_first_block(
         &self,
         dimension: GpuDimension,
         id: BasicValueEnum<'ctx>,

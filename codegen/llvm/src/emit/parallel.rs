@@ -2,7 +2,7 @@
 //! environment.
 
 use super::frame::Frame;
-use super::function::{Emitter, describe, first_pointer};
+use super::function::{Emitter, add_attributes, first_pointer};
 use super::types;
 use super::uses::Uses;
 use crate::error::LlvmError;
@@ -25,7 +25,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn parallel(&mut self, stmt: &Parallel) -> Result<(), LlvmError> {
         let trip = self.operands.index(stmt.trip)?;
         let environment = self.environment(&stmt.body);
-        let memory = self.fill(&environment)?;
+        let memory = self.store_environment(&environment)?;
         let body = self.outline(stmt, &environment)?;
         let function = body.as_global_value().as_pointer_value();
         let trip =
@@ -58,8 +58,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// Writes an environment to the stack, and returns its address.
-    fn fill(&self, environment: &Environment<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
-        let memory = self.operands.reserve(environment.ty, "env")?;
+    fn store_environment(&self, environment: &Environment<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
+        let memory = self.operands.reserve_stack(environment.ty, "env")?;
         for (value, field) in environment.contents.iter().zip(0..) {
             let at = self.ir().builder.build_struct_gep(environment.ty, memory, field, "")?;
             self.ir().builder.build_store(at, *value)?;
@@ -76,9 +76,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let parameters = [types::pointer(self.ir().context).into(), self.ir().context.i64_type().into()];
         let signature: FunctionType = self.ir().context.void_type().fn_type(&parameters, false);
         // LLVM makes the name unique with a number.
-        let name = format!("{}.parallel", self.name);
+        let name = format!("{}.parallel", self.name_prefix);
         let llvm = self.ir().module.add_function(&name, signature, Some(Linkage::Internal));
-        describe(self.ir().context, self.machine, llvm);
+        add_attributes(self.ir().context, self.machine, llvm);
         let noalias = Attribute::get_named_enum_kind_id("noalias");
         llvm.add_attribute(AttributeLoc::Param(0), self.ir().context.create_enum_attribute(noalias, 0));
 
@@ -91,7 +91,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let outer = std::mem::replace(&mut self.operands.frame, inner);
         let interrupted = self.marks.as_mut().and_then(|marks| marks.begin(llvm));
         self.mark_origin(stmt.iv);
-        self.open(environment, env)?;
+        self.load_environment(environment, env)?;
         let iteration =
             llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
         let iteration = self.ir().resize(iteration, Ty::I64, Ty::of(self.operands.source.index))?;
@@ -109,7 +109,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// Reads the environment at the start of a body.
-    fn open(&mut self, environment: &Environment<'ctx>, env: PointerValue<'ctx>) -> Result<(), LlvmError> {
+    fn load_environment(
+        &mut self,
+        environment: &Environment<'ctx>,
+        env: PointerValue<'ctx>,
+    ) -> Result<(), LlvmError> {
         let mut fields = Vec::with_capacity(environment.contents.len());
         for (content, number) in environment.contents.iter().zip(0..) {
             let at = self.ir().builder.build_struct_gep(environment.ty, env, number, "")?;
@@ -126,7 +130,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         for (buffer, base) in environment.buffers.iter().zip(buffers) {
             if let BasicValueEnum::PointerValue(base) = base {
-                self.operands.frame.place(*buffer, *base)?;
+                self.operands.frame.set_buffer(*buffer, *base)?;
             }
         }
         Ok(())

@@ -41,7 +41,7 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
 impl<'ctx> Operands<'_, 'ctx> {
     /// The memory from which a table was loaded, if its elements there have the wanted type.
     fn table_address(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        let loaded = self.frame.loaded.get(&self.value(table)?);
+        let loaded = self.frame.table_addresses.get(&self.value(table)?);
         Ok(loaded.copied().filter(|_| self.ty(table).is_ok_and(|ty| ty.scalar == element)))
     }
 
@@ -50,7 +50,7 @@ impl<'ctx> Operands<'_, 'ctx> {
         if let Some(memory) = self.copy_table_once(table, element)? {
             return Ok(memory);
         }
-        let memory = self.scratch()?;
+        let memory = self.scratch_memory()?;
         self.store_table(&self.ir, table, element, memory)?;
         Ok(memory)
     }
@@ -62,7 +62,7 @@ impl<'ctx> Operands<'_, 'ctx> {
         table: Value,
         element: Scalar,
     ) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
-        if let Some(memory) = self.frame.stored.get(&(table, element)) {
+        if let Some(memory) = self.frame.table_copies.get(&(table, element)) {
             return Ok(Some(*memory));
         }
         let bytes = self.ty(table)?.with(element).bytes().next_multiple_of(TABLE_ALIGNMENT);
@@ -70,14 +70,14 @@ impl<'ctx> Operands<'_, 'ctx> {
             return Ok(None);
         }
         let memory = self.reserve_table(bytes)?;
-        let behind = self.ir.at(self.behind(self.value(table)?, memory)?);
+        let behind = self.ir.at(self.builder_behind(self.value(table)?, memory)?);
         self.store_table(&behind, table, element, memory)?;
-        self.frame.stored.insert((table, element), memory);
+        self.frame.table_copies.insert((table, element), memory);
         Ok(Some(memory))
     }
 
     /// A builder after the definitions of a value and of the memory for it.
-    fn behind(
+    fn builder_behind(
         &self,
         value: BasicValueEnum<'ctx>,
         memory: PointerValue<'ctx>,
@@ -113,7 +113,7 @@ impl<'ctx> Operands<'_, 'ctx> {
     }
 
     /// Memory for the largest table, reserved once for each function.
-    fn scratch(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
+    fn scratch_memory(&mut self) -> Result<PointerValue<'ctx>, LlvmError> {
         if let Some(memory) = self.frame.scratch {
             return Ok(memory);
         }
@@ -125,7 +125,7 @@ impl<'ctx> Operands<'_, 'ctx> {
     /// Reserves stack memory for a table.
     fn reserve_table(&self, bytes: u32) -> Result<PointerValue<'ctx>, LlvmError> {
         let array = self.ir.context.i8_type().array_type(bytes);
-        let memory = self.reserve(array, "lookup")?;
+        let memory = self.reserve_stack(array, "lookup")?;
         instruction(memory.into())?.set_alignment(TABLE_ALIGNMENT).map_err(LlvmError::ill_formed)?;
         Ok(memory)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 pub(super) struct Uses {
     /// Values that some operation uses as a whole, and not only lane by lane.
-    pub(super) whole: BTreeSet<Value>,
+    pub(super) whole_values: BTreeSet<Value>,
     /// Vectors from which some operation extracts a single lane.
     in_lanes: BTreeSet<Value>,
     pub(super) buffers: BTreeSet<BufferId>,
@@ -23,7 +23,7 @@ impl Uses {
 
     /// All used values.
     pub(super) fn values(&self) -> impl Iterator<Item = Value> {
-        self.whole.union(&self.in_lanes).copied()
+        self.whole_values.union(&self.in_lanes).copied()
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
@@ -31,40 +31,40 @@ impl Uses {
             Stmt::Let(_, op) => self.op(op),
             Stmt::Store(at, value) | Stmt::AtomicAdd(at, value) => {
                 self.address(at);
-                self.whole.insert(*value);
+                self.whole_values.insert(*value);
             }
             Stmt::StoreMasked(at, value, mask) => {
                 self.address(at);
-                self.whole.extend([*value, *mask]);
+                self.whole_values.extend([*value, *mask]);
             }
             Stmt::Prefetch(at) => self.address(at),
             Stmt::For(stmt) => {
-                self.whole.extend([stmt.lo, stmt.hi]);
-                self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
+                self.whole_values.extend([stmt.lo, stmt.hi]);
+                self.whole_values.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
             }
             Stmt::While(stmt) => {
-                self.whole.insert(stmt.cond);
-                self.whole.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
+                self.whole_values.insert(stmt.cond);
+                self.whole_values.extend(stmt.carried.iter().flat_map(|c| [c.first, c.next]));
             }
             Stmt::If(stmt) => {
-                self.whole.insert(stmt.cond);
-                self.whole.extend(stmt.joined.iter().flat_map(|j| [j.then, j.otherwise]));
+                self.whole_values.insert(stmt.cond);
+                self.whole_values.extend(stmt.joined.iter().flat_map(|j| [j.then, j.otherwise]));
             }
             Stmt::Parallel(stmt) => {
-                self.whole.insert(stmt.trip);
+                self.whole_values.insert(stmt.trip);
             }
             Stmt::Alloc(stmt) => {
-                self.whole.insert(stmt.bytes);
+                self.whole_values.insert(stmt.bytes);
             }
             Stmt::Launch(stmt) => {
-                self.whole.extend(stmt.grid);
+                self.whole_values.extend(stmt.grid);
             }
             Stmt::Barrier => {}
         }
     }
 
     fn op(&mut self, op: &Op) {
-        let of = if matches!(op, Op::Extract(..)) { &mut self.in_lanes } else { &mut self.whole };
+        let of = if matches!(op, Op::Extract(..)) { &mut self.in_lanes } else { &mut self.whole_values };
         op.for_each_value(|value| {
             of.insert(value);
         });
@@ -72,7 +72,7 @@ impl Uses {
     }
 
     fn address(&mut self, at: &Address) {
-        self.whole.insert(at.index);
+        self.whole_values.insert(at.index);
         self.buffers.insert(at.buffer);
     }
 }

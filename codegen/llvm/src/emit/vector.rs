@@ -19,7 +19,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     }
 
     /// A mask of `lanes` lanes, all active.
-    pub(super) fn all_lanes(&self, lanes: u16) -> VectorValue<'ctx> {
+    pub(super) fn all_active_mask(&self, lanes: u16) -> VectorValue<'ctx> {
         VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); lanes.into()])
     }
 
@@ -37,7 +37,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     }
 
     /// A vector of elements of `from` by their indices. `None` stands for any value.
-    pub(super) fn pick(
+    pub(super) fn shuffle_one(
         &self,
         from: VectorValue<'ctx>,
         indices: impl Iterator<Item = Option<u32>>,
@@ -54,7 +54,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         let first = self.context.i32_type().const_zero();
         let nothing = self.vector_type(ty)?.get_poison();
         let one = self.builder.build_insert_element(nothing, scalar, first, "")?;
-        self.pick(one, (0..ty.lanes).map(|_| Some(0)))
+        self.shuffle_one(one, (0..ty.lanes).map(|_| Some(0)))
     }
 
     /// The vector 0, 1, 2 and so on.
@@ -83,11 +83,11 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let lanes = vector.get_type().get_size();
         let every_other = (0..lanes).map(|lane| Some(2 * lane + u32::from(number)));
-        Ok(self.pick(self.halves(vector)?, every_other)?.into())
+        Ok(self.shuffle_one(self.as_half_lanes(vector)?, every_other)?.into())
     }
 
     /// Lanes of 64 bits as lanes of 32 bits, two for each.
-    pub(super) fn halves(&self, vector: VectorValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
+    pub(super) fn as_half_lanes(&self, vector: VectorValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
         let lanes = vector.get_type().get_size() as u16 * 2;
         let halves = self.vector_type(Ty { lanes, scalar: Scalar::I32 })?;
         as_vector(self.builder.build_bit_cast(vector, halves, "")?)
@@ -138,7 +138,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     }
 
     /// Whether any lane of a mask holds.
-    pub(super) fn any(&self, mask: VectorValue<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn any_lane(&self, mask: VectorValue<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let mask = self.pack_mask(mask)?;
         let none = mask.get_type().const_zero();
         Ok(self.builder.build_int_compare(IntPredicate::NE, mask, none, "")?.into())

@@ -1,5 +1,5 @@
 use super::*;
-use crate::system::TABLE;
+use crate::system::FUNCTION_TABLE;
 #[cfg(feature = "lld")]
 use crate::system::undefined_symbols;
 use crate::tools::run;
@@ -37,7 +37,7 @@ int m_two(int x) { return 2 * x; }
 /// Functions of the table, with their libraries and versions.
 fn system() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     let mut all = BTreeMap::new();
-    for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+    for line in FUNCTION_TABLE.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
         for name in &words[2..] {
             assert_eq!(all.insert(*name, (words[0], words[1])), None, "{name}");
@@ -88,13 +88,13 @@ fn model() -> Result<Vec<u8>> {
     let (source, object) = (folder.write("model.c", MODEL.as_bytes())?, folder.path("model.o"));
     let mut cc = Command::new("cc");
     cc.args(["-c", "-O1", "-fPIC", "-fno-builtin", "-o"]).arg(&object).arg(source);
-    folder.run(cc, LINKING)?;
+    folder.run(cc, TOOLCHAIN_NEED)?;
     Ok(read(&object)?)
 }
 
 #[test]
 fn a_missing_tool_is_named() {
-    let error = run(Command::new("no-such-folder/no-such-cc"), LINKING).unwrap_err();
+    let error = run(Command::new("no-such-folder/no-such-cc"), TOOLCHAIN_NEED).unwrap_err();
     assert_eq!(error.code, codes::NO_TOOL);
     assert!(error.message.contains("`no-such-cc`"), "{error}");
 }

@@ -1,7 +1,7 @@
 use super::*;
-use crate::aot::{self, Emit, Version};
+use crate::aot::{self, ArtefactForm, ModelVersion};
 use crate::entry_info::EntryInfo;
-use crate::runtime::{Counts, Dtype, RUNTIME_OBJECT};
+use crate::runtime::{Dtype, OutputCounts, RUNTIME_OBJECT};
 use crate::target::Cpu;
 use sched_columns::{ColumnType, Columns, Expr, Unary};
 use sched_forest::{Float, Forest, ForestParts, Output, OutputColumns, Sigmoid, Softmax, Transform, Types};
@@ -57,17 +57,17 @@ const CPUS: [Cpu; 3] = [Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 fn symbols_of_all_cpus(module: &Module) -> Result<BTreeSet<String>> {
     let entry = EntryInfo {
         num_features: 1,
-        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
-        own_rows: Dtype::F32,
+        counts: OutputCounts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
+        trainer_row_type: Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         ..EntryInfo::default()
     };
     let mut all = BTreeSet::new();
     for cpu in CPUS {
-        let version = Version { module, cpu, entry: &entry, launches: None };
-        let object = aot::compile(&[version], "m", Emit::Object)?;
-        check(&object)?;
+        let version = ModelVersion { module, cpu, entry: &entry, launches: None };
+        let object = aot::compile(&[version], "m", ArtefactForm::Object)?;
+        check_undefined_symbols(&object)?;
         all.extend(undefined_symbols(&object)?);
     }
     Ok(all)
@@ -77,11 +77,11 @@ fn symbols_of_all_cpus(module: &Module) -> Result<BTreeSet<String>> {
 fn module(function: Function, scalar: Scalar) -> Module {
     Module {
         types: Interface { rows: scalar, margins: scalar, results: Scalar::F32 },
-        kernels: vec![(Kind::Raw.into(), function)],
+        kernels: vec![(OutputKind::Raw.into(), function)],
         tables: Vec::new(),
         rows_per_run: None,
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
+        processors: Variants::only(ProcessorKind::Host),
+        least_column_rows: None,
         transfer: None,
     }
 }
@@ -91,7 +91,7 @@ fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     let mut b = Builder::new("pairs");
     let (input, output) =
         (b.buffer("in", Space::Input, ty.scalar), b.buffer("out", Space::Output, ty.scalar));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let pair = Address { buffer: input, index: i, stride: 2 * ty.bytes(), offset: 0 };
         let (x, y) = (b.load(ty, pair), b.load(ty, Address { offset: ty.bytes(), ..pair }));
@@ -253,11 +253,11 @@ fn the_table_has_what_steps_of_output_call() -> Result<()> {
             };
             let forest = Forest::new(parts)?;
             let options = sched_lang::Options {
-                model: Some(forests::info(&forest).into()),
+                model: Some(forests::model_info(&forest).into()),
                 ..sched_lang::Options::default()
             };
             let nests = sched_lang::check("", &options).nests.ok_or("the plain nest")?;
-            let kinds = [Kind::Raw, Kind::Value];
+            let kinds = [OutputKind::Raw, OutputKind::Value];
             symbols_of_all_cpus(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
         }
     }

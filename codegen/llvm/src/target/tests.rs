@@ -4,9 +4,9 @@ use std::path::Path;
 
 #[test]
 fn features_correct_a_name_that_they_contradict() {
-    assert!(is_disguised("rocketlake", "+avx2,+avx512fp16,+fma"));
-    assert!(!is_disguised("rocketlake", "+avx2,-avx512fp16,+fma"));
-    assert!(!is_disguised("graniterapids", "+avx512fp16"));
+    assert!(is_name_wrong("rocketlake", "+avx2,+avx512fp16,+fma"));
+    assert!(!is_name_wrong("rocketlake", "+avx2,-avx512fp16,+fma"));
+    assert!(!is_name_wrong("graniterapids", "+avx512fp16"));
 }
 
 const HEADER: &str = "\
@@ -26,9 +26,9 @@ fn levels_header() -> String {
     for level in Level::ALL {
         let (word, is_target, bit) = (level.word(), level.is_target(), level.bit());
         let (below, state, lacking) =
-            (level.on().map_or(0, Level::needs), level.saved_state(), level.lacking());
-        let lower = level.on().map_or(BASELINE, Level::word);
-        let (detected, cpuid_only) = level.required();
+            (level.extends().map_or(0, Level::needs), level.saved_state(), level.missing_instructions());
+        let lower = level.extends().map_or(BASELINE, Level::word);
+        let (detected, cpuid_only) = level.added_features();
         let Cpuid(words) = Cpuid::of(&[detected, cpuid_only].concat()).expect("every feature has a bit");
         let words = words.map(|word| format!("{word:#010x}")).join(", ");
         for line in [

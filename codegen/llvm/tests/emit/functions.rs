@@ -100,7 +100,7 @@ fn check<T: Element>(float: Float, round: impl Fn(f64) -> T, bits: impl Fn(T) ->
             let function = on_pairs(ty, results);
             let count = (FUNCTIONS.len() + 1) * xs.len();
             let n = vectors.len() as i64;
-            let (out, _) = run_on::<T, T>(cpu, Kind::Raw, function, &[], &rows, n, count);
+            let (out, _) = run_on::<T, T>(cpu, OutputKind::Raw, function, &[], &rows, n, count);
             for (pair, (x, y)) in pairs.enumerate() {
                 for lane in 0..lanes {
                     let (x, y) = (wide(x[lane]), wide(y[lane]));
@@ -141,7 +141,7 @@ fn launch(scalar: Scalar) -> Module {
             b.store(to, value);
         }
     });
-    module(Kind::Raw, b.finish(), &[])
+    module(OutputKind::Raw, b.finish(), &[])
 }
 
 /// GPUs have no C library. Division and roots must round to nearest there, and products may be fused with
@@ -168,7 +168,7 @@ fn functions_are_instructions_of_gpus() {
 #[test]
 fn functions_are_instructions_of_processors() {
     for scalar in [Scalar::F32, Scalar::F64] {
-        let module = module(Kind::Raw, on_pairs(Ty::vector(scalar, 8), results), &[]);
+        let module = module(OutputKind::Raw, on_pairs(Ty::vector(scalar, 8), results), &[]);
         let text = asm_text(&module, "x86-64-v3".parse().expect("a processor")).expect("code");
         assert!(text.contains("vfmadd") && text.contains("vsqrt"), "{text}");
         assert_eq!(text.lines().find(|line| line.trim_start().starts_with("call")), None, "{text}");

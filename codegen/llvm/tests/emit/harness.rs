@@ -2,9 +2,9 @@
 
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{
-    Address, Builder, Function, Interface, Kind, Module, ProcessorKind, Scalar, Space, Table, Value,
+    Address, Builder, Function, Interface, Module, OutputKind, ProcessorKind, Scalar, Space, Table, Value,
 };
-use sched_llvm::runtime::{Counts, Ctx};
+use sched_llvm::runtime::{Ctx, OutputCounts};
 use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 use std::ptr;
@@ -13,8 +13,8 @@ use std::ptr;
 pub fn entry() -> EntryInfo {
     EntryInfo {
         num_features: 1,
-        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
-        own_rows: sched_llvm::runtime::Dtype::F32,
+        counts: OutputCounts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
+        trainer_row_type: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         feature_names: Vec::new(),
@@ -23,21 +23,21 @@ pub fn entry() -> EntryInfo {
 }
 
 /// A module of one kernel.
-pub fn module(kernel: Kind, function: Function, tables: &[&[u8]]) -> Module {
+pub fn module(kernel: OutputKind, function: Function, tables: &[&[u8]]) -> Module {
     let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec().into() };
     Module {
         types: interface(kernel, &function),
         kernels: vec![(kernel.into(), function)],
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
+        processors: Variants::only(ProcessorKind::Host),
+        least_column_rows: None,
         transfer: None,
     }
 }
 
 /// The interface of a module whose one kernel has these buffers.
-fn interface(kernel: Kind, function: &Function) -> Interface {
+fn interface(kernel: OutputKind, function: &Function) -> Interface {
     let element = |space| function.buffers.iter().find(|buffer| buffer.space == space).map(|b| b.element);
     let input = element(Space::Input).unwrap_or(Scalar::F32);
     let output = element(Space::Output).unwrap_or(Scalar::F32);
@@ -59,7 +59,7 @@ impl Element for f64 {}
 /// Runs a function once, as the given kernel, and returns its output and status. If it succeeds, the
 /// interpreter must have written the same bytes.
 pub fn run_as<I: Element, O: Element>(
-    kernel: Kind,
+    kernel: OutputKind,
     function: Function,
     tables: &[&[u8]],
     rows: &[I],
@@ -72,7 +72,7 @@ pub fn run_as<I: Element, O: Element>(
 /// Runs a function as [`run_as`] does, with the instructions of a processor.
 pub fn run_on<I: Element, O: Element>(
     cpu: Cpu,
-    kernel: Kind,
+    kernel: OutputKind,
     function: Function,
     tables: &[&[u8]],
     rows: &[I],
@@ -97,7 +97,7 @@ pub fn run_on<I: Element, O: Element>(
         tables: jit.model().tables,
         team: ptr::null_mut(),
         status: 0,
-        order: &raw const sched_llvm::runtime::ROWS,
+        order: &raw const sched_llvm::runtime::ROW_MAJOR,
     };
     let code = jit.model().kernel(kernel);
     // SAFETY: the tests' functions stay inside their buffers.
@@ -120,14 +120,14 @@ fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
 /// Processors whose code this machine can run.
 pub fn runnable() -> Vec<Cpu> {
     let nothing = Builder::new("nothing").finish();
-    let module = module(Kind::Raw, nothing, &[]);
+    let module = module(OutputKind::Raw, nothing, &[]);
     let runs = |cpu: &Cpu| Jit::compile(&module, *cpu, &entry(), &[]).is_ok();
     Cpu::all().filter(runs).collect()
 }
 
 /// Runs a function that walks from rows to margins.
 pub fn run<I: Element, O: Element>(function: Function, tables: &[&[u8]], rows: &[I], out: usize) -> Vec<O> {
-    let (out, status) = run_as(Kind::Raw, function, tables, rows, rows.len() as i64, out);
+    let (out, status) = run_as(OutputKind::Raw, function, tables, rows, rows.len() as i64, out);
     assert_eq!(status, 0);
     out
 }

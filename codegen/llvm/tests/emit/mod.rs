@@ -7,7 +7,7 @@ mod vectors;
 use self::harness::{Element, at, at_number, entry, module, run, run_as};
 use sched_diagnostics::internal;
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows, asm_text, codes, llvm_text};
+use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows, asm_text, codes, llvm_text};
 
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
@@ -17,7 +17,7 @@ fn on_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     let mut b = Builder::new("pairs");
     let (input, output) =
         (b.buffer("in", Space::Input, ty.scalar), b.buffer("out", Space::Output, ty.scalar));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let bytes = ty.bytes();
         let pair = at(input, i, 2 * bytes);
@@ -49,7 +49,7 @@ fn check_pairs<I: Element, O: Element + PartialEq + std::fmt::Debug>(
             pairs.iter().flat_map(|(x, y)| expected(*x, *y)).flat_map(|result| vec![result; lanes]).collect();
         let function = on_pairs(ty, &results);
         let n = pairs.len() as i64;
-        let (out, _) = run_as::<I, O>(Kind::Raw, function, &[], &rows, n, expected.len());
+        let (out, _) = run_as::<I, O>(OutputKind::Raw, function, &[], &rows, n, expected.len());
         assert_eq!(out, expected, "{ty}");
     }
 }
@@ -203,13 +203,13 @@ fn conversions() {
 fn a_scalar_condition_selects_whole_vectors() {
     let ty = Ty::vector(Scalar::I32, 4);
     let function = on_pairs(ty, |b, x, y| {
-        let rows = b.rows();
+        let rows = b.n_rows();
         let two = b.int(2);
         let cond = b.cmp(Cmp::Lt, rows, two);
         vec![b.select(cond, x, y), b.select(cond, y, x)]
     });
     let rows: Vec<i32> = (0..8).collect();
-    let (out, _) = run_as::<i32, i32>(Kind::Raw, function, &[], &rows, 1, 8);
+    let (out, _) = run_as::<i32, i32>(OutputKind::Raw, function, &[], &rows, 1, 8);
     assert_eq!(out, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
@@ -249,7 +249,7 @@ fn counted_loops_carry_values() {
     let mut b = Builder::new("fibonacci");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::I64), b.buffer("out", Space::Output, Scalar::I64));
-    let (zero, one, n) = (b.int(0), b.int(1), b.rows());
+    let (zero, one, n) = (b.int(0), b.int(1), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, row, _| {
         let trip = b.load(Ty::I64, at(input, row, 8));
         let f = b.for_loop((zero, trip, 1), &[zero, one], |b, _, f| vec![f[1], b.add(f[0], f[1])]);
@@ -268,7 +268,7 @@ fn tested_loops_carry_values() {
     let mut b = Builder::new("gcd");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::I64), b.buffer("out", Space::Output, Scalar::I64));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, row, _| {
         let x = b.load(Ty::I64, at(input, row, 16));
         let y = b.load(Ty::I64, Address { buffer: input, index: row, stride: 16, offset: 8 });
@@ -285,7 +285,7 @@ fn tested_loops_carry_values() {
         b.store(Address { buffer: output, index: row, stride: 16, offset: 8 }, last[2]);
         Vec::new()
     });
-    let (out, _) = run_as::<i64, i64>(Kind::Raw, b.finish(), &[], &[12, 18, 7, 7, 35, 10], 3, 6);
+    let (out, _) = run_as::<i64, i64>(OutputKind::Raw, b.finish(), &[], &[12, 18, 7, 7, 35, 10], 3, 6);
     assert_eq!(out, [6, 2, 7, 0, 5, 4]);
 }
 
@@ -294,7 +294,7 @@ fn choices_join_values() {
     let mut b = Builder::new("collatz");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::I64), b.buffer("out", Space::Output, Scalar::I64));
-    let (zero, one, n) = (b.int(0), b.int(1), b.rows());
+    let (zero, one, n) = (b.int(0), b.int(1), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, row, _| {
         let x = b.load(Ty::I64, at(input, row, 8));
         let last = b.while_loop(
@@ -334,9 +334,11 @@ fn tables_are_read_in_every_width() {
     let mut b = Builder::new("tables");
     let input = b.buffer("in", Space::Input, Scalar::F32);
     let output = b.buffer("out", Space::Output, Scalar::F32);
-    let (values, order) =
-        (b.buffer("values", Space::Model(0), Scalar::F32), b.buffer("order", Space::Model(1), Scalar::I8));
-    let (zero, n) = (b.int(0), b.rows());
+    let (values, order) = (
+        b.buffer("values", Space::ModelTable(0), Scalar::F32),
+        b.buffer("order", Space::ModelTable(1), Scalar::I8),
+    );
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let k = b.load_index(Scalar::I8, at(order, i, 1));
         let value = b.load(F32, at(values, k, 4));
@@ -357,7 +359,7 @@ fn reverse(bytes: impl FnOnce(&mut Builder) -> Value) -> Function {
     let mut b = Builder::new("reverse");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let (zero, three, n) = (b.int(0), b.int(3), b.rows());
+    let (zero, three, n) = (b.int(0), b.int(3), b.n_rows());
     let bytes = bytes(&mut b);
     b.for_loop((zero, three, 1), &[], |b, _, _| {
         b.alloc("copy", Scalar::F32, bytes, |b, copy| {
@@ -386,11 +388,11 @@ fn temporary_memory_is_on_the_stack_or_from_the_runtime() {
     let small = reverse(|b| b.int(400));
     let large = reverse(|b| b.int(1 << 20));
     let by_rows = reverse(|b| {
-        let n = b.rows();
+        let n = b.n_rows();
         b.mul_int(n, 4)
     });
     for (function, on_stack) in [(small, true), (large, false), (by_rows, false)] {
-        let text = llvm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::Native, true).unwrap();
+        let text = llvm_text(&module(OutputKind::Raw, function.clone(), &[]), Cpu::Native, true).unwrap();
         assert_eq!(text.contains(" = alloca "), on_stack, "{text}");
         assert_eq!(text.contains("schedc_rt_alloc"), !on_stack, "{text}");
         assert_eq!(run::<f32, f32>(function, &[], &rows, 100), expected);
@@ -401,7 +403,7 @@ fn temporary_memory_is_on_the_stack_or_from_the_runtime() {
 fn without_memory_the_body_is_skipped_and_the_run_fails() {
     let mut b = Builder::new("too_much");
     let output = b.buffer("out", Space::Output, Scalar::F32);
-    let n = b.rows();
+    let n = b.n_rows();
     let bytes = b.mul_int(n, 1 << 60);
     b.alloc("memory", Scalar::F32, bytes, |b, memory| {
         let x = b.float(F32, 1.0);
@@ -410,7 +412,7 @@ fn without_memory_the_body_is_skipped_and_the_run_fails() {
         let first = at_number(b, output, 0, 4);
         b.store(first, x);
     });
-    let (out, status) = run_as::<f32, f32>(Kind::Raw, b.finish(), &[], &[0.0; 4], 4, 1);
+    let (out, status) = run_as::<f32, f32>(OutputKind::Raw, b.finish(), &[], &[0.0; 4], 4, 1);
     assert_eq!((out[0], status), (0.0, i64::from(sched_llvm::runtime::Status::MEMORY)));
 }
 
@@ -421,7 +423,7 @@ fn parallel_sums(ty: Ty) -> Function {
     let size = ty.bytes();
     let (input, output) =
         (b.buffer("in", Space::Input, ty.scalar), b.buffer("out", Space::Output, ty.scalar));
-    let (zero, four, n) = (b.int(0), b.int(4), b.rows());
+    let (zero, four, n) = (b.int(0), b.int(4), b.n_rows());
     let vector = Ty::vector(ty.scalar, 4);
     let head = b.load(vector, at(input, zero, size));
     let next = b.load(vector, at(input, four, size));
@@ -467,21 +469,21 @@ fn compiled_models_are_shared_between_threads() {
     let mut b = Builder::new("double");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let x = b.load(F32, at(input, i, 4));
         let sum = b.add(x, x);
         b.store(at(output, i, 4), sum);
         Vec::new()
     });
-    let module = module(Kind::Raw, b.finish(), &[]);
-    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[Kind::Raw]).unwrap();
+    let module = module(OutputKind::Raw, b.finish(), &[]);
+    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[OutputKind::Raw]).unwrap();
     std::thread::scope(|threads| {
         for x in 0..4 {
             let (jit, x) = (&jit, x as f32);
             threads.spawn(move || {
-                let (kind, mut out) = (sched_llvm::runtime::Kind::Value, [0.0]);
-                jit.predict(kind, Rows::F32(&[x]), 1, Output::F32(&mut out), 1).unwrap();
+                let (kind, mut out) = (sched_llvm::runtime::OutputKind::Value, [0.0]);
+                jit.predict(kind, Rows::F32(&[x]), 1, Results::F32(&mut out), 1).unwrap();
                 assert_eq!(out, [2.0 * x]);
             });
         }
@@ -491,30 +493,30 @@ fn compiled_models_are_shared_between_threads() {
 
 #[test]
 fn parallel_loops_run_on_threads() {
-    use sched_llvm::runtime::Kind;
+    use sched_llvm::runtime::OutputKind;
     let entry = EntryInfo { ns_per_row: 1e9, ..entry() };
     let mut b = Builder::new("squares");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let n = b.rows();
+    let n = b.n_rows();
     b.parallel(n, |b, i| {
         let x = b.load(F32, at(input, i, 4));
         let square = b.mul(x, x);
         b.store(at(output, i, 4), square);
     });
-    let module = module(Kind::Raw, b.finish(), &[]);
-    let jit = Jit::compile(&module, Cpu::Native, &entry, &[Kind::Raw]).unwrap();
+    let module = module(OutputKind::Raw, b.finish(), &[]);
+    let jit = Jit::compile(&module, Cpu::Native, &entry, &[OutputKind::Raw]).unwrap();
     let rows: Vec<f32> = (0..1000).map(|i| i as f32).collect();
     let expected: Vec<f32> = rows.iter().map(|x| x * x).collect();
-    for kind in [Kind::Raw, Kind::Value] {
+    for kind in [OutputKind::Raw, OutputKind::Value] {
         let mut out = vec![0.0; 1000];
-        jit.predict(kind, Rows::F32(&rows), 1000, Output::F32(&mut out), 4).unwrap();
+        jit.predict(kind, Rows::F32(&rows), 1000, Results::F32(&mut out), 4).unwrap();
         assert_eq!(out, expected);
     }
     let mut out = vec![0.0; 999];
-    let status = jit.predict(Kind::Raw, Rows::F32(&rows), 1000, Output::F32(&mut out), 4).unwrap_err();
+    let status = jit.predict(OutputKind::Raw, Rows::F32(&rows), 1000, Results::F32(&mut out), 4).unwrap_err();
     assert_eq!(status.code(), sched_llvm::runtime::Status::ARGUMENT);
-    let status = jit.predict(Kind::Leaf, Rows::F32(&rows), 1, Output::I32(&mut [0]), 1).unwrap_err();
+    let status = jit.predict(OutputKind::Leaf, Rows::F32(&rows), 1, Results::I32(&mut [0]), 1).unwrap_err();
     assert_eq!(status.code(), sched_llvm::runtime::Status::UNSUPPORTED);
 }
 
@@ -524,7 +526,7 @@ fn finishing_kernels_run_in_place() {
     let mut b = Builder::new("swap");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     let second = |buffer, index| Address { buffer, index, stride: 8, offset: 4 };
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let (x, y) = (b.load(F32, at(input, i, 8)), b.load(F32, second(input, i)));
@@ -535,7 +537,7 @@ fn finishing_kernels_run_in_place() {
         b.store(at(output, i, 8), sum);
         Vec::new()
     });
-    let module = module(Kind::Value, b.finish(), &[]);
+    let module = module(OutputKind::Value, b.finish(), &[]);
     let jit = Jit::compile(&module, Cpu::Native, &entry(), &[]).unwrap();
     let mut data = [1.0_f32, 2.0, 3.0, 4.0];
     let start = data.as_mut_ptr();
@@ -546,10 +548,10 @@ fn finishing_kernels_run_in_place() {
         tables: jit.model().tables,
         team: std::ptr::null_mut(),
         status: 0,
-        order: &raw const sched_llvm::runtime::ROWS,
+        order: &raw const sched_llvm::runtime::ROW_MAJOR,
     };
     // SAFETY: two rows of two floats, read and written in place.
-    unsafe { jit.model().kernel(Kind::Value).expect("always compiled")(&mut ctx) };
+    unsafe { jit.model().kernel(OutputKind::Value).expect("always compiled")(&mut ctx) };
     assert_eq!(data, [4.0, 1.0, 8.0, 3.0]);
 }
 
@@ -558,7 +560,7 @@ fn prefetches_never_fault() {
     let mut b = Builder::new("ahead");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         let far = b.mul_int(i, 1 << 40);
         b.prefetch(at(input, far, 64));
@@ -567,7 +569,7 @@ fn prefetches_never_fault() {
         Vec::new()
     });
     let function = b.finish();
-    let text = asm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
+    let text = asm_text(&module(OutputKind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
     assert!(text.contains("prefetch"), "{text}");
     assert_eq!(run::<f32, f32>(function, &[], &[1.0_f32, 2.0], 2), [1.0, 2.0]);
 }
@@ -583,14 +585,14 @@ fn a_reload_reads_memory_again() {
         let x = b.load(ty, from);
         b.store(to, x);
         let keep = if reload { b.reload() } else { Keep::Invariant };
-        let y = b.load_and(keep, ty, to);
+        let y = b.load_with_reuse(keep, ty, to);
         let sum = b.add(x, y);
         b.store(to, sum);
         b.finish()
     };
     for (reload, loads) in [(false, 1), (true, 2)] {
         let function = written_and_read(reload);
-        let module = module(Kind::Raw, function.clone(), &[]);
+        let module = module(OutputKind::Raw, function.clone(), &[]);
         let text = llvm_text(&module, Cpu::X86_64V4, true).unwrap();
         assert_eq!(text.matches("load <16 x i32>").count(), loads, "{text}");
         let text = asm_text(&module, Cpu::X86_64V4).unwrap();
@@ -606,19 +608,19 @@ fn values_of_tables_are_reloaded_if_loads_require_it() {
     let read_twice = |keep: Keep, reload: bool| {
         let mut b = Builder::new("again");
         let (table, input) =
-            (b.buffer("table", Space::Model(0), Scalar::I16), b.buffer("in", Space::Input, Scalar::I64));
+            (b.buffer("table", Space::ModelTable(0), Scalar::I16), b.buffer("in", Space::Input, Scalar::I64));
         let output = b.buffer("out", Space::Output, Scalar::I64);
         let (from, to) = (at_number(&mut b, table, 0, 2), at_number(&mut b, output, 0, 8));
-        let x = b.load_and(keep, Ty::of(Scalar::I16), from);
+        let x = b.load_with_reuse(keep, Ty::of(Scalar::I16), from);
         let between = at_number(&mut b, input, 0, 8);
         let group = if reload { b.reload() } else { Keep::Invariant };
-        let between = b.load_and(group, Ty::I64, between);
-        let y = b.load_and(keep, Ty::of(Scalar::I16), from);
+        let between = b.load_with_reuse(group, Ty::I64, between);
+        let y = b.load_with_reuse(keep, Ty::of(Scalar::I16), from);
         let sum = b.add(x, y);
         let sum = b.cast(Cast::ZExt, sum, Ty::I64);
         let sum = b.add(sum, between);
         b.store(to, sum);
-        llvm_text(&module(Kind::Raw, b.finish(), &[&[0; 64]]), Cpu::X86_64V4, true).unwrap()
+        llvm_text(&module(OutputKind::Raw, b.finish(), &[&[0; 64]]), Cpu::X86_64V4, true).unwrap()
     };
     for (keep, reload, loads) in
         [(Keep::Invariant, true, 1), (Keep::UntilReload, false, 1), (Keep::UntilReload, true, 2)]
@@ -637,14 +639,14 @@ fn a_group_is_reloaded_once() {
     let (one, two) = (b.reload(), b.reload());
     let from = at_number(&mut b, input, 0, 4);
     for (number, keep) in [one, one, two, two].into_iter().enumerate() {
-        let x = b.load_and(keep, Ty::of(Scalar::I32), from);
+        let x = b.load_with_reuse(keep, Ty::of(Scalar::I32), from);
         let to = at_number(&mut b, output, number as i64, 4);
         b.store(to, x);
     }
     let function = b.finish();
-    let text = llvm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2, false).unwrap();
+    let text = llvm_text(&module(OutputKind::Raw, function.clone(), &[]), Cpu::X86_64V2, false).unwrap();
     assert_eq!(text.matches("fence syncscope").count(), 2, "{text}");
-    let text = llvm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2, true).unwrap();
+    let text = llvm_text(&module(OutputKind::Raw, function.clone(), &[]), Cpu::X86_64V2, true).unwrap();
     assert_eq!(text.matches("load i32,").count(), 2, "{text}");
     assert_eq!(run::<i32, i32>(function, &[], &[7], 4), [7; 4]);
 }
@@ -654,7 +656,7 @@ fn indices_may_have_32_bits() {
     let mut b = Builder::with_index("narrow", Scalar::I32);
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::I32), b.buffer("out", Space::Output, Scalar::I32));
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     let bytes = b.mul_int(n, 4);
     b.alloc("copy", Scalar::I32, bytes, |b, copy| {
         b.for_loop((zero, n, 1), &[], |b, i, _| {
@@ -681,7 +683,7 @@ fn a_doubled_number_and_a_bit_are_one_addition_with_carry() {
         let bit = b.bin(Bin::And, shifted, one);
         vec![b.add(twice, bit)]
     });
-    let text = asm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
+    let text = asm_text(&module(OutputKind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
     assert!(text.contains("\tadcq"), "{text}");
     // Nodes beyond the word's last bit have bits of the next word.
     let pairs =
@@ -689,7 +691,8 @@ fn a_doubled_number_and_a_bit_are_one_addition_with_carry() {
     let (given, expected): (Vec<[i64; 2]>, Vec<i64>) =
         pairs.map(|(word, node, child)| ([word, node], child)).into_iter().unzip();
     let given = given.concat();
-    let (out, _) = run_as::<i64, i64>(Kind::Raw, function, &[], &given, pairs.len() as i64, pairs.len());
+    let (out, _) =
+        run_as::<i64, i64>(OutputKind::Raw, function, &[], &given, pairs.len() as i64, pairs.len());
     assert_eq!(out, expected);
 }
 
@@ -700,7 +703,7 @@ fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
         let product = b.mul(x, y);
         vec![b.add(product, y)]
     });
-    let module = module(Kind::Raw, function, &[]);
+    let module = module(OutputKind::Raw, function, &[]);
     for (cpu, uses, lacks) in
         [(Cpu::X86_64V2, "%xmm", "%ymm"), (Cpu::X86_64V3, "%ymm", "%zmm"), (Cpu::X86_64V4, "%zmm", "vfmadd")]
     {
@@ -712,7 +715,7 @@ fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
 #[test]
 fn bytes_are_looked_up_with_shuffles_of_bytes() {
     let function = on_pairs(Ty::vector(Scalar::I8, 64), |b, table, index| vec![b.lookup(table, index)]);
-    let module = module(Kind::Raw, function, &[]);
+    let module = module(OutputKind::Raw, function, &[]);
     for (cpu, shuffle, register) in [
         (Cpu::X86_64V2, "pshufb", "%xmm"),
         (Cpu::X86_64V3, "vpshufb", "%ymm"),
@@ -734,13 +737,16 @@ fn only_requested_kernels_are_compiled() {
         b.store(first, x);
         b.finish()
     };
-    let mut module = module(Kind::Raw, write("raw", 1), &[]);
-    module.kernels.push((Kind::Value.into(), write("value", 2)));
+    let mut module = module(OutputKind::Raw, write("raw", 1), &[]);
+    module.kernels.push((OutputKind::Value.into(), write("value", 2)));
     module.types.results = Scalar::I32;
-    module.kernels.push((Kind::Leaf.into(), write("leaf", 3)));
-    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[Kind::Raw]).unwrap();
-    let is_compiled = |kind: &Kind| jit.model().kernel(*kind).is_some();
-    assert_eq!(Kind::ALL.into_iter().filter(is_compiled).collect::<Vec<_>>(), [Kind::Value, Kind::Raw]);
+    module.kernels.push((OutputKind::Leaf.into(), write("leaf", 3)));
+    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[OutputKind::Raw]).unwrap();
+    let is_compiled = |kind: &OutputKind| jit.model().kernel(*kind).is_some();
+    assert_eq!(
+        OutputKind::ALL.into_iter().filter(is_compiled).collect::<Vec<_>>(),
+        [OutputKind::Value, OutputKind::Raw]
+    );
 }
 
 #[test]
@@ -792,7 +798,7 @@ fn ill_formed_lir_is_an_error() {
     ];
     for function in functions {
         let name = format!("{:?}", function.body.last());
-        let error = llvm_text(&module(Kind::Raw, function, &[]), Cpu::Native, false).unwrap_err();
+        let error = llvm_text(&module(OutputKind::Raw, function, &[]), Cpu::Native, false).unwrap_err();
         assert_eq!(error.code, internal::ILL_FORMED, "{name:.80}");
     }
 }
@@ -804,7 +810,7 @@ fn deep_nests_compile() {
     fn nest(b: &mut Builder, output: BufferId, depth: u32) {
         let (zero, one) = (b.int(0), b.int(1));
         if depth == 0 {
-            let rows = b.rows();
+            let rows = b.n_rows();
             return b.store(at(output, zero, 8), rows);
         }
         b.for_loop((zero, one, 1), &[], |b, _, _| {
@@ -820,14 +826,14 @@ fn deep_nests_compile() {
 fn values_used_where_they_are_not_visible_are_rejected() {
     let mut b = Builder::new("hidden");
     let output = b.buffer("out", Space::Output, Scalar::I64);
-    let (zero, n) = (b.int(0), b.rows());
+    let (zero, n) = (b.int(0), b.n_rows());
     let mut leaked = zero;
     b.for_loop((zero, n, 1), &[], |b, i, _| {
         leaked = b.add_int(i, 1);
         Vec::new()
     });
     b.store(at(output, zero, 8), leaked);
-    let error = llvm_text(&module(Kind::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
+    let error = llvm_text(&module(OutputKind::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
     assert_eq!(error.code, internal::ILL_FORMED);
 }
 
@@ -838,8 +844,8 @@ fn walks_choose_children_without_branches() {
     let mut b = Builder::new("walk");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
-    let nodes = b.buffer("nodes", Space::Model(0), Scalar::F32);
-    let (zero, n) = (b.int(0), b.rows());
+    let nodes = b.buffer("nodes", Space::ModelTable(0), Scalar::F32);
+    let (zero, n) = (b.int(0), b.n_rows());
     let field = |index, offset| Address { buffer: nodes, index, stride: 12, offset };
     b.for_loop((zero, n, 1), &[], |b, row, _| {
         let int = Ty::of(Scalar::I32);
@@ -866,7 +872,7 @@ fn walks_choose_children_without_branches() {
         Vec::new()
     });
     let function = b.finish();
-    let text = asm_text(&module(Kind::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
+    let text = asm_text(&module(OutputKind::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
     let branches = text.lines().filter(|line| line.starts_with("\tj") && !line.starts_with("\tjmp")).count();
     // Branches: if there are no rows, for the next row, for a leaf at the root, and for a leaf below it.
     assert!(branches <= 4, "{text}");
@@ -877,6 +883,6 @@ fn walks_choose_children_without_branches() {
     let tree =
         [node(0.5, 0, 2), node(1.5, -1, 0), node(2.0, 1, 4), node(2.5, -1, 0), node(3.5, -1, 0)].concat();
     let rows = [0.0, 9.0, 1.0, 1.0, 1.0, 2.0, f32::NAN, f32::NAN];
-    let (out, _) = run_as::<f32, f32>(Kind::Raw, function, &[&tree], &rows, 4, 4);
+    let (out, _) = run_as::<f32, f32>(OutputKind::Raw, function, &[&tree], &rows, 4, 4);
     assert_eq!(out, [1.5, 2.5, 3.5, 3.5]);
 }

@@ -23,7 +23,8 @@ fn check(function: &Function, tables: &[&[u8]], input: &[u8], out: usize) -> Vec
     let input: Vec<i8> = input.iter().map(|b| *b as i8).collect();
     let mut all: Vec<Vec<i8>> = Vec::new();
     for cpu in runnable() {
-        let (bytes, status) = run_on::<i8, i8>(cpu, Kind::Raw, function.clone(), tables, &input, 1, out);
+        let (bytes, status) =
+            run_on::<i8, i8>(cpu, OutputKind::Raw, function.clone(), tables, &input, 1, out);
         assert_eq!(status, 0);
         all.push(bytes);
     }
@@ -44,7 +45,7 @@ impl Vectors {
         let mut b = Builder::new("vectors");
         let input = b.buffer("in", Space::Input, Scalar::I8);
         let output = b.buffer("out", Space::Output, Scalar::I8);
-        let table = b.buffer("table", Space::Model(0), Scalar::I8);
+        let table = b.buffer("table", Space::ModelTable(0), Scalar::I8);
         Vectors { b, input, output, table, written: 0 }
     }
 
@@ -133,7 +134,7 @@ fn lookups_in_tables_that_are_computed() {
         v.write(last[1]);
         let data: Vec<i8> = noise(256).into_iter().map(|b| b as i8).collect();
         let table = noise(256);
-        run_on::<i8, i8>(cpu, Kind::Raw, v.b.finish(), &[&table], &data, 1, 64);
+        run_on::<i8, i8>(cpu, OutputKind::Raw, v.b.finish(), &[&table], &data, 1, 64);
     }
 }
 
@@ -322,7 +323,12 @@ fn children_are_those_of_the_interpreter() {
     let mut v = Vectors::new();
     for at in 0..16 {
         let (word, number) = (v.load(v.input, Ty::I64, 8 * at), v.load(v.input, Ty::I64, 8 * at + 8));
-        let numbers = [v.b.bits(number, 0, 6), v.b.bits(number, 0, 9), v.b.int(i64::from(at)), v.b.int(1)];
+        let numbers = [
+            v.b.extract_bits(number, 0, 6),
+            v.b.extract_bits(number, 0, 9),
+            v.b.int(i64::from(at)),
+            v.b.int(1),
+        ];
         for node in numbers {
             let child = child(&mut v.b, word, node);
             let grandchild = self::child(&mut v.b, word, child);
@@ -382,7 +388,7 @@ fn vectors_reach_the_bodies_of_parallel_loops() {
     let numbers = v.load(v.input, ty, 0);
     let entries = v.load(table, Ty::vector(Scalar::I8, 64), 0);
     let mask = v.masks(16).swap_remove(2);
-    let (four, base) = (v.b.int(4), v.b.rows());
+    let (four, base) = (v.b.int(4), v.b.n_rows());
     v.b.parallel(four, |b, i| {
         let number = b.cast(Cast::Trunc, i, Ty::of(Scalar::I32));
         let number = b.splat(number, 16);
@@ -412,7 +418,7 @@ fn lookup_text(cpu: Cpu, element: Scalar, length: u16, lanes: u16) -> String {
     let table = v.load(v.table, Ty::vector(element, length), 0);
     let found = v.b.lookup(table, numbers);
     v.write(found);
-    asm_text(&module(Kind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
+    asm_text(&module(OutputKind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
 }
 
 /// Number of occurrences of an instruction in assembly.
@@ -461,7 +467,7 @@ fn long_tables_of_bytes_are_looked_up_as_words() {
         let table = v.load(v.table, Ty::vector(Scalar::I8, length), 0);
         let found = v.b.lookup(table, numbers);
         v.write(found);
-        asm_text(&module(Kind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
+        asm_text(&module(OutputKind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
     };
     let shuffles = |cpu, length| {
         let text = text(cpu, length);
@@ -514,7 +520,7 @@ fn bounded_numbers_are_looked_up_like_any() {
 
 /// LLVM IR for 512-bit registers, before optimisation.
 fn emitted(v: Vectors) -> String {
-    let module = module(Kind::Raw, v.b.finish(), &[&[0; 64]]);
+    let module = module(OutputKind::Raw, v.b.finish(), &[&[0; 64]]);
     llvm_text(&module, Cpu::X86_64V4, false).expect("LLVM takes it")
 }
 
@@ -555,7 +561,7 @@ fn gathers_and_decisions_are_single_instructions() {
     let mut v = Vectors::new();
     let (input, table, output) = (v.input, v.table, v.output);
     let (ty, floats) = (Ty::vector(Scalar::I32, 16), Ty::vector(Scalar::F32, 16));
-    let (zero, rows) = (v.b.int(0), v.b.rows());
+    let (zero, rows) = (v.b.int(0), v.b.n_rows());
     let first = v.b.iota(ty);
     let last = v.b.for_loop((zero, rows, 1), &[first], |b, i, node| {
         let gather = |buffer| Gather { buffer, base: i, index: node[0], stride: 4, offset: 0, mask: None };
@@ -569,7 +575,7 @@ fn gathers_and_decisions_are_single_instructions() {
     });
     let bits = v.b.cast(Cast::Bits, last[0], floats);
     v.b.store(at(output, zero, 4), bits);
-    let text = asm_text(&module(Kind::Raw, v.b.finish(), &[&[0; 2048]]), Cpu::X86_64V4).unwrap();
+    let text = asm_text(&module(OutputKind::Raw, v.b.finish(), &[&[0; 2048]]), Cpu::X86_64V4).unwrap();
     assert_eq!(count(&text, "vgatherdps"), 2, "{text}");
     assert_eq!(count(&text, "vpaddd"), 2, "{text}");
     assert!(text.lines().any(|line| line.contains("vpaddd") && line.contains("{%k")), "{text}");

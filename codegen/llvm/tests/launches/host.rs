@@ -38,8 +38,8 @@ impl<'m> Host<'m> {
             let base: *mut u8 = match buffer.space {
                 Space::Input => input.as_ptr().cast_mut(),
                 Space::Output => output.as_mut_ptr(),
-                Space::Model(table) => bytes(&mut self.tables[table as usize]).as_mut_ptr(),
-                Space::Order | Space::Private | Space::Shared => continue,
+                Space::ModelTable(table) => bytes(&mut self.tables[table as usize]).as_mut_ptr(),
+                Space::InputOrder | Space::Private | Space::Shared => continue,
             };
             buffers.insert(number, base as usize);
         }
@@ -135,7 +135,7 @@ impl FunctionRun<'_> {
     fn op(&self, op: &Op) -> i64 {
         match op {
             Op::Int(n) => *n,
-            Op::Rows => self.rows,
+            Op::RowCount => self.rows,
             Op::Bin(bin, a, b) => {
                 let (a, b) = (self.value(*a), self.value(*b));
                 match bin {

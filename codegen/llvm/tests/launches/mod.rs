@@ -6,17 +6,17 @@ mod fibers;
 pub mod host;
 
 use sched_forest::Forest;
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, Supported, Target, check};
+use sched_lang::{CheckPurpose, Options, Target, check};
 use sched_testing::forests;
 use std::path::{Path, PathBuf};
 
 /// All kinds of kernels.
-pub const ALL: [Kind; 4] = [Kind::Raw, Kind::Value, Kind::Class, Kind::Leaf];
+pub const ALL: [OutputKind; 4] = [OutputKind::Raw, OutputKind::Value, OutputKind::Class, OutputKind::Leaf];
 
 /// Kinds of kernels that walk trees.
-pub const WALKS: [Kind; 2] = [Kind::Raw, Kind::Leaf];
+pub const WALKS: [OutputKind; 2] = [OutputKind::Raw, OutputKind::Leaf];
 
 /// Blocks of threads with one row each.
 pub const DIRECT: &str = "tile(batch, b0, b1, 128)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -70,15 +70,20 @@ pub fn model() -> Forest {
 }
 
 /// Compiles a schedule for a GPU, if it is legal for the forest.
-pub fn compiled(forest: &Forest, schedule: &str, kernels: &[Kind]) -> Option<Compiled> {
+pub fn compiled(forest: &Forest, schedule: &str, kernels: &[OutputKind]) -> Option<Compiled> {
     compiled_for(forest, schedule, kernels, &Budget::default())
 }
 
 /// Compiles as [`compiled`] does, under other limits or for rows with base margins.
-pub fn compiled_for(forest: &Forest, schedule: &str, kernels: &[Kind], budget: &Budget) -> Option<Compiled> {
+pub fn compiled_for(
+    forest: &Forest,
+    schedule: &str,
+    kernels: &[OutputKind],
+    budget: &Budget,
+) -> Option<Compiled> {
     let options = Options {
-        model: Some(forests::info(forest).into()),
-        supported: Supported::Everything,
+        model: Some(forests::model_info(forest).into()),
+        purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
         ..Options::default()
     };

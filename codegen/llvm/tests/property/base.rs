@@ -4,7 +4,7 @@ use super::case::{Case, bytes, doubles, same_bits};
 use sched_forest::{Forest, WalkError};
 use sched_ir::Compiled;
 use sched_ir::lir::KernelKind;
-use sched_llvm::runtime::Kind;
+use sched_llvm::runtime::OutputKind;
 use std::borrow::Cow;
 
 /// Number of different base margins.
@@ -57,7 +57,7 @@ impl Case {
 
     /// The content of a kernel's output before it runs, and whether the kernel adds to it.
     pub fn output_before(&self, kernel: KernelKind, size: usize) -> (Vec<u8>, bool) {
-        let sums = matches!(kernel, KernelKind::Output(Kind::Raw) | KernelKind::RawOfBins);
+        let sums = matches!(kernel, KernelKind::Output(OutputKind::Raw) | KernelKind::RawOfBins);
         match self.base_margins().filter(|_| sums) {
             Some(base) => (bytes(base.into_iter(), self.forest.types.accumulator), true),
             None => (vec![0; size], false),

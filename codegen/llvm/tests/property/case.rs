@@ -3,18 +3,18 @@
 
 use super::launches::{add_up, one_wavefront};
 use sched_forest::{
-    Float, Forest, Leaf, Profile, Tree, predict, predict_leaves, predict_margins, predict_trees,
+    Float, Forest, Leaf, Profile, Tree, predict, predict_leaves, predict_margins, predict_tree_values,
 };
-use sched_ir::hir::set_tests;
+use sched_ir::hir::choose_set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compile};
-use sched_lang::{Options, Supported, check};
-use sched_llvm::runtime::{Dtype, Kind, Status};
-use sched_llvm::{Cpu, EntryInfo, Extras, Jit, Output, Predict, Rows};
+use sched_lang::{CheckPurpose, Options, check};
+use sched_llvm::runtime::{Dtype, OutputKind, Status};
+use sched_llvm::{Cpu, EntryInfo, Jit, Predict, PredictOptions, Results, Rows};
 use sched_nest::{Accumulation, Axis, ModelInfo, Nest, Reduce, StageInfo, Variants};
-use sched_pipeline::{Prepared, SetTests};
+use sched_pipeline::{PreparedForest, SetTests};
 use sched_testing::{Rng, schedules};
 use sched_testing::{computed, forests, linear};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Case {
         let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
         let options =
-            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
             checked.nest().cloned().unwrap_or_else(|| {
@@ -96,7 +96,7 @@ impl Case {
     /// Makes a case of given parts.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
         let model = Some(info(&forest).into());
-        let options = Options { model, supported: Supported::Compilable, ..Options::default() };
+        let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         Case {
             seed: 0,
@@ -117,7 +117,7 @@ impl Case {
 
     /// Whether some sets are tested by the class of a category.
     pub fn tests_classes(&self) -> bool {
-        let tested = set_tests(&self.forest, self.nests.iter().map(|(_, nest)| nest));
+        let tested = choose_set_tests(&self.forest, self.nests.iter().map(|(_, nest)| nest));
         class_features(&self.forest, tested) > 0
     }
 
@@ -135,7 +135,7 @@ impl Case {
             && nest.loops.iter().any(|this| this.annotations.unroll_and_jam)
     }
 
-    fn compile(&self, kernels: &[Kind]) -> Result<Compiled, CompileError> {
+    fn compile(&self, kernels: &[OutputKind]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone().for_rows(self.row_type()), Some(&self.profile));
         let base_is_given = self.base_is_given();
         let budget = Budget { fetch: self.fetch_costs(), base_is_given, ..Budget::default() };
@@ -147,8 +147,8 @@ impl Case {
         let usual = FetchCosts::default();
         match self.seed % 3 {
             0 => usual,
-            1 => FetchCosts { register: 32, gather: 0.2, convert: 0.2, ..usual },
-            _ => FetchCosts { register: 32, gather: 20.0, ..usual },
+            1 => FetchCosts { register_bytes: 32, gather: 0.2, convert: 0.2, ..usual },
+            _ => FetchCosts { register_bytes: 32, gather: 20.0, ..usual },
         }
     }
 
@@ -159,7 +159,7 @@ impl Case {
 
     /// The type of rows that the code reads: often narrower than the model's, if calls pass no wider rows.
     pub fn row_type(&self) -> Float {
-        let is_computed = !self.forest.computed.read.is_empty();
+        let is_computed = !self.forest.computed.read_by_trees.is_empty();
         let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5) && !is_computed;
         if narrow { Float::F32 } else { self.forest.types.input }
     }
@@ -184,7 +184,7 @@ impl Case {
 
     /// Describes the case, down to the loop nest.
     pub fn describe(&self) -> String {
-        let compiled = self.compile(&[Kind::Raw]);
+        let compiled = self.compile(&[OutputKind::Raw]);
         let stages = compiled.map_or_else(
             |e| e.to_string(),
             |c| {
@@ -197,7 +197,7 @@ impl Case {
 
     /// Compiles and runs the case; fails with a description of the first difference.
     pub fn run(&self) -> Result<(), String> {
-        let compiled = self.compile(&Kind::ALL).map_err(|error| error.to_string())?;
+        let compiled = self.compile(&OutputKind::ALL).map_err(|error| error.to_string())?;
         let n = self.num_rows();
         let given: Vec<f64> = self.given().collect();
         let expected = self.walked(self.forest.num_margins, predict_margins)?;
@@ -210,12 +210,12 @@ impl Case {
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
         let mut trees = vec![0f64; n * self.forest.num_tree_values()];
-        predict_trees(&self.forest, &given, &mut trees).map_err(|e| e.to_string())?;
+        predict_tree_values(&self.forest, &given, &mut trees).map_err(|e| e.to_string())?;
         if !trees.is_empty() {
             let accumulator = self.forest.types.accumulator;
             let input = self.kernel_rows();
             let size = trees.len() * accumulator.bytes();
-            let found = self.run_kernel(&compiled, Kind::Tree, &input, size)?;
+            let found = self.run_kernel(&compiled, OutputKind::Tree, &input, size)?;
             same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
         }
         self.interpret_columns(&compiled, &interpreted, &leaves)?;
@@ -234,16 +234,16 @@ impl Case {
         let n = self.num_rows();
         let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
         if self.forest.num_tree_values() == 0 {
-            let status = self.predict(jit, Kind::Tree, n, Output::F32(&mut floats));
+            let status = self.predict(jit, OutputKind::Tree, n, Results::F32(&mut floats));
             return status.map_or(Ok(()), |()| Err("leaves with vectors have values of trees".to_string()));
         }
         let found: Vec<f64> = match self.forest.types.accumulator {
             Float::F32 => {
-                self.predict(jit, Kind::Tree, n, Output::F32(&mut floats))?;
+                self.predict(jit, OutputKind::Tree, n, Results::F32(&mut floats))?;
                 floats.into_iter().map(f64::from).collect()
             }
             Float::F64 => {
-                self.predict(jit, Kind::Tree, n, Output::F64(&mut doubles))?;
+                self.predict(jit, OutputKind::Tree, n, Results::F64(&mut doubles))?;
                 doubles
             }
         };
@@ -259,10 +259,10 @@ impl Case {
         leaves: &[u32],
     ) -> Result<(), String> {
         let n = self.num_rows();
-        let raw = self.results(jit, Kind::Raw, expected.len())?;
+        let raw = self.results(jit, OutputKind::Raw, expected.len())?;
         if self.row_type() != self.forest.types.input {
             let mut leaves = vec![0i32; leaves.len()];
-            let wide = jit.predict(Kind::Leaf, Rows::F64(&self.rows), n, Output::I32(&mut leaves), 1);
+            let wide = jit.predict(OutputKind::Leaf, Rows::F64(&self.rows), n, Results::I32(&mut leaves), 1);
             if wide.map_err(Status::code) != Err(Status::ROWS) {
                 return Err("rows that have to be rounded are accepted".to_string());
             }
@@ -274,14 +274,14 @@ impl Case {
             same_bits("margin of machine code", &raw, &rounded)?;
         }
         let mut numbers = vec![0i32; leaves.len()];
-        self.predict(jit, Kind::Leaf, n, Output::I32(&mut numbers))?;
+        self.predict(jit, OutputKind::Leaf, n, Results::I32(&mut numbers))?;
         self.machine_on_columns(jit, &raw, &numbers)?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
         // The largest of several sums is not defined if one is NaN.
         if self.exact() && !expected.iter().any(|sum| sum.is_nan()) {
-            let wanted = self.walked(self.forest.num_outputs(), predict)?;
-            let values = self.results(jit, Kind::Value, wanted.len())?;
+            let wanted = self.walked(self.forest.value_columns(), predict)?;
+            let values = self.results(jit, OutputKind::Value, wanted.len())?;
             same_bits("prediction", &values, &wanted)?;
         }
         Ok(())
@@ -293,11 +293,11 @@ impl Case {
     }
 
     /// Predicts, and returns results as doubles.
-    fn results(&self, jit: &Jit, kind: Kind, count: usize) -> Result<Vec<f64>, String> {
+    fn results(&self, jit: &Jit, kind: OutputKind, count: usize) -> Result<Vec<f64>, String> {
         let (mut floats, mut doubles) = (vec![0f32; count], vec![0f64; count]);
         let (output, other) = match self.forest.types.output {
-            Float::F32 => (Output::F32(&mut floats), Output::F64(&mut doubles)),
-            Float::F64 => (Output::F64(&mut doubles), Output::F32(&mut floats)),
+            Float::F32 => (Results::F32(&mut floats), Results::F64(&mut doubles)),
+            Float::F64 => (Results::F64(&mut doubles), Results::F32(&mut floats)),
         };
         let n = self.num_rows();
         if self.predict(jit, kind, n, other).is_ok() {
@@ -314,7 +314,7 @@ impl Case {
         let model = EntryInfo {
             num_features: self.forest.num_features as i32,
             counts: self.forest.counts(),
-            own_rows: if self.forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
+            trainer_row_type: if self.forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
             // A high cost of rows makes several threads take part even in small calls.
             ns_per_row: 1e6,
             info: "{}".to_string(),
@@ -326,10 +326,10 @@ impl Case {
         let cpus: Vec<Cpu> = Cpu::all().filter(|cpu| cpu.runs_here()).collect();
         let cpu = cpus.get((self.seed / 2) as usize % cpus.len().max(1)).copied().unwrap_or_default();
         let module: &Module = &compiled.lir;
-        Jit::compile(module, cpu, &model, &Kind::ALL).map_err(|error| error.to_string())
+        Jit::compile(module, cpu, &model, &OutputKind::ALL).map_err(|error| error.to_string())
     }
 
-    fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
+    fn predict(&self, jit: &Jit, kind: OutputKind, n: usize, out: Results) -> Result<(), String> {
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
         let rows = if self.in_doubles() { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
         self.predict_rows(jit, (kind, rows, n), out)
@@ -339,8 +339,8 @@ impl Case {
     pub(crate) fn predict_rows(
         &self,
         jit: &Jit,
-        (kind, rows, n): (Kind, Rows, usize),
-        out: Output,
+        (kind, rows, n): (OutputKind, Rows, usize),
+        out: Results,
     ) -> Result<(), String> {
         let double = self.base_margins().filter(|_| !kind.walks_itself());
         let single: Option<Vec<f32>> =
@@ -349,14 +349,15 @@ impl Case {
             Float::F32 => single.as_deref().map(Rows::F32),
             Float::F64 => double.as_deref().map(Rows::F64),
         };
-        let extras = Extras { threads: 1 + (self.seed % 3) as i32, base_margin, ..Extras::default() };
+        let extras =
+            PredictOptions { threads: 1 + (self.seed % 3) as i32, base_margin, ..PredictOptions::default() };
         jit.predict_with(kind, rows, n, out, extras).map_err(|status| status.to_string())
     }
 
     fn interpret(&self, compiled: &Compiled, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
         let input = self.kernel_rows();
-        let found = self.run_kernel(compiled, Kind::Raw, &input, count * accumulator.bytes())?;
+        let found = self.run_kernel(compiled, OutputKind::Raw, &input, count * accumulator.bytes())?;
         Ok(doubles(&found, accumulator))
     }
 
@@ -368,7 +369,7 @@ impl Case {
 
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
         let input = self.kernel_rows();
-        let found = self.run_kernel(compiled, Kind::Leaf, &input, count * 4)?;
+        let found = self.run_kernel(compiled, OutputKind::Leaf, &input, count * 4)?;
         Ok(found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
 
@@ -445,10 +446,10 @@ impl Case {
 /// forest for the checker, with its stages.
 fn info(forest: &Forest) -> ModelInfo {
     let forests = KernelForests::from(Arc::new(forest.clone()));
-    let columns = forests.tested(SetTests::OfColumns).columns().ok().flatten();
+    let columns = forests.with_set_tests(SetTests::OfColumns).columns().ok().flatten();
     let layers = columns.map(|columns| columns.stages()).unwrap_or_default();
     let stages = StageInfo::of_model(&layers, ("", forest.trees.len() as u32));
-    ModelInfo { stages, ..forests::info(forest) }
+    ModelInfo { stages, ..forests::model_info(forest) }
 }
 
 fn has_classes(forest: &Forest) -> bool {
@@ -457,7 +458,7 @@ fn has_classes(forest: &Forest) -> bool {
 
 /// Number of features whose sets are tested by class.
 fn class_features(forest: &Forest, tested: SetTests) -> usize {
-    let prepared = Prepared::of(forest, tested).ok().flatten();
+    let prepared = PreparedForest::of(forest, tested).ok().flatten();
     prepared.map_or(0, |prepared| prepared.class_features)
 }
 

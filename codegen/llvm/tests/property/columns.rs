@@ -5,8 +5,8 @@ use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::interp::{self, Memory};
 use sched_llvm::column::{Column, ColumnValues};
-use sched_llvm::runtime::Kind;
-use sched_llvm::{Jit, Output, Rows};
+use sched_llvm::runtime::OutputKind;
+use sched_llvm::{Jit, Results, Rows};
 
 /// The columns of rows of `features` values.
 fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
@@ -23,7 +23,7 @@ impl Case {
     ) -> Result<(), String> {
         let n = self.num_rows();
         // Empty input does not show the interpreter how many columns there are.
-        if n == 0 || compiled.lir.columns_from.is_none_or(|from| (n as i64) < from) {
+        if n == 0 || compiled.lir.least_column_rows.is_none_or(|from| (n as i64) < from) {
             return Ok(());
         }
         let rows = self.kernel_rows();
@@ -43,13 +43,13 @@ impl Case {
                 .flatten()
                 .collect(),
         };
-        let run = |kernel: Kind, size: usize| {
+        let run = |kernel: OutputKind, size: usize| {
             let (mut output, adds_to_output) = self.output_before(kernel.into(), size);
             let memory =
                 Memory { rows: n as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
             let options = interp::Options {
                 seed: self.seed,
-                columns: true,
+                input_is_columns: true,
                 adds_to_output,
                 ..interp::Options::default()
             };
@@ -58,11 +58,11 @@ impl Case {
             Ok::<_, String>(output)
         };
         let sums = self.forest.types.accumulator;
-        let found = doubles(&run(Kind::Raw, margins.len() * sums.bytes())?, sums);
+        let found = doubles(&run(OutputKind::Raw, margins.len() * sums.bytes())?, sums);
         if !self.atomic() {
             same_bits("interpreted margin of columns", &found, margins)?;
         }
-        let found = run(Kind::Leaf, leaves.len() * 4)?;
+        let found = run(OutputKind::Leaf, leaves.len() * 4)?;
         let found: Vec<u32> = found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect();
         if found == leaves { Ok(()) } else { Err("leaves of columns differ".to_string()) }
     }
@@ -96,10 +96,10 @@ impl Case {
             let rows = Rows::Columns(&columns);
             let (mut single, mut double) = (vec![0f32; raw.len()], vec![0f64; raw.len()]);
             let output = match self.forest.types.output {
-                Float::F32 => Output::F32(&mut single),
-                Float::F64 => Output::F64(&mut double),
+                Float::F32 => Results::F32(&mut single),
+                Float::F64 => Results::F64(&mut double),
             };
-            self.predict_rows(jit, (Kind::Raw, rows, n), output)?;
+            self.predict_rows(jit, (OutputKind::Raw, rows, n), output)?;
             let found: Vec<f64> = match self.forest.types.output {
                 Float::F32 => single.into_iter().map(f64::from).collect(),
                 Float::F64 => double,
@@ -108,8 +108,8 @@ impl Case {
                 same_bits("margin of columns", &found, raw)?;
             }
             let mut found = vec![0i32; leaves.len()];
-            let output = Output::I32(&mut found);
-            self.predict_rows(jit, (Kind::Leaf, rows, n), output)?;
+            let output = Results::I32(&mut found);
+            self.predict_rows(jit, (OutputKind::Leaf, rows, n), output)?;
             if found != leaves {
                 return Err("leaves of columns differ in machine code".to_string());
             }

@@ -4,8 +4,8 @@ use super::case::Case;
 use super::cover::Cover;
 use super::launches::{has_code, launches};
 use sched_forest::{Profile, Transform};
-use sched_lang::directives::{Lowered, SIGNATURES};
-use sched_lang::{Options, Supported, Target, check};
+use sched_lang::directives::{SIGNATURES, SupportedTargets};
+use sched_lang::{CheckPurpose, Options, Target, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, Loop, LoopId, Nest, Reduce};
 use sched_testing::forests;
 
@@ -184,7 +184,7 @@ pub fn wanted_on_gpu() -> Vec<&'static str> {
     // Features that are directives for GPUs only are added from the table of directives.
     let seen: Vec<&str> = SIGNATURES
         .iter()
-        .filter(|signature| signature.lowered == Lowered::OnGpus)
+        .filter(|signature| signature.targets == SupportedTargets::OnGpus)
         .map(|signature| signature.name)
         .collect();
     for name in seen {
@@ -200,10 +200,10 @@ pub fn wanted_on_gpu() -> Vec<&'static str> {
 
 /// Whether schedules with these lines have code.
 fn there_is_code(lines: &str) -> bool {
-    let (forest, _) = forests::complete(3, 4, 4);
+    let (forest, _) = forests::complete_with_rows(3, 4, 4);
     let options = Options {
-        model: Some(forests::info(&forest).into()),
-        supported: Supported::Compilable,
+        model: Some(forests::model_info(&forest).into()),
+        purpose: CheckPurpose::Compile,
         target: Some(Target::gpu()),
         ..Options::default()
     };

@@ -3,9 +3,9 @@
 use super::case::{Case, bytes, doubles, forest_of, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
-use sched_ir::lir::{KernelKind, Kind};
+use sched_ir::lir::{KernelKind, OutputKind};
 use sched_ir::{Budget, Compiled, codes, compile, lower};
-use sched_lang::{Options, Supported, check};
+use sched_lang::{CheckPurpose, Options, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
 
@@ -16,7 +16,7 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
         forest.clone(),
         Some(profile),
         Variants::only(nest.clone()),
-        &[Kind::Raw],
+        &[OutputKind::Raw],
         &Budget::default(),
     );
     compiled.err().is_none_or(|error| error.code != codes::SHARED_MEMORY)
@@ -25,12 +25,12 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
 /// Compiles a schedule for a forest; returns nothing if the checker refuses it.
 pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     let options = Options {
-        model: Some(forests::info(forest).into()),
-        supported: Supported::Compilable,
+        model: Some(forests::model_info(forest).into()),
+        purpose: CheckPurpose::Compile,
         ..Options::default()
     };
     let nests = check(schedule, &options).nests?;
-    compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).ok()
+    compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default()).ok()
 }
 
 /// All stages of the compiler as text.
@@ -46,16 +46,16 @@ impl Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
         let forest = forest_of(seed, &mut rng, false);
         let profile = forests::profile(&mut rng, &forest);
-        let model = forests::info(&forest);
+        let model = forests::model_info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);
         let schedule = if rng.one_in(3) {
-            schedules::gpu_by_rows(rng.next_u64(), &model, &has_code).text
+            schedules::gpu_schedule_with_blocks(rng.next_u64(), &model, &has_code).text
         } else {
             let text = schedules::gpu_schedule(rng.next_u64(), &model, &has_code);
             format!("target gpu\n{}", with_params(text, &mut rng))
         };
         let options =
-            Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
+            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
         let checked = check(&schedule, &options);
         let nests = checked.nests.unwrap_or_else(|| {
             panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
@@ -73,7 +73,7 @@ impl Case {
     /// Whether the lanes of each warp walk adjacent rows with values of four bytes. Their reads of rows in
     /// shared memory then use a bank for each lane, whatever features their nodes test.
     pub fn reads_bank_by_lane(&self) -> bool {
-        let columns = forests::tested(&self.forest) as i64;
+        let columns = forests::num_tested_columns(&self.forest) as i64;
         let in_blocks = |nest: &Nest| {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
@@ -127,15 +127,15 @@ impl Case {
         }
         let types = self.forest.types;
         let input = bytes(margins.iter().copied(), types.accumulator);
-        if compiled.lir.has(Kind::Value.into()) {
+        if compiled.lir.has(OutputKind::Value.into()) {
             let wanted = self.walked(lower::value_columns(&self.forest), predict)?;
             let size = wanted.len() * types.output.bytes();
-            let found = self.run_kernel(compiled, Kind::Value, &input, size)?;
+            let found = self.run_kernel(compiled, OutputKind::Value, &input, size)?;
             same_bits("interpreted prediction", &doubles(&found, types.output), &wanted)?;
         }
-        if compiled.lir.has(Kind::Class.into()) {
+        if compiled.lir.has(OutputKind::Class.into()) {
             let wanted = self.walked(lower::class_columns(&self.forest), predict_classes)?;
-            let found = self.run_kernel(compiled, Kind::Class, &input, 4 * wanted.len())?;
+            let found = self.run_kernel(compiled, OutputKind::Class, &input, 4 * wanted.len())?;
             let wanted: Vec<f64> = wanted.into_iter().map(f64::from).collect();
             same_bits("interpreted class", &doubles(&found, Float::F32), &wanted)?;
         }
@@ -204,10 +204,10 @@ pub fn one_wavefront(costs: &[AccessCost]) -> Result<(), String> {
 /// Checks invariants of counted accesses.
 pub fn add_up(costs: &[AccessCost], warp: u32) -> Result<(), String> {
     let bad = costs.iter().find(|cost| {
-        let lanes_fit =
-            cost.warp_executions <= cost.lanes && cost.lanes <= cost.warp_executions * u64::from(warp);
+        let lanes_fit = cost.warp_executions <= cost.active_lanes
+            && cost.active_lanes <= cost.warp_executions * u64::from(warp);
         // A lane touches at most two words or sectors: elements have at most eight bytes.
-        !lanes_fit || cost.transfers < cost.warp_executions || cost.transfers > 2 * cost.lanes
+        !lanes_fit || cost.transfers < cost.warp_executions || cost.transfers > 2 * cost.active_lanes
     });
     bad.map_or(Ok(()), |cost| Err(format!("accesses of warps of {warp} lanes do not add up: {cost:?}")))
 }

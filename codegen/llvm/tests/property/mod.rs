@@ -171,7 +171,7 @@ fn bins_of_all_widths_are_exact() {
         [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (1, 600, 9), (150, 3, 7)]
     {
         for schedule in schedules {
-            let (forest, rows) = sched_testing::forests::complete(features, thresholds, depth);
+            let (forest, rows) = sched_testing::forests::complete_with_rows(features, thresholds, depth);
             let case = Case::of(forest, schedule, rows);
             let what = format!("{features} features with {thresholds} thresholds\n{schedule}");
             case.run().unwrap_or_else(|error| panic!("{error}\n{what}"));
@@ -198,7 +198,7 @@ fn sets_of_all_widths_are_exact() {
     ];
     for (categories, depth) in [(20, 4), (120, 6), (300, 6), (1000, 7), (2030, 8), (2100, 4)] {
         for (number, schedule) in schedules.iter().enumerate() {
-            let (forest, rows) = forests::categorical(categories, depth);
+            let (forest, rows) = forests::categorical_with_rows(categories, depth);
             let case = Case::of(forest, schedule, rows);
             let by_class = categories <= 2040 && number + 1 < schedules.len();
             assert_eq!(case.tests_classes(), by_class, "{categories} categories\n{schedule}");
@@ -220,7 +220,7 @@ fn seeded_faults_are_seen() {
         (Fault::DecisionsSwapped, 3),
         (Fault::LaneReadsWrongRow, 1),
         (Fault::RemainderDropped, 1),
-        (Fault::TogetherRepeatsTree, 1),
+        (Fault::UnrollAndJamRepeatsTree, 1),
         (Fault::ArrayFlipsTies, 3),
         (Fault::SparseForgetsMissing, 1),
         (Fault::TileReversesDecisions, 31),
@@ -257,7 +257,7 @@ fn seeded_faults_of_launches_are_seen() {
         (Fault::SlotShared, 3),
         (Fault::EmptySlotFolded, 111),
         (Fault::FoldForgetsSlot, 3),
-        (Fault::CopiesKeepNumbers, 2),
+        (Fault::CopiesKeepTreeNumbers, 2),
         (Fault::BankSwapped, 870),
         (Fault::TileOverruns, 0),
         (Fault::RemainderDropped, 5),

@@ -2,7 +2,7 @@
 
 use super::{FEATURES, KINDS, expected, model};
 use sched_llvm::column::{ColumnType, RawColumn};
-use sched_llvm::runtime::{self, Call, Dtype, Kind, ModelDescriptor, Status};
+use sched_llvm::runtime::{self, Call, Dtype, ModelDescriptor, OutputKind, Status};
 use std::ptr;
 
 const TYPES: [ColumnType; 12] = [
@@ -163,7 +163,7 @@ fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>)
 /// Options with which a test calls a model.
 #[derive(Clone, Copy, Debug)]
 struct CallOptions {
-    kind: Kind,
+    kind: OutputKind,
     threads: i32,
     scratch: usize,
     missing: Option<f64>,
@@ -203,7 +203,7 @@ fn check(model: &ModelDescriptor, made: [ColumnOptions; FEATURES], n: usize, how
     }
 }
 
-fn plain(kind: Kind) -> CallOptions {
+fn plain(kind: OutputKind) -> CallOptions {
     CallOptions { kind, threads: 1, scratch: 0, missing: None }
 }
 
@@ -240,7 +240,7 @@ fn columns_of_every_type() {
             for (kind, n) in KINDS.into_iter().zip([1, 16, 100, 33]) {
                 check(model, [*first, others[0], others[1]], n, plain(kind));
             }
-            check(model, [others[1], *first, *first], 0, plain(Kind::Value));
+            check(model, [others[1], *first, *first], 0, plain(OutputKind::Value));
         }
     }
 }
@@ -262,14 +262,14 @@ fn columns_in_runs_and_scratch_and_threads() {
     }
     let model = model::<f32, f32, f32>();
     let made = [ColumnType::F32, ColumnType::F64, ColumnType::U8].map(ColumnOptions::plain);
-    check(&model, made, 30_000, CallOptions { threads: 4, ..plain(Kind::Value) });
+    check(&model, made, 30_000, CallOptions { threads: 4, ..plain(OutputKind::Value) });
 }
 
 #[test]
 fn a_number_that_means_missing_is_missing_in_columns() {
     for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
         for kind in TYPES {
-            let how = CallOptions { missing: Some(1.0), ..plain(Kind::Raw) };
+            let how = CallOptions { missing: Some(1.0), ..plain(OutputKind::Raw) };
             let other = ColumnOptions { dictionary: true, ..ColumnOptions::plain(ColumnType::U16) };
             check(
                 &model,
@@ -290,7 +290,7 @@ fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Res
     let raw = RawColumn { values: ptr::from_ref(&number).cast(), kind: kind as i32, ..RawColumn::ABSENT };
     let columns = [raw, RawColumn::ABSENT, RawColumn::ABSENT];
     let mut out = [0f64; 2];
-    let mut call = Call::new(Kind::Raw, Dtype::F32, ptr::null(), 1, out.as_mut_ptr().cast());
+    let mut call = Call::new(OutputKind::Raw, Dtype::F32, ptr::null(), 1, out.as_mut_ptr().cast());
     call.columns = columns.as_ptr();
     unsafe { runtime::call(model, &call) }.map(|()| out[1])
 }
@@ -341,7 +341,7 @@ fn columns_choose_the_type_of_rows() {
         };
         let columns = [raw, RawColumn::ABSENT, RawColumn::ABSENT];
         let mut out = [0f64; 2];
-        let mut call = Call::new(Kind::Raw, Dtype::F32, ptr::null(), 1, out.as_mut_ptr().cast());
+        let mut call = Call::new(OutputKind::Raw, Dtype::F32, ptr::null(), 1, out.as_mut_ptr().cast());
         call.columns = columns.as_ptr();
         let got = unsafe { runtime::call(&narrow, &call) }.map(|()| out[1]).map_err(Status::code);
         assert_eq!(got, want);
@@ -384,7 +384,7 @@ fn wrong_columns_are_refused() {
     for (i, (change, want)) in wrong.into_iter().enumerate() {
         let mut columns = [RawColumn { values: values.as_ptr().cast(), ..RawColumn::ABSENT }; FEATURES];
         let mut out = [0f32; 4];
-        let mut call = Call::new(Kind::Value, Dtype::F32, ptr::null(), 2, out.as_mut_ptr().cast());
+        let mut call = Call::new(OutputKind::Value, Dtype::F32, ptr::null(), 2, out.as_mut_ptr().cast());
         let mut last = columns[2];
         call.columns = columns.as_ptr();
         change(&mut call, &mut last);

@@ -1,8 +1,8 @@
 //! Random schedules for GPUs: loops over rows and trees, often in a shape that suits launches; their mappings
 //! to the dimensions of grids and blocks; and annotations.
 
-use super::{ByRows, Growth, Rng, bare_name, drawn_by_rows};
-use sched_lang::options::{ModelInfo, Options, Supported, Target};
+use super::{BlockSchedule, Rng, ScheduleGenerator, bare_name, draw_with_blocks};
+use sched_lang::options::{CheckPurpose, ModelInfo, Options, Target};
 use sched_nest::{Axis, Body, GpuLevel, Layout, LoopId, Nest};
 
 /// A random schedule that is legal on GPUs for a model with these properties, without the line `target gpu`.
@@ -11,20 +11,24 @@ use sched_nest::{Axis, Body, GpuLevel, Layout, LoopId, Nest};
 pub fn gpu_schedule(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
         model: Some(model.clone().into()),
-        supported: Supported::Compilable,
+        purpose: CheckPurpose::Compile,
         target: Some(Target::gpu()),
         ..Options::default()
     };
-    let mut growth = Growth::new(seed, options, has_code);
-    growth.of_launches();
+    let mut growth = ScheduleGenerator::new(seed, options, has_code);
+    growth.add_launches();
     growth.text
 }
 
 /// A schedule for GPUs with up to three blocks for calls of limited numbers of rows. A quarter of its parts
 /// map no loop to the GPU, so the processor runs them.
-pub fn gpu_by_rows(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> ByRows {
-    let mut drawn = drawn_by_rows(seed, |rng| match rng.below(4) {
-        0 => of_processor(rng.next_u64(), model, has_code),
+pub fn gpu_schedule_with_blocks(
+    seed: u64,
+    model: &ModelInfo,
+    has_code: &dyn Fn(&Nest) -> bool,
+) -> BlockSchedule {
+    let mut drawn = draw_with_blocks(seed, |rng| match rng.below(4) {
+        0 => processor_part(rng.next_u64(), model, has_code),
         _ => gpu_schedule(rng.next_u64(), model, has_code),
     });
     drawn.text.insert_str(0, "target gpu\n");
@@ -32,26 +36,26 @@ pub fn gpu_by_rows(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> boo
 }
 
 /// A part of a schedule for GPUs that has no launches.
-fn of_processor(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
+fn processor_part(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
         model: Some(model.clone().into()),
-        supported: Supported::Compilable,
+        purpose: CheckPurpose::Compile,
         target: Some(Target::gpu()),
         ..Options::default()
     };
-    let mut growth = Growth::new(seed, options, has_code);
-    growth.of_any_shape();
+    let mut growth = ScheduleGenerator::new(seed, options, has_code);
+    growth.add_any_shape();
     growth.text
 }
 
 /// Sizes of tiles of rows. Some are multiples of a warp, others are not.
-const SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256, 1024];
+const ROW_TILE_SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256, 1024];
 
 /// Lines of a schedule that make loops, and lines that map them to the GPU.
-type Shape = (String, String);
+type LaunchShape = (String, String);
 
 /// Shapes of launches; repeated ones are more frequent. A schedule has one shape, or random loops.
-const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
+const SHAPES: [fn(&mut ScheduleGenerator) -> LaunchShape; 13] = [
     rows_in_threads,
     rows_in_threads,
     rows_and_trees_in_threads,
@@ -68,18 +72,22 @@ const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
 ];
 
 /// A function that returns the text of a random directive, if the nest has a loop for it.
-type Draw = fn(&mut Growth) -> Option<String>;
+type Draw = fn(&mut ScheduleGenerator) -> Option<String>;
 
 /// Annotations of the loops of a launch, each with its relative frequency.
 const ANNOTATIONS: [(usize, Draw); 9] = [
-    (4, |growth| growth.of_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
-    (2, |growth| growth.of_loop("cache({v})", |nest, id| !is_row(nest, id))),
-    (4, |growth| growth.of_loop("atomicReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
-    (4, |growth| growth.of_loop("sharedReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
-    (2, |growth| growth.of_loop("vectorize({v}, 4)", |nest, id| nest.get(id).body == Body::Walk)),
+    (4, |growth| growth.line_for_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
+    (2, |growth| growth.line_for_loop("cache({v})", |nest, id| !is_row(nest, id))),
+    (4, |growth| {
+        growth.line_for_loop("atomicReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))
+    }),
+    (4, |growth| {
+        growth.line_for_loop("sharedReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))
+    }),
+    (2, |growth| growth.line_for_loop("vectorize({v}, 4)", |nest, id| nest.get(id).body == Body::Walk)),
     (4, |growth| growth.layout_of_all()),
     (3, |growth| growth.cached_in_pieces()),
-    (2, |growth| growth.of_loop("representation({v}, quantized)", |_, _| true)),
+    (2, |growth| growth.line_for_loop("representation({v}, quantized)", |_, _| true)),
     (10, |growth| Some(growth.annotation())),
 ];
 
@@ -103,9 +111,9 @@ fn dimensions(rng: &mut Rng, level: GpuLevel) -> Vec<String> {
     axes.into_iter().map(|axis| format!("{word}.{axis}")).collect()
 }
 
-fn rows_in_threads(growth: &mut Growth) -> Shape {
-    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
-    let (size, [[grid, ..], [block, ..]]) = (growth.size(), growth.directions());
+fn rows_in_threads(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.fresh_name(axis));
+    let (size, [[grid, ..], [block, ..]]) = (growth.row_tile_size(), growth.directions());
     (
         format!("tile(batch, {b0}, {b1}, {size})\n"),
         format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n"),
@@ -113,10 +121,11 @@ fn rows_in_threads(growth: &mut Growth) -> Shape {
 }
 
 /// SilvanForge's template: several rows per thread, and groups of trees in another dimension of the block.
-fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
-    let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
-    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
-    let (rows, each, trees) = (growth.size(), [1, 2, 3, 4][growth.rng.below(4)], growth.trees());
+fn rows_and_trees_in_threads(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.fresh_name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.fresh_name(axis));
+    let (rows, each, trees) =
+        (growth.row_tile_size(), [1, 2, 3, 4][growth.rng.below(4)], growth.tree_tile_size());
     let [[grid, ..], [block, other, _]] = growth.directions();
     let order = match growth.rng.below(3) {
         0 => format!("{b0}, {t0}, {b1}, {t1}, {b2}"),
@@ -135,19 +144,20 @@ fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
 }
 
 /// One block per row.
-fn trees_in_threads(growth: &mut Growth) -> Shape {
-    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
-    let (trees, [[grid, ..], [block, ..]]) = (growth.trees(), growth.directions());
+fn trees_in_threads(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.fresh_name(axis));
+    let (trees, [[grid, ..], [block, ..]]) = (growth.tree_tile_size(), growth.directions());
     (
         format!("tile(tree, {t0}, {t1}, {trees})\n"),
         format!("gpuDimension(batch, {grid})\ngpuDimension({t0}, {block})\n"),
     )
 }
 
-fn trees_in_blocks(growth: &mut Growth) -> Shape {
-    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
-    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
-    let (rows, trees, [[grid, other, _], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
+fn trees_in_blocks(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.fresh_name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.fresh_name(axis));
+    let (rows, trees, [[grid, other, _], [block, ..]]) =
+        (growth.row_tile_size(), growth.tree_tile_size(), growth.directions());
     (
         format!(
             "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({b0}, {t0}, \
@@ -158,10 +168,10 @@ fn trees_in_blocks(growth: &mut Growth) -> Shape {
 }
 
 /// One tree per thread, in blocks with some rows and a group of trees.
-fn groups_of_trees(growth: &mut Growth) -> Shape {
-    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
-    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
-    let (rows, trees) = ([1, 2, 4, 8, 32, 33][growth.rng.below(6)], growth.trees());
+fn groups_of_trees(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.fresh_name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.fresh_name(axis));
+    let (rows, trees) = ([1, 2, 4, 8, 32, 33][growth.rng.below(6)], growth.tree_tile_size());
     let [[grid, other_grid, _], [block, other, _]] = growth.directions();
     let order = match growth.rng.below(4) {
         0 => format!("{b0}, {t0}, {t1}, {b1}"),
@@ -177,10 +187,11 @@ fn groups_of_trees(growth: &mut Growth) -> Shape {
     )
 }
 
-fn trees_on_the_host(growth: &mut Growth) -> Shape {
-    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
-    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
-    let (rows, trees, [[grid, ..], [block, ..]]) = (growth.size(), growth.trees(), growth.directions());
+fn trees_on_the_host(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [b0, b1] = [Axis::Row; 2].map(|axis| growth.fresh_name(axis));
+    let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.fresh_name(axis));
+    let (rows, trees, [[grid, ..], [block, ..]]) =
+        (growth.row_tile_size(), growth.tree_tile_size(), growth.directions());
     (
         format!(
             "tile(batch, {b0}, {b1}, {rows})\ntile(tree, {t0}, {t1}, {trees})\nreorder({t0}, {b0}, \
@@ -190,8 +201,8 @@ fn trees_on_the_host(growth: &mut Growth) -> Shape {
     )
 }
 
-fn rows_in_many_directions(growth: &mut Growth) -> Shape {
-    let [g0, a, g1, b, y, x] = [Axis::Row; 6].map(|axis| growth.name(axis));
+fn rows_in_many_directions(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [g0, a, g1, b, y, x] = [Axis::Row; 6].map(|axis| growth.fresh_name(axis));
     let [few, some, most] = [0; 3].map(|_| 1 + growth.rng.below(5));
     let [[grid, other_grid, _], [block, other_block, _]] = growth.directions();
     (
@@ -208,8 +219,8 @@ fn rows_in_many_directions(growth: &mut Growth) -> Shape {
 }
 
 /// Four rows per thread, as a vector whose bins share a word.
-fn rows_in_vectors(growth: &mut Growth) -> Shape {
-    let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
+fn rows_in_vectors(growth: &mut ScheduleGenerator) -> LaunchShape {
+    let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.fresh_name(axis));
     let (rows, [[grid, ..], [block, ..]]) = (4 * (1 + growth.rng.below(5)), growth.directions());
     (
         format!(
@@ -225,23 +236,23 @@ fn rows_in_vectors(growth: &mut Growth) -> Shape {
 }
 
 /// Two loops over rows, each with a launch of its own block size.
-fn two_launches(growth: &mut Growth) -> Shape {
+fn two_launches(growth: &mut ScheduleGenerator) -> LaunchShape {
     let at = 1 + growth.rng.below(30);
-    let [first, second] = [Axis::Row; 2].map(|axis| growth.name(axis));
+    let [first, second] = [Axis::Row; 2].map(|axis| growth.fresh_name(axis));
     let mut shape = (format!("split(batch, {first}, {second}, {at})\n"), String::new());
     for rows in [first, second] {
-        let [b0, b1] = [Axis::Row; 2].map(|axis| growth.name(axis));
-        let (size, [[grid, ..], [block, ..]]) = (growth.size(), growth.directions());
+        let [b0, b1] = [Axis::Row; 2].map(|axis| growth.fresh_name(axis));
+        let (size, [[grid, ..], [block, ..]]) = (growth.row_tile_size(), growth.directions());
         shape.0 += &format!("tile({rows}, {b0}, {b1}, {size})\n");
         shape.1 += &format!("gpuDimension({b0}, {grid})\ngpuDimension({b1}, {block})\n");
     }
     shape
 }
 
-impl Growth<'_> {
+impl ScheduleGenerator<'_> {
     /// Adds loops, mostly in a shape that suits launches; then maps them to dimensions; then adds
     /// annotations.
-    fn of_launches(&mut self) {
+    fn add_launches(&mut self) {
         if self.rng.one_in(8) {
             let line = self.tile_trees();
             self.keep_if_legal(line);
@@ -255,7 +266,7 @@ impl Growth<'_> {
             }
         }
         let modifiers = if dimensions.is_empty() { 1 + self.rng.below(6) } else { self.rng.below(3) };
-        self.keep_several(modifiers, Growth::modifier);
+        self.keep_several(modifiers, ScheduleGenerator::modifier);
         if self.rng.one_in(4)
             && let Some(line) = self.expand("specialize")
         {
@@ -273,16 +284,16 @@ impl Growth<'_> {
             self.keep_if_legal(lines);
         }
         let annotations = 2 + self.rng.below(8);
-        self.keep_several(annotations, Growth::launch_annotation);
+        self.keep_several(annotations, ScheduleGenerator::launch_annotation);
     }
 
     /// Size of a tile of rows.
-    fn size(&mut self) -> usize {
-        SIZES[self.rng.below(SIZES.len())]
+    fn row_tile_size(&mut self) -> usize {
+        ROW_TILE_SIZES[self.rng.below(ROW_TILE_SIZES.len())]
     }
 
     /// Size of a tile of trees.
-    fn trees(&mut self) -> usize {
+    fn tree_tile_size(&mut self) -> usize {
         1 + self.rng.below(6)
     }
 
@@ -359,7 +370,7 @@ impl Growth<'_> {
         let rows = |nest: &Nest, id: LoopId| is_row(nest, id) && is_mapped(nest, id);
         let cached = self.nest.as_ref()?.loops.iter().any(|this| this.annotations.cache);
         let of_bins = layout.parse().is_ok_and(Layout::compares_bins);
-        match self.some_loop(rows).filter(|_| !cached && of_bins) {
+        match self.random_loop(rows).filter(|_| !cached && of_bins) {
             Some((v, _)) => Some(format!("cache({v})\nrepresentation({layout})")),
             None => Some(format!("representation({layout})")),
         }
@@ -367,16 +378,16 @@ impl Growth<'_> {
 
     /// A copy of trees in shared memory, in a layout that stores a tree in several separate pieces.
     fn cached_in_pieces(&mut self) -> Option<String> {
-        let (trees, _) = self.some_loop(|nest, id| !is_row(nest, id))?;
+        let (trees, _) = self.random_loop(|nest, id| !is_row(nest, id))?;
         if self.layout() != "oblivious" {
             return Some(format!("cache({trees})\nrepresentation(reorg)"));
         }
-        let (rows, _) = self.some_loop(|nest, id| is_row(nest, id) && is_mapped(nest, id))?;
+        let (rows, _) = self.random_loop(|nest, id| is_row(nest, id) && is_mapped(nest, id))?;
         Some(format!("cache({rows})\ncache({trees})\nrepresentation(oblivious)"))
     }
 
     /// The line `line` for a random loop that satisfies `test`, whose name replaces `{v}`.
-    fn of_loop(&mut self, line: &str, test: impl Fn(&Nest, LoopId) -> bool) -> Option<String> {
-        self.some_loop(test).map(|(v, _)| line.replace("{v}", &v))
+    fn line_for_loop(&mut self, line: &str, test: impl Fn(&Nest, LoopId) -> bool) -> Option<String> {
+        self.random_loop(test).map(|(v, _)| line.replace("{v}", &v))
     }
 }

@@ -1,14 +1,14 @@
 //! Random directives for layers: the stages of sums before the trees.
 
-use super::Growth;
+use super::ScheduleGenerator;
 use sched_nest::{StageInfo, StageKind};
 
 /// Sizes of tiles of units and terms.
-const SIZES: &[usize] = &[1, 2, 3, 4, 8, 16, 30];
+const TILE_SIZES: &[usize] = &[1, 2, 3, 4, 8, 16, 30];
 /// Lanes of vectors.
-const LANES: &[usize] = &[2, 4, 8, 16];
+const VECTOR_LANES: &[usize] = &[2, 4, 8, 16];
 
-impl Growth<'_> {
+impl ScheduleGenerator<'_> {
     /// Adds directives for some layers of the model.
     pub(super) fn stages(&mut self) {
         let stages = self.options.model.as_ref().map_or_else(Vec::new, |model| model.stages.clone());
@@ -30,7 +30,7 @@ impl Growth<'_> {
             }
             // Units in lanes and shared by threads are usually legal, and few of the lines above have them.
             if self.rng.one_in(2) {
-                let lanes = self.rng.pick(LANES).copied().unwrap_or(4);
+                let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
                 self.keep_if_legal(format!("vectorize({}.unit, {lanes})\n", stage.name));
             }
             if self.rng.one_in(2) {
@@ -44,7 +44,7 @@ impl Growth<'_> {
         let Some(v) = self.rng.pick(loops).cloned() else { return };
         match self.rng.below(9) {
             0..=2 => {
-                let size = self.rng.pick(SIZES).copied().unwrap_or(2);
+                let size = self.rng.pick(TILE_SIZES).copied().unwrap_or(2);
                 self.names += 2;
                 let (outer, inner) = (format!("s{}", self.names - 1), format!("s{}", self.names));
                 if self.keep_if_legal(format!("tile({v}, {outer}, {inner}, {size})\n")) {
@@ -63,7 +63,7 @@ impl Growth<'_> {
                 self.keep_if_legal(format!("reorder({})\n", order.join(", ")));
             }
             5 => {
-                let lanes = self.rng.pick(LANES).copied().unwrap_or(4);
+                let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
                 self.keep_if_legal(format!("vectorize({v}, {lanes})\n"));
             }
             6 => {

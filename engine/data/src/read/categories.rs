@@ -1,7 +1,7 @@
 //! Categories in rows: the codes of cells, and the errors for cells without a code.
 
 pub use sched_categories::Lookup;
-use sched_categories::{Categories, Cell, Form, Origin, Refusal, Words};
+use sched_categories::{Categories, Cell, CellForm, ChoiceSyntax, Origin, Refusal};
 
 use super::batch::Batch;
 use super::columns::near::near;
@@ -12,7 +12,7 @@ use sched_diagnostics::Code;
 /// The code, the message and the help of the error for a refused cell.
 pub(super) fn refused(lookup: Lookup<'_>, refusal: &Refusal) -> (Code, String, String) {
     let message = refusal.message(|name| format!("\"{}\"", shorten(name)));
-    let help = refusal.help(Words::Options);
+    let help = refusal.help(ChoiceSyntax::Options);
     let Refusal::Unseen(name) = refusal else {
         return (codes::AMBIGUOUS_CATEGORY, message, help);
     };
@@ -43,7 +43,7 @@ pub(super) fn encode(
                 .help(help)
         };
         let code = |row: usize, number: f64| {
-            lookup.code(Cell::Number(number), Form::Plain).map_err(|refusal| failed(row, &refusal))
+            lookup.code(Cell::Number(number), CellForm::Plain).map_err(|refusal| failed(row, &refusal))
         };
         match batch.columns.get_mut(feature) {
             Some(column) => column.replace((0, 1), code)?,

@@ -1,7 +1,7 @@
 //! A candidate: a schedule that may be chosen, as data.
 
 use super::layers::{LayerTile, trees_beside_layers};
-use sched_ir::LOOKED_UP_TREES;
+use sched_ir::MOST_LOOKUP_TREES;
 use sched_nest::{Layout, StageInfo};
 
 /// Nodes of a node tile. Their 8 thresholds of 32 bits fill a register of 256 bits. Larger tiles take fewer
@@ -21,12 +21,12 @@ mod bounds {
     pub const MOST_LANES: u32 = 64;
     /// Most walks, or vectors of rows, that advance together. There are 32 registers at most, and each vector
     /// needs a few.
-    pub const TOGETHER: u32 = 8;
+    pub const MOST_TOGETHER: u32 = 8;
 }
 
 /// Shape of the vectors of a candidate: rows or trees in the lanes, and the walks that advance together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum VectorForm {
     /// Vectors of rows: each lane walks another row of a block through the same tree.
     Rows {
         /// Number of rows of a block.
@@ -55,7 +55,7 @@ pub struct Candidate {
     /// Layout of the trees.
     pub layout: Layout,
     /// Shape of the vectors.
-    pub form: Form,
+    pub form: VectorForm,
     /// Levels of the straight-line part of walks; 0 for none.
     pub unrolled: u32,
     /// Whether remainder rows of a block walk through several trees at once (`unrollAndJam`).
@@ -66,7 +66,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// A candidate without further directives.
-    pub fn new(layout: Layout, form: Form) -> Candidate {
+    pub fn new(layout: Layout, form: VectorForm) -> Candidate {
         Candidate { layout, form, unrolled: 0, unroll_and_jam: false, layers: None }
     }
 
@@ -78,7 +78,7 @@ impl Candidate {
         let trees = trees.map_or_else(String::new, |trees| format!("{trees}."));
         let representation = format!("representation({})", self.layout.word());
         match self.form {
-            Form::Rows { block, lanes, together, copied, tiled } => {
+            VectorForm::Rows { block, lanes, together, copied, tiled } => {
                 lines.push(format!("tile({trees}batch, b0, b1, {block})"));
                 lines.push("reorder(b0, tree, b1)".to_string());
                 lines.push("parallel(b0)".to_string());
@@ -92,7 +92,7 @@ impl Candidate {
                 let speculates = self.layout == Layout::Sparse && lanes > 1;
                 lines.extend(speculates.then(|| format!("speculateWalk(b1, {SPECULATED_LEVELS})")));
             }
-            Form::Trees { lanes, together } => {
+            VectorForm::Trees { lanes, together } => {
                 lines.push("parallel(batch)".to_string());
                 lines.extend(self.layout.compares_bins().then(|| "cache(batch)".to_string()));
                 lines.push(representation);
@@ -108,15 +108,18 @@ impl Candidate {
     /// Rows of a vector.
     pub fn vector_rows(&self) -> Option<usize> {
         match self.form {
-            Form::Rows { lanes, .. } => Some(lanes as usize),
-            Form::Trees { .. } => None,
+            VectorForm::Rows { lanes, .. } => Some(lanes as usize),
+            VectorForm::Trees { .. } => None,
         }
     }
 
-    /// Whether more than `LOOKED_UP_TREES` vectors advance together, whose code may not fit the cache of
+    /// Whether more than `MOST_LOOKUP_TREES` vectors advance together, whose code may not fit the cache of
     /// instructions.
-    pub fn is_long(&self) -> bool {
-        matches!(self.form, Form::Rows { lanes, together, .. } if lanes > 1 && together > LOOKED_UP_TREES)
+    pub fn may_exceed_instruction_cache(&self) -> bool {
+        match self.form {
+            VectorForm::Rows { lanes, together, .. } => lanes > 1 && together > MOST_LOOKUP_TREES,
+            VectorForm::Trees { .. } => false,
+        }
     }
 
     /// Candidates that differ in one number or in the layout. Some of them are illegal for some models.
@@ -126,10 +129,10 @@ impl Candidate {
             [n / 2, n * 2].into_iter().filter(move |other| (least..=most).contains(other))
         };
         match self.form {
-            Form::Rows { block, lanes, together, copied, tiled } => {
+            VectorForm::Rows { block, lanes, together, copied, tiled } => {
                 let form = |block: u32, lanes: u32, together: u32, copied: bool| {
                     let block = block.max(lanes * together);
-                    Candidate { form: Form::Rows { block, lanes, together, copied, tiled }, ..*self }
+                    Candidate { form: VectorForm::Rows { block, lanes, together, copied, tiled }, ..*self }
                 };
                 let group = lanes * together;
                 all.extend(
@@ -139,7 +142,7 @@ impl Candidate {
                 let widths = around(lanes, bounds::FEWEST_LANES, bounds::MOST_LANES).filter(|_| lanes > 1);
                 all.extend(widths.map(|lanes| form(block, lanes, together, copied)));
                 all.extend(
-                    around(together, 1, bounds::TOGETHER)
+                    around(together, 1, bounds::MOST_TOGETHER)
                         .map(|together| form(block, lanes, together, copied)),
                 );
                 all.extend((!self.layout.compares_bins()).then(|| form(block, lanes, together, !copied)));
@@ -148,14 +151,17 @@ impl Candidate {
                     ..*self
                 });
             }
-            Form::Trees { lanes, together } => {
-                let form = |lanes, together| Candidate { form: Form::Trees { lanes, together }, ..*self };
+            VectorForm::Trees { lanes, together } => {
+                let form =
+                    |lanes, together| Candidate { form: VectorForm::Trees { lanes, together }, ..*self };
                 all.extend(
                     around(lanes, bounds::FEWEST_LANES, bounds::MOST_LANES)
                         .filter(|_| lanes > 1)
                         .map(|lanes| form(lanes, together)),
                 );
-                all.extend(around(together, 1, 2 * bounds::TOGETHER).map(|together| form(lanes, together)));
+                all.extend(
+                    around(together, 1, 2 * bounds::MOST_TOGETHER).map(|together| form(lanes, together)),
+                );
             }
         }
         let other = match self.layout {

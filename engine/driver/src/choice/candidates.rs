@@ -1,6 +1,6 @@
 //! The candidates among which the cost model chooses.
 
-use super::candidate::{Candidate, Form};
+use super::candidate::{Candidate, VectorForm};
 use super::destination::CodeDestination;
 use super::layers::{LayerTile, trees_beside_layers};
 use sched_cost::Machine;
@@ -10,17 +10,17 @@ use std::collections::HashSet;
 
 /// Most rows of a block. Larger blocks share the tables of a tree among more rows, and leave longer
 /// remainders.
-const BLOCK: u32 = 256;
+const WIDE_BLOCK_ROWS: u32 = 256;
 /// Deepest trees, in levels, whose scalar walks are straight-line code. Padding doubles nodes with each
 /// level, and code grows by a step.
 const MOST_UNROLLED: u32 = 10;
 /// Candidates that cost at most this many times the cheapest one are tried with more shapes of vectors. The
 /// cost model is off by a factor of 1.3 to 1.7 (docs/choice.md). A larger factor finds more, and compiles
 /// more.
-const NEAR: f64 = 1.4;
+const NEAR_RATIO: f64 = 1.4;
 /// Most walks of a group for which unroll-and-jam is tried when leaf values are added lane by lane. The
 /// additions are written out for each lane of each shape of the group.
-const MOST_ONE_BY_ONE: u32 = 128;
+const MOST_LANES_ADDED_ONE_BY_ONE: u32 = 128;
 /// Shortest registers, in bits, for which candidates look up 32-bit words in registers, or test node tiles.
 const WORD_LOOKUP_BITS: u32 = 256;
 /// Length, in bytes, of registers of which a processor has 32. Eight vectors of bins fit in these.
@@ -29,19 +29,19 @@ const MANY_REGISTERS_BYTES: u32 = 64;
 const WALKS_TOGETHER: [u32; 2] = [4, 8];
 /// Block sizes, in rows, of candidates for small calls of a model with layers. A layer reads its constants
 /// once for a block; calls with fewer rows than a vector would otherwise read them for each row.
-const FEW_ROWS: [u32; 2] = [2, 4];
+const FEW_ROWS_BLOCKS: [u32; 2] = [2, 4];
 /// Bytes of a value of a row, and of a sum, in the estimate of a block's size.
 const VALUE_BYTES: u32 = 4;
 
 /// Scalar walks of eight rows together over the plainest layout: legal for every model.
 pub fn plain() -> Candidate {
-    let form = Form::Rows { block: 64, lanes: 1, together: 8, copied: false, tiled: false };
+    let form = VectorForm::Rows { block: 64, lanes: 1, together: 8, copied: false, tiled: false };
     Candidate::new(Layout::Array, form)
 }
 
 /// Properties of a compilation that its candidates depend on.
 #[derive(Clone, Copy)]
-pub struct Circumstances<'a> {
+pub struct CandidateContext<'a> {
     /// The model.
     pub model: &'a ModelInfo,
     /// The form of quantized rows. `None` if rows cannot be quantized.
@@ -54,7 +54,7 @@ pub struct Circumstances<'a> {
 
 /// The candidates for a model.
 pub struct Candidates<'a> {
-    circumstances: Circumstances<'a>,
+    context: CandidateContext<'a>,
     /// Bytes that a register holds.
     bytes: u32,
     /// 32-bit words that a register holds.
@@ -65,8 +65,8 @@ pub struct Candidates<'a> {
 
 impl<'a> Candidates<'a> {
     /// The candidates that suit the shape of the model's trees.
-    pub fn of(circumstances: Circumstances<'a>) -> Candidates<'a> {
-        let Circumstances { model, bins, machine, .. } = circumstances;
+    pub fn of(context: CandidateContext<'a>) -> Candidates<'a> {
+        let CandidateContext { model, bins, machine, .. } = context;
         let bits = machine.register_bits;
         let suits = |layout: &Layout| {
             let fits_registers = match bins {
@@ -76,13 +76,13 @@ impl<'a> Candidates<'a> {
             };
             layout.has_cpu_vectors() && fits_registers && layout.suits(model)
         };
-        let layouts = Layout::by_turn().into_iter().filter(suits).collect();
-        Candidates { circumstances, bytes: bits / 8, words: bits / 32, layouts }
+        let layouts = Layout::in_trial_order().into_iter().filter(suits).collect();
+        Candidates { context, bytes: bits / 8, words: bits / 32, layouts }
     }
 
     /// The first candidates: each layout with vectors as wide as a register, and scalar walks.
-    pub fn first(&self) -> Vec<Candidate> {
-        let Circumstances { model, machine, .. } = self.circumstances;
+    pub fn initial(&self) -> Vec<Candidate> {
+        let CandidateContext { model, machine, .. } = self.context;
         let depth = model.max_depth();
         if depth == 0 {
             return self.of_sums();
@@ -102,7 +102,13 @@ impl<'a> Candidates<'a> {
         let unrolled = if (1..=MOST_UNROLLED).contains(&depth) { depth } else { 0 };
         all.push(Candidate { unrolled, ..scalar });
         if depth > 0 && machine.register_bits >= WORD_LOOKUP_BITS {
-            let form = Form::Rows { block: BLOCK, lanes: 1, together: 4, copied: false, tiled: true };
+            let form = VectorForm::Rows {
+                block: WIDE_BLOCK_ROWS,
+                lanes: 1,
+                together: 4,
+                copied: false,
+                tiled: true,
+            };
             all.push(Candidate { layout: Layout::Sparse, form, ..scalar });
         }
         all
@@ -121,7 +127,7 @@ impl<'a> Candidates<'a> {
                 all.extend([false, true].map(|copied| self.rows(Layout::Array, block, shape, copied)));
             }
         }
-        if !self.is_brief() {
+        if !self.must_compile_fast() {
             all.extend(self.with_layers());
         }
         all
@@ -129,11 +135,11 @@ impl<'a> Candidates<'a> {
 
     /// Candidates that arrange the layers of sums before a linear model's scores.
     fn with_layers(&self) -> Vec<Candidate> {
-        let Circumstances { model, machine, .. } = self.circumstances;
+        let CandidateContext { model, machine, .. } = self.context;
         if trees_beside_layers(&model.stages).is_none() {
             return Vec::new();
         }
-        let few = FEW_ROWS.into_iter().flat_map(|rows| {
+        let few = FEW_ROWS_BLOCKS.into_iter().flat_map(|rows| {
             let candidate = self.rows(Layout::Array, rows, (rows, 1), false);
             let tile = LayerTile::of_few_rows(rows, model, machine);
             [None, Some(tile)].map(|layers| Candidate { layers, ..candidate })
@@ -151,7 +157,7 @@ impl<'a> Candidates<'a> {
 
     /// Further candidates: other shapes of vectors for those of `priced` that are nearly the cheapest at some
     /// size. `priced` are candidates with their costs for calls of each size; the result omits them.
-    pub fn more(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
+    pub fn further(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
         let mut known: HashSet<Candidate> = priced.iter().map(|(known, _)| **known).collect();
         let near = self.near_the_cheapest(priced);
         let all = near.iter().flat_map(|candidate| self.shapes(candidate));
@@ -181,30 +187,32 @@ impl<'a> Candidates<'a> {
     fn shapes(&self, candidate: &Candidate) -> Vec<Candidate> {
         let Candidate { layout, form, .. } = *candidate;
         match form {
-            Form::Rows { block, lanes, copied, .. } if lanes > 1 => {
+            VectorForm::Rows { block, lanes, copied, .. } if lanes > 1 => {
                 // Each pair: the register's width over the vector's, and the vectors that advance together.
-                let shapes: &[(u32, u32)] = match (layout.compares_bins(), self.is_brief()) {
+                let shapes: &[(u32, u32)] = match (layout.compares_bins(), self.must_compile_fast()) {
                     (true, false) => &[(1, 1), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4)],
                     (true, true) => &[(1, 1), (2, 1), (4, 2)],
                     (false, false) => &[(1, 2), (1, 8), (2, 4), (2, 8)],
                     (false, true) => &[(1, 2)],
                 };
-                let eight = layout.compares_bins() && !self.is_brief() && self.bytes >= MANY_REGISTERS_BYTES;
+                let eight =
+                    layout.compares_bins() && !self.must_compile_fast() && self.bytes >= MANY_REGISTERS_BYTES;
                 let shapes = shapes.iter().chain(if eight { &[(1, 8)][..] } else { &[] });
                 let widest = if layout.compares_bins() { self.bytes } else { self.words };
                 shapes
                     .map(|(part, together)| self.rows(layout, block, (widest / part, *together), copied))
                     .collect()
             }
-            Form::Trees { lanes, .. } => {
+            VectorForm::Trees { lanes, .. } => {
                 let mut all: Vec<Candidate> = [2, 8].map(|together| trees(layout, lanes, together)).into();
                 if layout == Layout::Preorder {
                     all.extend([2, 4].map(|together| trees(layout, self.words, together)));
                 }
                 all
             }
-            Form::Rows { block, lanes, copied, tiled, .. } => {
-                let form = |together: &u32| Form::Rows { block, lanes, together: *together, copied, tiled };
+            VectorForm::Rows { block, lanes, copied, tiled, .. } => {
+                let form =
+                    |together: &u32| VectorForm::Rows { block, lanes, together: *together, copied, tiled };
                 WALKS_TOGETHER
                     .iter()
                     .map(|together| Candidate { form: form(together), ..*candidate })
@@ -214,43 +222,44 @@ impl<'a> Candidates<'a> {
     }
 
     /// Whether the code stays in memory and may run only once, so that it must compile fast.
-    fn is_brief(&self) -> bool {
-        self.circumstances.destination != CodeDestination::Artefact
+    fn must_compile_fast(&self) -> bool {
+        self.context.destination != CodeDestination::Artefact
     }
 
     /// The factor over the cheapest candidate's cost up to which a candidate is tried with more shapes of
     /// vectors.
     fn near(&self) -> f64 {
-        if self.is_brief() { 1.0 } else { NEAR }
+        if self.must_compile_fast() { 1.0 } else { NEAR_RATIO }
     }
 
-    /// Block sizes to try, in rows: the largest power of two whose rows fit the first cache, and `BLOCK` if
-    /// that is larger.
+    /// Block sizes to try, in rows: the largest power of two whose rows fit the first cache, and
+    /// `WIDE_BLOCK_ROWS` if that is larger.
     fn blocks(&self, layout: Layout) -> Vec<u32> {
-        let Circumstances { model, bins, machine, .. } = self.circumstances;
+        let CandidateContext { model, bins, machine, .. } = self.context;
         let sums = if model.num_classes > 1 { VALUE_BYTES * model.num_classes } else { 0 };
         let row = match bins.filter(|_| layout.compares_bins()) {
             Some(bins) => bins.columns,
             None => VALUE_BYTES * model.num_features,
         };
         let first = machine.caches.first().map_or(0.0, |cache| cache.bytes) as u32;
-        let fitting = (first / row.saturating_add(sums).max(1)).clamp(1, BLOCK);
+        let fitting = (first / row.saturating_add(sums).max(1)).clamp(1, WIDE_BLOCK_ROWS);
         let fitting = 1 << fitting.ilog2();
-        let long = (fitting < BLOCK && !self.is_brief()).then_some(BLOCK);
+        let long = (fitting < WIDE_BLOCK_ROWS && !self.must_compile_fast()).then_some(WIDE_BLOCK_ROWS);
         std::iter::once(fitting).chain(long).collect()
     }
 
     /// A candidate with one row in each lane, in blocks of `block` rows, or of `lanes * together` if that is
     /// larger.
     fn rows(&self, layout: Layout, block: u32, (lanes, together): (u32, u32), copied: bool) -> Candidate {
-        let model = self.circumstances.model;
+        let model = self.context.model;
         let block = block.max(lanes * together);
-        let form = Form::Rows { block, lanes, together, copied, tiled: false };
+        let form = VectorForm::Rows { block, lanes, together, copied, tiled: false };
         // Leaf vectors are added lane by lane, and so are leaf values of several margins whose sums are not
         // copied.
-        let one_by_one = model.leaf_vectors || (!copied && model.num_classes > 1);
-        let unroll_and_jam =
-            !self.is_brief() && together > 1 && (!one_by_one || lanes * together <= MOST_ONE_BY_ONE);
+        let one_by_one = model.has_leaf_vectors || (!copied && model.num_classes > 1);
+        let unroll_and_jam = !self.must_compile_fast()
+            && together > 1
+            && (!one_by_one || lanes * together <= MOST_LANES_ADDED_ONE_BY_ONE);
         Candidate { unroll_and_jam, ..Candidate::new(layout, form) }
     }
 }
@@ -258,11 +267,11 @@ impl<'a> Candidates<'a> {
 /// Whether another candidate differs only in the size of its blocks, and costs less over all sizes.
 fn has_better_block(of: &(&Candidate, &[f64]), all: &[(&Candidate, &[f64])]) -> bool {
     let without_block = |candidate: &Candidate| match candidate.form {
-        Form::Rows { lanes, together, copied, tiled, .. } => {
-            let form = Form::Rows { block: 0, lanes, together, copied, tiled };
+        VectorForm::Rows { lanes, together, copied, tiled, .. } => {
+            let form = VectorForm::Rows { block: 0, lanes, together, copied, tiled };
             Candidate { form, ..*candidate }
         }
-        Form::Trees { .. } => *candidate,
+        VectorForm::Trees { .. } => *candidate,
     };
     let total =
         |costs: &[f64]| costs.iter().filter(|cost| cost.is_finite()).map(|cost| cost.ln()).sum::<f64>();
@@ -273,5 +282,5 @@ fn has_better_block(of: &(&Candidate, &[f64]), all: &[(&Candidate, &[f64])]) -> 
 
 /// A candidate that walks one row, with one tree in each lane.
 fn trees(layout: Layout, lanes: u32, together: u32) -> Candidate {
-    Candidate::new(layout, Form::Trees { lanes, together })
+    Candidate::new(layout, VectorForm::Trees { lanes, together })
 }

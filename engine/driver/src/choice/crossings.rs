@@ -1,7 +1,7 @@
 //! The division of call sizes among candidates, each of which serves a range of sizes.
 
 use super::candidates::plain;
-use super::evaluate::{CandidateCode, Evaluator, Priced};
+use super::evaluate::{CandidateCode, Evaluator, PricedCandidate};
 use super::sizes::SIZES;
 use sched_nest::Variants;
 use std::cell::OnceCell;
@@ -11,12 +11,12 @@ const MOST_SCHEDULES: usize = 7;
 /// Least gain that justifies the tables and the code of a further schedule, as a share of the cost of calls
 /// of one size. Lower values give more blocks, larger libraries, and gains within the error of the cost
 /// model.
-const WORTH: f64 = 0.06;
+const LEAST_GAIN: f64 = 0.06;
 
 /// The candidates among which the call sizes are divided.
 pub struct Crossings<'a> {
     /// The candidates with their costs for calls of [`SIZES`] rows.
-    pub priced: &'a [Priced],
+    pub priced: &'a [PricedCandidate],
     /// The evaluator that priced them.
     pub evaluator: &'a Evaluator<'a>,
 }
@@ -33,7 +33,7 @@ struct Division {
 
 /// A candidate of a division. Its code is compiled only if a size that is not in [`SIZES`] needs a price.
 struct Part<'a> {
-    priced: Option<&'a Priced>,
+    priced: Option<&'a PricedCandidate>,
     /// The number of sizes that it and the parts before it serve.
     end: usize,
     code: OnceCell<Option<CandidateCode>>,
@@ -60,12 +60,13 @@ impl Crossings<'_> {
         variants
     }
 
-    /// The division with the least loss among those in which each further candidate gains at least [`WORTH`].
+    /// The division with the least loss among those in which each further candidate gains at least
+    /// [`LEAST_GAIN`].
     fn parts(&self) -> Vec<(usize, usize)> {
         let least: Vec<f64> = (0..SIZES.len())
             .map(|size| self.priced.iter().map(|one| one.cost(size)).fold(f64::INFINITY, f64::min))
             .collect();
-        let loss = |candidate: &Priced, sizes: std::ops::Range<usize>| -> f64 {
+        let loss = |candidate: &PricedCandidate, sizes: std::ops::Range<usize>| -> f64 {
             sizes.map(|size| (candidate.cost(size) / least.get(size).copied().unwrap_or(1.0)).ln()).sum()
         };
         // The best divisions, by the number of served sizes and the number of candidates.
@@ -92,7 +93,7 @@ impl Crossings<'_> {
                 *division = least;
             }
         }
-        let worth = |division: &Division| division.loss + WORTH * division.parts.len() as f64;
+        let worth = |division: &Division| division.loss + LEAST_GAIN * division.parts.len() as f64;
         let all = best.pop().unwrap_or_default().into_iter().flatten();
         let least = all.min_by(|one, other| worth(one).total_cmp(&worth(other)));
         least.map_or_else(|| vec![(0, SIZES.len())], |division| division.parts)

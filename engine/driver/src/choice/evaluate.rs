@@ -7,9 +7,9 @@ use crate::compile::compile;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
 use sched_cost::{Call, Machine, MarginsKernel, ModelShape, fits_code_cache};
-use sched_ir::lir::{Kind, Module};
+use sched_ir::lir::{Module, OutputKind};
 use sched_lang::diagnostics::Severity;
-use sched_lang::{Supported, check};
+use sched_lang::{CheckPurpose, check};
 use sched_nest::{ModelInfo, Nest, Variants};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,16 +17,16 @@ use std::sync::{Arc, Mutex};
 
 /// Candidates with vectors narrower than registers are only for calls of at most this many rows per byte of a
 /// register. Longer calls fill wide vectors.
-const FEW_REGISTERS: usize = 2;
+const MOST_ROWS_PER_REGISTER_BYTE: usize = 2;
 
 /// Candidates are priced at a size between anchors if their cost, interpolated, is at most this many times
 /// the least one. Interpolated costs are up to a quarter too low or too high at sizes that begin a further
 /// vector. The other candidates keep the interpolated cost, and cannot be the cheapest.
-const CONTENDS: f64 = 1.6;
+const CONTENDER_RATIO: f64 = 1.6;
 
 /// A candidate with the costs of calls under it. Its code is not kept.
 #[derive(Clone)]
-pub struct Priced {
+pub struct PricedCandidate {
     /// The candidate.
     pub candidate: Candidate,
     /// Cycles of a call of each size, in the order of the priced sizes. Infinite for sizes above `max_rows`.
@@ -38,7 +38,7 @@ pub struct Priced {
     pub operations: usize,
 }
 
-impl Priced {
+impl PricedCandidate {
     /// Cycles of a call of the size with index `size`; infinite if there is no such size.
     pub fn cost(&self, size: usize) -> f64 {
         self.costs.get(size).copied().unwrap_or(f64::INFINITY)
@@ -77,7 +77,7 @@ pub struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// An evaluator of candidates for a model on a machine.
     pub fn new(model: &'a Model, machine: &'a Machine) -> Evaluator<'a> {
-        let (shape, info) = (ModelShape::of(model.forest()), model.facts());
+        let (shape, info) = (ModelShape::of(model.forest()), model.info());
         Evaluator { model, machine, shape, info, prices: Mutex::default() }
     }
 
@@ -99,22 +99,29 @@ impl<'a> Evaluator<'a> {
     /// `sizes` rows. Several threads compile. All candidates are priced at the anchors among the sizes. In
     /// between, only candidates are priced that may be the cheapest, also in comparison with `rivals`, which
     /// were priced at the same sizes.
-    pub fn price_all(&self, sizes: &[usize], candidates: &[Candidate], rivals: &[Priced]) -> Vec<Priced> {
+    pub fn price_all(
+        &self,
+        sizes: &[usize],
+        candidates: &[Candidate],
+        rivals: &[PricedCandidate],
+    ) -> Vec<PricedCandidate> {
         let anchors = |one: &Candidate| -> Vec<usize> {
             sizes.iter().copied().filter(|size| is_anchor(*size, self.own_anchor(one))).collect()
         };
         self.price_in_parallel(&candidates.iter().map(|one| (*one, anchors(one))).collect::<Vec<_>>());
-        let interpolated: Vec<Priced> =
+        let interpolated: Vec<PricedCandidate> =
             candidates.iter().filter_map(|one| self.priced(one, sizes, |_| false)).collect();
         let least: Vec<f64> = (0..sizes.len())
             .map(|at| {
                 rivals.iter().chain(&interpolated).map(|one| one.cost(at)).fold(f64::INFINITY, f64::min)
             })
             .collect();
-        let contends = |one: &Priced, at: usize| {
-            least.get(at).is_some_and(|least| one.cost(at).is_finite() && one.cost(at) <= CONTENDS * least)
+        let contends = |one: &PricedCandidate, at: usize| {
+            least
+                .get(at)
+                .is_some_and(|least| one.cost(at).is_finite() && one.cost(at) <= CONTENDER_RATIO * least)
         };
-        let contended = |one: &Priced| -> Vec<usize> {
+        let contended = |one: &PricedCandidate| -> Vec<usize> {
             sizes.iter().enumerate().filter(|(at, _)| contends(one, *at)).map(|(_, size)| *size).collect()
         };
         let contested: Vec<(Candidate, Vec<usize>)> =
@@ -134,7 +141,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The candidates that the model can be compiled under, with the costs of calls of one size.
-    pub fn price_one_size(&self, rows: usize, candidates: &[Candidate]) -> Vec<Priced> {
+    pub fn price_one_size(&self, rows: usize, candidates: &[Candidate]) -> Vec<PricedCandidate> {
         self.price_in_parallel(&candidates.iter().map(|one| (*one, vec![rows])).collect::<Vec<_>>());
         candidates.iter().filter_map(|one| self.priced(one, &[rows], |_| true)).collect()
     }
@@ -189,7 +196,7 @@ impl<'a> Evaluator<'a> {
         candidate: &Candidate,
         sizes: &[usize],
         is_exact: impl Fn(usize) -> bool,
-    ) -> Option<Priced> {
+    ) -> Option<PricedCandidate> {
         let all = self.prices.lock().ok()?;
         let Prices { max_rows, operations, costs } = all.get(candidate)?.as_ref()?;
         let own = self.own_anchor(candidate);
@@ -204,25 +211,26 @@ impl<'a> Evaluator<'a> {
             })
         };
         let costs = sizes.iter().map(|size| cost(*size)).collect();
-        Some(Priced { candidate: *candidate, costs, max_rows: *max_rows, operations: *operations })
+        Some(PricedCandidate { candidate: *candidate, costs, max_rows: *max_rows, operations: *operations })
     }
 
     /// Whether the code fits the instruction cache, if many vectors of walks advance together.
     fn is_worth_running(&self, code: &CandidateCode) -> bool {
         let mut kernels = code.module.kernels.iter();
-        !code.candidate.is_long() || kernels.all(|(_, kernel)| fits_code_cache(kernel, self.machine))
+        !code.candidate.may_exceed_instruction_cache()
+            || kernels.all(|(_, kernel)| fits_code_cache(kernel, self.machine))
     }
 
     /// Compiles the model with a candidate. `None` if that fails.
     pub fn compile(&self, candidate: &Candidate) -> Option<CandidateCode> {
-        let few = FEW_REGISTERS * self.machine.register_bits as usize / 8;
+        let few = MOST_ROWS_PER_REGISTER_BYTE * self.machine.register_bits as usize / 8;
         let text = self.text(candidate);
         let (nest, max_rows) = match self.nest(&text, None) {
             Some(nest) => (nest, None),
             None => (self.nest(&text, Some(few))?, Some(few)),
         };
-        let module = compile(self.model, Variants::only(nest), &[Kind::Raw], self.machine).ok()?.lir;
-        let column_major = self.model.by_columns && module.columns_from.is_some();
+        let module = compile(self.model, Variants::only(nest), &[OutputKind::Raw], self.machine).ok()?.lir;
+        let column_major = self.model.is_column_major && module.least_column_rows.is_some();
         Some(CandidateCode { candidate: *candidate, max_rows, column_major, module })
     }
 
@@ -244,7 +252,7 @@ impl<'a> Evaluator<'a> {
     /// illegal, or deserves a warning, such as lanes without trees.
     fn nest(&self, text: &str, max_rows: Option<usize>) -> Option<Nest> {
         let options = sched_lang::Options {
-            supported: Supported::Compilable,
+            purpose: CheckPurpose::Compile,
             vector_bits: Some(self.machine.register_bits),
             ..Source::options(Some(self.model), &ScheduleValues::default())
         };

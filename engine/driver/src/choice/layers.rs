@@ -37,7 +37,7 @@ pub enum LayerLanes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LayerTile {
     /// The values in lanes.
-    pub of: LayerLanes,
+    pub lanes_hold: LayerLanes,
     /// Number of lanes.
     pub lanes: u32,
     /// Rows of the tile.
@@ -54,7 +54,7 @@ impl LayerTile {
             true => 1,
             false => (FEW_ROWS_REGISTERS / rows.max(1)).max(1),
         };
-        LayerTile { of: LayerLanes::Sums, lanes, rows, sums: lanes * vectors }
+        LayerTile { lanes_hold: LayerLanes::Sums, lanes, rows, sums: lanes * vectors }
     }
 
     /// A tile with vectors of `rows` rows; `None` on machines for which the compiler's own tiles use all
@@ -63,7 +63,7 @@ impl LayerTile {
         let bytes = machine.register_bits / 8;
         let registers = (rows * model.value_bytes).div_ceil(bytes.max(1)).max(1);
         let sums = SUM_REGISTERS / registers;
-        let tile = LayerTile { of: LayerLanes::Rows, lanes: rows, rows, sums };
+        let tile = LayerTile { lanes_hold: LayerLanes::Rows, lanes: rows, rows, sums };
         (rows > 1 && sums > 1 && bytes < MANY_REGISTERS_BYTES).then_some(tile)
     }
 
@@ -76,7 +76,7 @@ impl LayerTile {
         machine: &Machine,
     ) -> Vec<Option<LayerTile>> {
         let width = lanes(model, machine);
-        let tile = |of, lanes, rows, sums| LayerTile { of, lanes, rows, sums };
+        let tile = |of, lanes, rows, sums| LayerTile { lanes_hold: of, lanes, rows, sums };
         let (own, tiles) = match (now, vector_rows) {
             (Some(tile), _) => (Some(None), tile.neighbours()),
             (None, Some(lanes)) if lanes > 1 => {
@@ -100,7 +100,7 @@ impl LayerTile {
     /// The directives that arrange a stage. None for trees, and for layers that have fewer sums than lanes.
     pub fn directives(&self, stage: &StageInfo) -> Vec<String> {
         let StageInfo { name, kind, units, .. } = stage;
-        let in_sums = self.of == LayerLanes::Sums;
+        let in_sums = self.lanes_hold == LayerLanes::Sums;
         let (false, [(unit, _), (term, _)]) = (in_sums && *units < self.lanes, kind.loops()) else {
             return Vec::new();
         };
@@ -126,7 +126,7 @@ impl LayerTile {
 
     /// Tiles that differ in one number.
     pub fn neighbours(&self) -> Vec<LayerTile> {
-        let in_sums = self.of == LayerLanes::Sums;
+        let in_sums = self.lanes_hold == LayerLanes::Sums;
         let (least_rows, least_sums) = if in_sums { (1, self.lanes) } else { (self.lanes, 1) };
         let others = |n: u32, least: u32| {
             let all = [n / 2, n + n / 2, n * 2];

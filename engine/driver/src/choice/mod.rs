@@ -16,10 +16,10 @@ mod layers;
 mod one_call;
 mod sizes;
 
-pub use candidate::{Candidate, Form};
-pub use chosen::Chosen;
+pub use candidate::{Candidate, VectorForm};
+pub use chosen::ChosenSchedules;
 pub use crossings::last_where;
 pub use destination::{CodeDestination, Effort};
-pub use evaluate::{CandidateCode, Evaluator, Priced};
+pub use evaluate::{CandidateCode, Evaluator, PricedCandidate};
 pub use layers::{LayerLanes, LayerTile};
 pub use sizes::SIZES;

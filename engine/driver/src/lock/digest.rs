@@ -3,7 +3,7 @@
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
 use sched_forest::{Forest, NodeRef, Predicate, Target, Tree, fingerprint};
-use sched_lang::Supported;
+use sched_lang::CheckPurpose;
 use sched_nest::show::show_nests;
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub fn structure_digest(forest: &Forest) -> String {
     for leaves in &forest.linear {
         number(&mut bytes, leaves.iter().map(|leaf| leaf.terms.len()).sum());
     }
-    for column in forest.computed.columns.needed_for(&forest.computed.read) {
+    for column in forest.computed.columns.needed_for(&forest.computed.read_by_trees) {
         bytes.extend(format!("{:?}", forest.computed.columns.expr(column)).bytes());
     }
     for of in forest.output.expressions() {
@@ -88,7 +88,7 @@ fn add_tree(bytes: &mut Vec<u8>, tree: &Tree, thresholds: &mut BTreeMap<u32, Vec
 /// errors. Equal nests have equal digests, however their text is written.
 pub fn nest_digest(schedule: &str, model: &Model) -> Option<String> {
     let source = Source { name: String::new(), text: schedule.to_string(), is_chosen: false, path: None };
-    let checked = source.check_for(Supported::Compilable, model, &ScheduleValues::default());
+    let checked = source.check_for(CheckPurpose::Compile, model, &ScheduleValues::default());
     let nests = if checked.has_errors() { None } else { checked.nests }?;
     Some(fingerprint(show_nests(&nests).as_bytes()))
 }

@@ -1,7 +1,7 @@
 //! Entries of a lock.
 
 use super::digest::{nest_digest, structure_digest};
-use super::here::Here;
+use super::here::ThisMachine;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::fingerprint;
@@ -20,7 +20,7 @@ pub const CODE_EPOCH: u32 = 2;
 
 /// The key of an entry, unique in its lock. Its text is the entry's name: `cpu:model.json:1024:all`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct EntryKey {
     /// The target of code: `cpu` for the processor of the machine, a level such as `x86-64-v3`, or a GPU such
     /// as `gpu(sm_90)`.
     pub target: String,
@@ -32,19 +32,25 @@ pub struct Key {
     pub threads: u32,
 }
 
-impl Key {
+impl EntryKey {
     /// The key for a model's file in the lock at path `lock`, which need not exist yet.
     ///
     /// # Errors
     /// When the model's path cannot be written in a lock.
-    pub fn new(target: &str, model: &Path, lock: &Path, rows: u64, threads: u32) -> Result<Key, Failure> {
+    pub fn new(
+        target: &str,
+        model: &Path,
+        lock: &Path,
+        rows: u64,
+        threads: u32,
+    ) -> Result<EntryKey, Failure> {
         let model = relative(model, lock.parent().unwrap_or(Path::new("")));
         let text = model.to_str().filter(|text| !text.is_empty() && !text.chars().any(char::is_control));
         let text = text.ok_or_else(|| {
             let message = format!("a lock cannot name the model {}", model.display());
             Failure::usage(message, "give its file a name of UTF-8 characters without line breaks")
         })?;
-        Ok(Key { target: target.to_string(), model: text.to_string(), rows, threads })
+        Ok(EntryKey { target: target.to_string(), model: text.to_string(), rows, threads })
     }
 
     /// The number of threads as text.
@@ -59,26 +65,26 @@ impl Key {
     }
 
     /// The position of the entry in the text.
-    pub(super) fn place(&self) -> (String, &Key) {
+    pub(super) fn place(&self) -> (String, &EntryKey) {
         (self.bucket(), self)
     }
 }
 
-impl Display for Key {
+impl Display for EntryKey {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}:{}", self.target, self.model, self.rows, self.threads())
     }
 }
 
-impl FromStr for Key {
+impl FromStr for EntryKey {
     type Err = ();
 
-    fn from_str(text: &str) -> Result<Key, ()> {
+    fn from_str(text: &str) -> Result<EntryKey, ()> {
         let (rest, threads) = text.rsplit_once(':').ok_or(())?;
         let (rest, rows) = rest.rsplit_once(':').ok_or(())?;
         let (target, model) = rest.split_once(':').ok_or(())?;
         let threads = if threads == "all" { 0 } else { threads.parse().map_err(drop)? };
-        let key = Key {
+        let key = EntryKey {
             target: target.to_string(),
             model: model.to_string(),
             rows: rows.parse().map_err(drop)?,
@@ -135,7 +141,7 @@ impl Figures {
 
 /// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct Measurement {
     /// Measured times of calls with the entry's schedule.
     pub schedule: Figures,
     /// Times of calls with the schedule that schedc chooses, from the same run.
@@ -150,7 +156,7 @@ pub struct Measured {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its key.
-    pub key: Key,
+    pub key: EntryKey,
     /// The digest of the model's structure; see [`structure_digest`].
     pub structure: String,
     /// The triple of the system for which code was generated.
@@ -168,7 +174,7 @@ pub struct Entry {
     /// The digest of the schedule's nest with its model; see [`nest_digest`].
     pub nest: String,
     /// The measured times.
-    pub measured: Measured,
+    pub measured: Measurement,
     /// Day on which the entry was written, in UTC, as in `2026-01-31`.
     pub date: String,
     /// The schedule.
@@ -183,13 +189,13 @@ impl Entry {
     /// # Errors
     /// When the schedule is not legal for the model or has control characters, or if a time is not positive.
     pub fn of(
-        key: Key,
+        key: EntryKey,
         model: &Model,
         cpu: Cpu,
         schedule: &str,
-        measured: Measured,
+        measured: Measurement,
     ) -> Result<Entry, Failure> {
-        let here = Here::of(cpu);
+        let here = ThisMachine::of(cpu);
         // The key names the model.
         let schedule = without_model(schedule).trim_end().to_string() + "\n";
         if schedule.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
@@ -218,7 +224,7 @@ impl Entry {
             schedc: env!("CARGO_PKG_VERSION").to_string(),
             epoch: CODE_EPOCH,
             nest,
-            measured: Measured { schedule: one, default: other, budget, ..measured },
+            measured: Measurement { schedule: one, default: other, budget, ..measured },
             date: super::here::today(),
             schedule,
             is_edited: false,
@@ -233,25 +239,25 @@ impl Entry {
 
     /// Compares entries in the order in which people read them: by model, target, rows and threads.
     pub fn for_people(&self, other: &Entry) -> Ordering {
-        let order = |key: &Key| (key.model.clone(), key.target.clone(), key.rows, key.threads);
+        let order = |key: &EntryKey| (key.model.clone(), key.target.clone(), key.rows, key.threads);
         order(&self.key).cmp(&order(&other.key))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, relative};
+    use super::{EntryKey, relative};
     use std::path::{Path, PathBuf};
 
     #[test]
     fn names_of_entries_are_read_back() {
         for name in ["cpu:model.json:1024:all", "gpu(sm_90):a:b.json:1:2", "x86-64-v3:../m/x.txt:64:1"] {
-            assert_eq!(name.parse::<Key>().map(|key| key.to_string()), Ok(name.to_string()));
+            assert_eq!(name.parse::<EntryKey>().map(|key| key.to_string()), Ok(name.to_string()));
         }
         for wrong in
             ["", "cpu", "cpu:m:01:all", "cpu:m:0:all", "cpu:m:1:0", "cpu:m:1:+1", "cpu::1:1", ":m:1:1"]
         {
-            assert_eq!(wrong.parse::<Key>(), Err(()), "{wrong}");
+            assert_eq!(wrong.parse::<EntryKey>(), Err(()), "{wrong}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The search for the schedule of a job in a lock.
 
 use super::compose::composed;
-use super::{CODE_EPOCH, Entry, Here, Key, Lock, nest_digest, structure_digest};
+use super::{CODE_EPOCH, Entry, EntryKey, Lock, ThisMachine, nest_digest, structure_digest};
 use crate::compile::gpu_of;
 use crate::failure::Failure;
 use crate::model::Model;
@@ -61,7 +61,7 @@ pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnsw
     let file = path.display().to_string();
     let Some(first) = wanted.cpus.first() else { return Ok(LockAnswer::default()) };
     let target = target_name(wanted.target, *first)?;
-    let key = Key::new(&target, &wanted.model.path, path, 1, 0)?;
+    let key = EntryKey::new(&target, &wanted.model.path, path, 1, 0)?;
     let of_model: Vec<&Entry> = lock.entries().iter().filter(|entry| entry.key.model == key.model).collect();
     if of_model.is_empty() {
         return Ok(LockAnswer {
@@ -96,18 +96,18 @@ pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnsw
 
 /// A message about the first entry that does not fit.
 fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
-    let (here, structure) = (Here::of(cpu), structure_digest(model.forest()));
+    let (here, structure) = (ThisMachine::of(cpu), structure_digest(model.forest()));
     entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
 }
 
 /// A message about an entry that no machine can use: another version of schedc wrote it, it was edited, or
 /// `model` has another structure.
-pub fn stale(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
+pub fn staleness(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     let other = model.and_then(|model| other_model(entry, &structure_digest(model.forest())));
     other.or_else(|| other_epoch(entry)).or_else(|| check_edits(entry, model))
 }
 
-fn misfit(entry: &Entry, here: &Here, cpu: Cpu, structure: &str, model: &Model) -> Option<Diagnostic> {
+fn misfit(entry: &Entry, here: &ThisMachine, cpu: Cpu, structure: &str, model: &Model) -> Option<Diagnostic> {
     other_model(entry, structure)
         .or_else(|| {
             let message = other_machine(entry, here, cpu)?;
@@ -154,7 +154,7 @@ fn check_edits(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
 }
 
 /// The difference between this machine and the one of an entry's measurement.
-fn other_machine(entry: &Entry, here: &Here, cpu: Cpu) -> Option<String> {
+fn other_machine(entry: &Entry, here: &ThisMachine, cpu: Cpu) -> Option<String> {
     if entry.triple != here.triple {
         return Some(format!("it was measured on {}, and this is {}", entry.triple, here.triple));
     }
@@ -189,7 +189,7 @@ fn most_threads(entries: &[&Entry]) -> u32 {
 }
 
 /// An entry of a model of the same structure whose file has another name.
-fn renamed(lock: &Lock, key: &Key, model: &Model) -> Option<Diagnostic> {
+fn renamed(lock: &Lock, key: &EntryKey, model: &Model) -> Option<Diagnostic> {
     if lock.entries().is_empty() {
         return None;
     }
@@ -201,13 +201,13 @@ fn renamed(lock: &Lock, key: &Key, model: &Model) -> Option<Diagnostic> {
     Some(of_entry(usage::LOCK_MISSING, entry, &message, &help))
 }
 
-fn several_processors(key: &Key) -> Diagnostic {
+fn several_processors(key: &EntryKey) -> Diagnostic {
     let message = format!("each entry of {} is for one processor level, and --cpu names several", key.model);
     let help = "name one level with --cpu, or a schedule for all with -s, or ignore the lock with --frozen";
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
 }
 
-fn other_target(of_model: &[&Entry], key: &Key) -> Diagnostic {
+fn other_target(of_model: &[&Entry], key: &EntryKey) -> Diagnostic {
     let mut targets: Vec<&str> = of_model.iter().map(|entry| entry.key.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();

@@ -1,12 +1,12 @@
 //! Properties of this machine and the date, as entries record them.
 
 use crate::machines::cache_sizes;
-use sched_llvm::{Cpu, host_name, llvm_info};
+use sched_llvm::{Cpu, host_cpu_name, llvm_info};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The properties of this machine that decide whether an entry fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Here {
+pub struct ThisMachine {
     /// The triple of the system for which code is generated.
     pub triple: String,
     /// The processor, by LLVM's name.
@@ -17,12 +17,12 @@ pub struct Here {
     pub caches: Vec<u64>,
 }
 
-impl Here {
+impl ThisMachine {
     /// The properties of this machine, for code for `cpu`.
-    pub fn of(cpu: Cpu) -> Here {
-        Here {
+    pub fn of(cpu: Cpu) -> ThisMachine {
+        ThisMachine {
             triple: llvm_info().targets.first().map_or_else(|| "unknown".to_string(), ToString::to_string),
-            processor: host_name(),
+            processor: host_cpu_name(),
             features: cpu.features().into_iter().map(String::from).collect(),
             caches: cache_sizes().into_iter().map(|bytes| bytes as u64).collect(),
         }

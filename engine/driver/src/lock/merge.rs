@@ -1,7 +1,7 @@
 //! Merges locks entry by entry. Git alone merges them line by line.
 
 use super::read::is_marker;
-use super::{Entry, Key, Lock};
+use super::{Entry, EntryKey, Lock};
 use crate::failure::Failure;
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ pub struct Merged {
     /// All entries. Entries in conflict have our version.
     pub lock: Lock,
     /// The keys of entries that both sides changed differently.
-    pub conflicts: Vec<Key>,
+    pub conflicts: Vec<EntryKey>,
 }
 
 /// Merges two locks that came from `base`. An entry is in conflict if both sides changed it differently.
 pub fn merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Merged {
     let mut merged = Merged { lock: Lock::default(), conflicts: Vec::new() };
     let all = [base, ours, theirs].into_iter().flat_map(|lock| lock.entries());
-    let keys: BTreeSet<&Key> = all.map(|entry| &entry.key).collect();
+    let keys: BTreeSet<&EntryKey> = all.map(|entry| &entry.key).collect();
     for key in keys {
         let (before, our, their) = (base.get(key), ours.get(key), theirs.get(key));
         let in_conflict = our != before && their != before && our != their;

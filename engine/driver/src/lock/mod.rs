@@ -1,6 +1,6 @@
 //! The lock: measured schedules, kept in git beside their models.
 //!
-//! A [`Lock`] is a list of entries, one for each [`Key`]: a target, a model, the rows of a call and its
+//! A [`Lock`] is a list of entries, one for each [`EntryKey`]: a target, a model, the rows of a call and its
 //! threads. An [`Entry`] holds the schedule, the machine that it was measured on, and its times. The text of
 //! a lock ([`Lock::text`], [`Lock::parse`]) is made for merging by git, with one field a line. It has 16
 //! sections, each headed by a hexadecimal digit, even if it is empty. An entry is in the section of the first
@@ -22,9 +22,9 @@ mod serve;
 mod write;
 
 pub use digest::{nest_digest, structure_digest};
-pub use entry::{CODE_EPOCH, Entry, Figures, Key, Measured};
-pub use find::{LockAnswer, LockQuery, find, stale, target_name};
-pub use here::Here;
+pub use entry::{CODE_EPOCH, Entry, EntryKey, Figures, Measurement};
+pub use find::{LockAnswer, LockQuery, find, staleness, target_name};
+pub use here::ThisMachine;
 pub use serve::LockUse;
 
 use crate::failure::{Failure, reason};
@@ -32,10 +32,10 @@ use sched_diagnostics::usage;
 use std::path::{Path, PathBuf};
 
 /// The file name of a lock.
-pub const NAME: &str = "schedc.lock";
+pub const FILE_NAME: &str = "schedc.lock";
 
 /// The version of the text. Other versions are refused.
-pub const FORMAT: u32 = 1;
+pub const FORMAT_VERSION: u32 = 1;
 
 /// Measured schedules.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +54,7 @@ impl Lock {
             let help = "`schedc tune MODEL --lock schedc.lock` writes a lock, and --lock names another one";
             Failure::unreadable(path.display(), format!("the lock cannot be read: {}", reason(&error)), help)
         })?;
-        Lock::parse(&bytes).map_err(|failure| failure.of(path.display()))
+        Lock::parse(&bytes).map_err(|failure| failure.in_file(path.display()))
     }
 
     /// Reads a lock, or starts an empty one if there is no file.
@@ -71,7 +71,7 @@ impl Lock {
     }
 
     /// The entry with a key.
-    pub fn get(&self, key: &Key) -> Option<&Entry> {
+    pub fn get(&self, key: &EntryKey) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == *key)
     }
 
@@ -83,7 +83,7 @@ impl Lock {
     }
 
     /// Removes the entry with a key.
-    pub fn remove(&mut self, key: &Key) -> Option<Entry> {
+    pub fn remove(&mut self, key: &EntryKey) -> Option<Entry> {
         let at = self.entries.iter().position(|entry| entry.key == *key)?;
         Some(self.entries.remove(at))
     }
@@ -93,7 +93,7 @@ impl Lock {
     ///
     /// # Errors
     /// When no entry matches, or several do.
-    pub fn named(&self, name: &str) -> Result<&Entry, Failure> {
+    pub fn entry_named(&self, name: &str) -> Result<&Entry, Failure> {
         let matches = |entry: &&Entry| {
             let whole = entry.key.to_string();
             whole == name || format!(":{whole}:").contains(&format!(":{name}:"))
@@ -129,7 +129,7 @@ impl Lock {
 
 /// The path of the lock in the folder of a schedule or a model. The file may not exist.
 pub fn beside(path: &Path) -> PathBuf {
-    path.parent().unwrap_or(Path::new("")).join(NAME)
+    path.parent().unwrap_or(Path::new("")).join(FILE_NAME)
 }
 
 /// The failure of a text that schedc did not write.

@@ -1,8 +1,8 @@
 //! Reads locks. The text may be of a newer schedc, half merged, or edited.
 
-use super::entry::{Entry, Figures, Key, Measured};
+use super::entry::{Entry, EntryKey, Figures, Measurement};
 use super::write::digest_of;
-use super::{FORMAT, Lock, damaged, refused};
+use super::{FORMAT_VERSION, Lock, damaged, refused};
 use crate::failure::Failure;
 use sched_diagnostics::usage;
 use std::collections::BTreeMap;
@@ -86,16 +86,20 @@ fn format_of(line: Option<(usize, &str)>) -> Result<(), Failure> {
     let (number, line) = line.unwrap_or((1, ""));
     let format = line.strip_prefix("lock ").and_then(|format| format.parse::<u32>().ok());
     match format {
-        Some(FORMAT) => Ok(()),
-        Some(newer) if newer > FORMAT => {
-            let message = format!("the lock has format {newer}, and this schedc reads format {FORMAT}");
-            Err(refused(usage::LOCK_NEWER, number, message, NEWER))
+        Some(FORMAT_VERSION) => Ok(()),
+        Some(newer) if newer > FORMAT_VERSION => {
+            let message =
+                format!("the lock has format {newer}, and this schedc reads format {FORMAT_VERSION}");
+            Err(refused(usage::LOCK_NEWER, number, message, NEWER_HELP))
         }
-        _ => Err(damaged(number, format!("a lock begins with `lock {FORMAT}`, not with {}", quoted(line)))),
+        _ => Err(damaged(
+            number,
+            format!("a lock begins with `lock {FORMAT_VERSION}`, not with {}", quoted(line)),
+        )),
     }
 }
 
-const NEWER: &str = "use the schedc that wrote it, or ignore the lock with --frozen";
+const NEWER_HELP: &str = "use the schedc that wrote it, or ignore the lock with --frozen";
 
 /// Whether a line is the heading of a section: a hexadecimal digit, or two in locks of early versions.
 fn is_bucket(line: &str) -> bool {
@@ -172,7 +176,7 @@ fn entry<'t>(
     name: &'t str,
     lines: &mut Peekable<impl Iterator<Item = (usize, &'t str)>>,
 ) -> Result<Entry, Failure> {
-    let key: Key = name.parse().map_err(|()| {
+    let key: EntryKey = name.parse().map_err(|()| {
         damaged(number, format!("{} does not name an entry as TARGET:MODEL:ROWS:THREADS", quoted(name)))
     })?;
     let mut fields = Fields { name, line: number, values: BTreeMap::new() };
@@ -211,7 +215,7 @@ fn add<'t>(fields: &mut Fields<'t>, number: usize, field: &'t str) -> Result<(),
             fields.name,
             quoted(name)
         );
-        return Err(refused(usage::LOCK_NEWER, number, message, NEWER));
+        return Err(refused(usage::LOCK_NEWER, number, message, NEWER_HELP));
     };
     match fields.values.insert(known, (number, value)) {
         None => Ok(()),
@@ -219,7 +223,7 @@ fn add<'t>(fields: &mut Fields<'t>, number: usize, field: &'t str) -> Result<(),
     }
 }
 
-fn whole(fields: &Fields, key: Key, schedule: String, body: &str) -> Result<Entry, Failure> {
+fn whole(fields: &Fields, key: EntryKey, schedule: String, body: &str) -> Result<Entry, Failure> {
     let entry = Entry {
         key,
         structure: fields.owned("structure")?,
@@ -230,7 +234,7 @@ fn whole(fields: &Fields, key: Key, schedule: String, body: &str) -> Result<Entr
         schedc: fields.owned("schedc")?,
         epoch: fields.value("epoch")?,
         nest: fields.owned("nest")?,
-        measured: Measured {
+        measured: Measurement {
             schedule: fields.figures("us-per-row")?,
             default: fields.figures("default-us-per-row")?,
             seed: fields.value("seed")?,

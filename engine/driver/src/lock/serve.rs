@@ -19,7 +19,7 @@ pub struct LockUse {
 
 impl LockUse {
     /// Whether an option was given that conflicts with a given schedule.
-    pub fn is_insisted_on(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.file.is_some() || self.locked
     }
 
@@ -28,7 +28,7 @@ impl LockUse {
     /// # Errors
     /// When such an option was given.
     pub fn check_unused(&self) -> Result<(), Failure> {
-        if !self.is_insisted_on() {
+        if !self.is_requested() {
             return Ok(());
         }
         let flag = if self.locked { "--locked" } else { "--lock" };

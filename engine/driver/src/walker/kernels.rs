@@ -4,14 +4,14 @@
 use super::trees::Trees;
 use sched_forest::{Float, Forest, Real, Target};
 use sched_ir::lower::class_columns;
-use sched_llvm::runtime::{Body, Ctx, KernelFn, Kind, schedc_rt_parallel};
+use sched_llvm::runtime::{Ctx, KernelFn, LoopBodyFn, OutputKind, schedc_rt_parallel};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::slice;
 
 /// Rows of a block, which all walk a tree before the next tree, while its nodes are in the cache. A larger
 /// block reads trees less often, but its rows may leave the cache.
-const BLOCK: usize = 64;
+const BLOCK_ROWS: usize = 64;
 
 /// A kernel: the computation of a block of rows.
 trait Kernel {
@@ -29,7 +29,7 @@ trait Kernel {
 
 /// The kernel of an output, for the types of a forest; none if the forest has none. With `base_is_given`, the
 /// output of the kernel of margins already has the initial sums.
-pub fn kernel(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
+pub fn kernel(kind: OutputKind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
     match (forest.types.input, forest.types.accumulator) {
         (Float::F32, Float::F32) => typed::<f32, f32>(kind, forest, base_is_given),
         (Float::F32, Float::F64) => typed::<f32, f64>(kind, forest, base_is_given),
@@ -38,21 +38,21 @@ pub fn kernel(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<Kernel
     }
 }
 
-fn typed<X: Real, A: Real>(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
+fn typed<X: Real, A: Real>(kind: OutputKind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
     let (is_there, kernel): (bool, KernelFn) = match (kind, forest.types.output) {
-        (Kind::Raw, _) if base_is_given => (true, run::<Margins<X, A, true>>),
-        (Kind::Raw, _) => (true, run::<Margins<X, A, false>>),
-        (Kind::Value, Float::F32) => (finishes(forest), run::<Values<A, f32>>),
-        (Kind::Value, Float::F64) => (finishes(forest), run::<Values<A, f64>>),
-        (Kind::Class, _) => (class_columns(forest) > 0, run::<Class<A>>),
-        (Kind::Leaf, _) => (true, run::<Leaves<X>>),
-        (Kind::Tree, _) => (forest.num_tree_values() > 0, run::<TreeValues<X, A>>),
+        (OutputKind::Raw, _) if base_is_given => (true, run::<Margins<X, A, true>>),
+        (OutputKind::Raw, _) => (true, run::<Margins<X, A, false>>),
+        (OutputKind::Value, Float::F32) => (has_value_steps(forest), run::<Values<A, f32>>),
+        (OutputKind::Value, Float::F64) => (has_value_steps(forest), run::<Values<A, f64>>),
+        (OutputKind::Class, _) => (class_columns(forest) > 0, run::<Class<A>>),
+        (OutputKind::Leaf, _) => (true, run::<Leaves<X>>),
+        (OutputKind::Tree, _) => (forest.num_tree_values() > 0, run::<TreeValues<X, A>>),
     };
     is_there.then_some(kernel)
 }
 
 /// Whether predictions differ from the margins.
-fn finishes(forest: &Forest) -> bool {
+fn has_value_steps(forest: &Forest) -> bool {
     !forest.output.value.is_empty() || forest.types.accumulator != forest.types.output
 }
 
@@ -69,20 +69,20 @@ impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_
 
     fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
         let forest = trees.forest();
-        let (margins, from) = (forest.num_margins, &*forest.wide_rows(from));
+        let (margins, from) = (forest.num_margins, &*forest.rows_with_columns(from));
         if !BASE_IS_GIVEN {
             for sums in to.chunks_exact_mut(margins) {
                 sums.iter_mut().zip(&forest.base).for_each(|(sum, base)| *sum = A::narrow(*base));
             }
         }
-        let mut leaves = [0; BLOCK];
+        let mut leaves = [0; BLOCK_ROWS];
         for (number, tree) in forest.trees.iter().enumerate() {
             let leaves = &mut leaves[..to.len() / margins];
             trees.leaves(number, from, leaves);
             let rows = from.chunks_exact(forest.num_values()).zip(to.chunks_exact_mut(margins));
             for ((row, sums), leaf) in rows.zip(&*leaves) {
                 let mut add = |margin: usize, value| {
-                    sums[margin] = A::narrow(forest.added(margin, sums[margin].widen(), value));
+                    sums[margin] = A::narrow(forest.rounded_sum(margin, sums[margin].widen(), value));
                 };
                 match tree.target {
                     Target::One(margin) => add(margin as usize, trees.value(number, *leaf, row)),
@@ -112,7 +112,7 @@ impl<A: Real, Y: Real> Kernel for Values<A, Y> {
     type To = Y;
 
     fn from_to_widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_margins, forest.num_outputs())
+        (forest.num_margins, forest.value_columns())
     }
 
     fn compute(trees: &Trees, from: &[A], to: &mut [Y]) {
@@ -163,7 +163,7 @@ impl<X: Real> Kernel for Leaves<X> {
 
     fn compute(trees: &Trees, from: &[X], to: &mut [i32]) {
         let forest = trees.forest();
-        let rows = forest.wide_rows(from);
+        let rows = forest.rows_with_columns(from);
         let rows = rows.chunks_exact(forest.num_values());
         for (row, out) in rows.zip(to.chunks_exact_mut(forest.trees.len())) {
             for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
@@ -186,7 +186,7 @@ impl<X: Real, A: Real> Kernel for TreeValues<X, A> {
 
     fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
         let forest = trees.forest();
-        let rows = forest.wide_rows(from);
+        let rows = forest.rows_with_columns(from);
         let rows = rows.chunks_exact(forest.num_values());
         for (row, out) in rows.zip(to.chunks_exact_mut(forest.trees.len())) {
             for (tree, out) in out.iter_mut().enumerate() {
@@ -224,8 +224,8 @@ unsafe extern "C" fn run<K: Kernel>(ctx: *mut Ctx) {
     };
     let rows = usize::try_from(rows).unwrap_or(0);
     let run = Run::<K> { trees, rows, from, to };
-    let blocks = i64::try_from(rows.div_ceil(BLOCK)).unwrap_or(i64::MAX);
-    let body: Body = run_block::<K>;
+    let blocks = i64::try_from(rows.div_ceil(BLOCK_ROWS)).unwrap_or(i64::MAX);
+    let body: LoopBodyFn = run_block::<K>;
     // SAFETY: the run lives until the loop is done, and its blocks have different rows.
     unsafe { schedc_rt_parallel(ctx, body, (&raw const run).cast_mut().cast(), blocks) };
 }
@@ -234,8 +234,8 @@ unsafe extern "C" fn run<K: Kernel>(ctx: *mut Ctx) {
 unsafe extern "C" fn run_block<K: Kernel>(run: *mut c_void, block: i64) {
     // SAFETY: `run` passes its run, which no thread changes.
     let run = unsafe { &*run.cast_const().cast::<Run<K>>() };
-    let first = usize::try_from(block).map_or(run.rows, |block| block * BLOCK);
-    let rows = run.rows.saturating_sub(first).min(BLOCK);
+    let first = usize::try_from(block).map_or(run.rows, |block| block * BLOCK_ROWS);
+    let rows = run.rows.saturating_sub(first).min(BLOCK_ROWS);
     let (from_width, to_width) = K::from_to_widths(run.trees.forest());
     if rows == 0 || from_width == 0 || to_width == 0 {
         return;

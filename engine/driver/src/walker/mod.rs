@@ -18,7 +18,7 @@ use sched_forest::Float;
 use sched_ir::lower::interface;
 use sched_llvm::Predict;
 use sched_llvm::runtime::{
-    self, Call, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, OutputDescriptor, Status,
+    self, Call, Dtype, MODEL_SIZE, ModelDescriptor, ModelHandle, OutputDescriptor, OutputKind, Status,
 };
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -96,7 +96,7 @@ impl Walker {
                 Some(Base::Double(values)) => values.as_ptr().cast(),
             },
             other_rows: ptr::null(),
-            own_row_type: dtype(model.own_rows) as i64,
+            own_row_type: dtype(model.trainer_row_type) as i64,
             columns_from: i64::MAX,
             outputs: OutputDescriptor::all(&forest.counts(), &interface(&forest.types), kernel),
         };
@@ -127,11 +127,11 @@ impl Predict for Walker {
         usize::try_from(self.descriptor.num_features).unwrap_or(usize::MAX)
     }
 
-    fn num_outputs(&self, kind: Kind) -> usize {
+    fn num_outputs(&self, kind: OutputKind) -> usize {
         usize::try_from(runtime::num_outputs(&self.descriptor, kind)).unwrap_or(usize::MAX)
     }
 
-    fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: OutputKind) -> Dtype {
         runtime::output_type(&self.descriptor, kind)
     }
 

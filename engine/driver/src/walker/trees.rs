@@ -5,7 +5,7 @@ use sched_forest::{Comparison, Forest, NodeRef, Predicate, Real, Transform, Tree
 use std::sync::Arc;
 
 /// Bit of a child that is a leaf. The other bits are the leaf's index in its tree.
-const LEAF: u32 = 1 << 31;
+const LEAF_BIT: u32 = 1 << 31;
 
 /// Rows that walk a tree in lock-step. One walk waits for each load; eight hide the latency of loads and
 /// comparisons. Measured on Zen 5.
@@ -66,12 +66,12 @@ impl Trees {
         let first = u32::try_from(self.nodes.len()).ok()?;
         let last = first.checked_add(u32::try_from(tree.inner.len().max(tree.leaves.len())).ok()?)?;
         let are_numeric = tree.inner.iter().all(|node| matches!(node.predicate, Predicate::Numeric { .. }));
-        if last >= LEAF || !are_numeric {
+        if last >= LEAF_BIT || !are_numeric {
             return None;
         }
         let child = |node| match node {
             NodeRef::Inner(index) => first + index,
-            NodeRef::Leaf(leaf) => LEAF | leaf,
+            NodeRef::Leaf(leaf) => LEAF_BIT | leaf,
         };
         for inner in &tree.inner {
             let Predicate::Numeric { threshold } = inner.predicate else { continue };
@@ -95,7 +95,7 @@ impl Trees {
         let [leaf] = match self.starts[tree].root {
             Some(root) if self.is_less => self.walk::<X, 1, true>(root, row),
             Some(root) => self.walk::<X, 1, false>(root, row),
-            None => [self.forest.leaf_index(&self.forest.trees[tree], &self.forest.wide_row(row))],
+            None => [self.forest.leaf_index(&self.forest.trees[tree], &self.forest.row_with_columns(row))],
         };
         leaf
     }
@@ -126,24 +126,24 @@ impl Trees {
     fn walk<X: Real, const N: usize, const LESS: bool>(&self, root: u32, rows: &[X]) -> [u32; N] {
         let features = self.forest.num_values();
         let mut at = [root; N];
-        while at.iter().any(|at| *at < LEAF) {
+        while at.iter().any(|at| *at < LEAF_BIT) {
             for (lane, at) in at.iter_mut().enumerate() {
                 // A row that has reached its leaf tests the root again, without effect.
-                let node = &self.nodes[if *at < LEAF { *at } else { root } as usize];
+                let node = &self.nodes[if *at < LEAF_BIT { *at } else { root } as usize];
                 let value = rows[lane * features + node.feature as usize].widen();
                 let passes = if LESS { value < node.threshold } else { value <= node.threshold };
                 let left = passes | (value.is_nan() & node.missing_left);
                 let child = node.children[usize::from(left)];
-                *at = if *at < LEAF { child } else { *at };
+                *at = if *at < LEAF_BIT { child } else { *at };
             }
         }
-        at.map(|at| at & !LEAF)
+        at.map(|at| at & !LEAF_BIT)
     }
 
     /// The value that a leaf of a tree with one margin adds to a row with its computed columns, widened.
     pub fn value<X: Real>(&self, tree: usize, leaf: u32, row: &[X]) -> f64 {
         match self.forest.has_linear_leaves() {
-            true => self.forest.leaf_value(tree, leaf as usize, &self.forest.wide_row(row)),
+            true => self.forest.leaf_value(tree, leaf as usize, &self.forest.row_with_columns(row)),
             false => self.values[self.starts[tree].values + leaf as usize],
         }
     }
@@ -158,11 +158,11 @@ impl Trees {
 
 /// Cost of a test that is not numeric, in steps of numeric tests: the reference walker makes it in some 8 ns,
 /// against 2. Measured on Zen 5.
-const OTHER_TEST: usize = 4;
+const OTHER_TEST_STEPS: usize = 4;
 /// Cost of a term of a linear leaf, in steps: some 25 ns for four terms. Measured on Zen 5.
-const LEAF_TERM: usize = 3;
+const LEAF_TERM_STEPS: usize = 3;
 /// Cost of a term of a computed column, in steps: some 25 ns. Measured on Zen 4.
-const COLUMN_TERM: usize = 12;
+const COLUMN_TERM_STEPS: usize = 12;
 
 /// Estimates the nodes that a row visits, by the depths of complete trees with the same numbers of leaves.
 /// Other work counts as the nodes that take as long.
@@ -173,7 +173,8 @@ pub fn steps_of_a_row(forest: &Forest) -> usize {
         let leaves = forest.linear.get(number).map(Vec::as_slice).unwrap_or_default();
         let terms: usize = leaves.iter().map(|leaf| leaf.terms.len()).sum();
         // A row ends in one leaf.
-        depth * if is_numeric { 1 } else { OTHER_TEST } + terms.div_ceil(leaves.len().max(1)) * LEAF_TERM
+        depth * if is_numeric { 1 } else { OTHER_TEST_STEPS }
+            + terms.div_ceil(leaves.len().max(1)) * LEAF_TERM_STEPS
     };
     let behind = forest.output.raw.iter().chain(&forest.output.value).map(|step| match step {
         Transform::Columns(of) => steps_of_columns(&of.columns),
@@ -186,10 +187,10 @@ pub fn steps_of_a_row(forest: &Forest) -> usize {
 /// Cost of computing all columns of a row, in steps.
 fn steps_of_columns(columns: &Columns) -> usize {
     let steps = |column| match columns.expr(column) {
-        Expr::Dot { terms, .. } => terms.len() * COLUMN_TERM,
-        Expr::SquaredDistance { of, .. } => of.len() * COLUMN_TERM,
-        Expr::Trees { trees, .. } => trees.steps() * OTHER_TEST,
+        Expr::Dot { terms, .. } => terms.len() * COLUMN_TERM_STEPS,
+        Expr::SquaredDistance { of, .. } => of.len() * COLUMN_TERM_STEPS,
+        Expr::Trees { trees, .. } => trees.steps() * OTHER_TEST_STEPS,
         _ => 0,
     };
-    columns.all().map(|column| OTHER_TEST + steps(column)).sum()
+    columns.all().map(|column| OTHER_TEST_STEPS + steps(column)).sum()
 }

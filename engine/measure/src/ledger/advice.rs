@@ -3,17 +3,17 @@
 
 use sched_lang::Options;
 use sched_lang::directives::{Role, find};
-use sched_lang::legal_next::{self, Next};
-use sched_lang::schedule::Event;
+use sched_lang::legal_next::{self, NextStep};
+use sched_lang::schedule::DirectiveText;
 use sched_lang::variations::{Variation, Variations};
 use sched_nest::Body;
 
 /// Most variations to propose.
-const MOST: usize = 48;
+const MAX_PROPOSALS: usize = 48;
 /// Most forms of a directive: in place of a directive of the schedule, and as a new directive.
-const FORMS: [usize; 2] = [6, 3];
+const MAX_FORMS: [usize; 2] = [6, 3];
 /// New directives to propose first, since they help most often.
-const FIRST: [&str; 7] =
+const FIRST_DIRECTIVES: [&str; 7] =
     ["representation", "vectorize", "interleave", "unrollAndJam", "cache", "tile", "reorder"];
 
 /// A variation of a schedule.
@@ -31,21 +31,25 @@ struct Change {
     text: String,
     idea: String,
     /// The whole changed text.
-    changed: String,
+    new_source: String,
 }
 
 /// Variations of a schedule.
-pub fn proposals((source, options): (&str, &Options), schedule: usize, events: &[Event]) -> Vec<Proposal> {
-    let whole = Variations::new(source, options).whole(schedule).nest;
+pub fn proposals(
+    (source, options): (&str, &Options),
+    schedule: usize,
+    events: &[DirectiveText],
+) -> Vec<Proposal> {
+    let whole = Variations::new(source, options).unchanged(schedule).nest;
     let has_one_walk =
         whole.is_ok_and(|nest| nest.loops.iter().filter(|this| matches!(this.body, Body::Walk)).count() == 1);
     let idea = |place: &str, form: &str| idea(place, form, has_one_walk);
     let mut all: Vec<Change> =
         events.iter().flat_map(|event| replacements(source, options, event, &idea)).collect();
     all.extend(insertions(source, options, events, &idea));
-    all.truncate(MOST);
-    let checked = |Change { text, idea, changed }: Change| {
-        let variation = Variations::new(&changed, options).whole(schedule);
+    all.truncate(MAX_PROPOSALS);
+    let checked = |Change { text, idea, new_source }: Change| {
+        let variation = Variations::new(&new_source, options).unchanged(schedule);
         variation.nest.is_ok().then_some(Proposal { text, idea, variation })
     };
     all.into_iter().filter_map(checked).collect()
@@ -72,15 +76,18 @@ fn idea(place: &str, form: &str, has_one_walk: bool) -> String {
 }
 
 /// The texts of a proposed directive with different arguments, at most `most`, the most promising first.
-fn forms(next: Next, most: usize) -> impl Iterator<Item = String> {
-    std::iter::once(next.operation).chain(next.others).take(most).map(|operation| operation.to_string())
+fn forms(next: NextStep, most: usize) -> impl Iterator<Item = String> {
+    std::iter::once(next.operation)
+        .chain(next.with_other_numbers)
+        .take(most)
+        .map(|operation| operation.to_string())
 }
 
 /// Proposals that replace a directive by another form of it.
 fn replacements(
     source: &str,
     options: &Options,
-    event: &Event,
+    event: &DirectiveText,
     idea: &dyn Fn(&str, &str) -> String,
 ) -> Vec<Change> {
     let (start, end) = (event.span.start as usize, event.span.end as usize);
@@ -90,32 +97,34 @@ fn replacements(
     let all = legal_next::at(source, start + 1, options, Some(signature.op));
     let line = event.line;
     let other = |form: String| {
-        let changed = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
+        let new_source = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
         let text = format!("line {line}: `{form}` in place of `{own}`");
-        (form != own).then(|| Change { text, idea: idea(&format!("line {line}:"), &form), changed })
+        (form != own).then(|| Change { text, idea: idea(&format!("line {line}:"), &form), new_source })
     };
-    all.into_iter().flat_map(|next| forms(next, FORMS[0])).filter_map(other).take(FORMS[0]).collect()
+    all.into_iter().flat_map(|next| forms(next, MAX_FORMS[0])).filter_map(other).take(MAX_FORMS[0]).collect()
 }
 
 /// Changes that add a directive after the last one.
 fn insertions(
     source: &str,
     options: &Options,
-    events: &[Event],
+    events: &[DirectiveText],
     idea: &dyn Fn(&str, &str) -> String,
 ) -> Vec<Change> {
     let end = events.last().map_or(source.len(), |last| last.span.end as usize);
     let (Some(before), Some(rest)) = (source.get(..end), source.get(end..)) else { return Vec::new() };
     let gap = format!("{before}\n\n{rest}");
     let mut all = legal_next::at(&gap, end + 1, options, None);
-    let name = |next: &Next| next.operation.signature().map_or("", |signature| signature.name);
-    all.sort_by_key(|next| FIRST.iter().position(|first| *first == name(next)).unwrap_or(FIRST.len()));
+    let name = |next: &NextStep| next.operation.signature().map_or("", |signature| signature.name);
+    all.sort_by_key(|next| {
+        FIRST_DIRECTIVES.iter().position(|first| *first == name(next)).unwrap_or(FIRST_DIRECTIVES.len())
+    });
     let added = |form: String| Change {
         text: format!("add `{form}`"),
         idea: idea("add", &form),
-        changed: format!("{before}\n{form}\n{rest}"),
+        new_source: format!("{before}\n{form}\n{rest}"),
     };
-    all.into_iter().flat_map(|next| forms(next, FORMS[1])).map(added).collect()
+    all.into_iter().flat_map(|next| forms(next, MAX_FORMS[1])).map(added).collect()
 }
 
 #[cfg(test)]
@@ -154,7 +163,7 @@ mod tests {
         let has = |start: &str| names.iter().any(|name| name.starts_with(start));
         assert!(has("line 3: `representation(") && has("line 1: `tile(batch, b0, b1, "), "{names:?}");
         assert!(has("add `interleave(") || has("add `vectorize("), "{names:?}");
-        assert!(names.len() <= super::MOST && all.iter().all(|one| one.variation.nest.is_ok()));
+        assert!(names.len() <= super::MAX_PROPOSALS && all.iter().all(|one| one.variation.nest.is_ok()));
         assert!(all.iter().all(|one| one.variation.text.ends_with("// end")));
     }
 }

@@ -32,7 +32,7 @@ impl Entrants {
     /// Predicts the cycles of a call under each entrant by the cost model, without generating code. `calls`
     /// has the rows and the threads.
     pub fn predict(&mut self, model: &Model, cpu: Cpu, calls: (usize, usize)) {
-        self.cycles = CostPredictor::new(model, cpu).all(model, &self.drafts, calls);
+        self.cycles = CostPredictor::new(model, cpu).cycles_of_all(model, &self.drafts, calls);
     }
 
     /// Predicted cycles of a call of an entrant; `None` without a prediction.
@@ -40,9 +40,9 @@ impl Entrants {
         self.cycles.get(number).copied().flatten()
     }
 
-    /// Compiles all entrants except the numbers in `but`.
-    pub fn compile(&mut self, model: &Model, cpu: Cpu, but: &BTreeSet<usize>) {
-        let wanted: Vec<usize> = (0..self.drafts.len()).filter(|number| !but.contains(number)).collect();
+    /// Compiles all entrants except the numbers in `skipped`.
+    pub fn compile(&mut self, model: &Model, cpu: Cpu, skipped: &BTreeSet<usize>) {
+        let wanted: Vec<usize> = (0..self.drafts.len()).filter(|number| !skipped.contains(number)).collect();
         let drafts: Vec<Draft> =
             wanted.iter().filter_map(|number| self.drafts.get(*number).cloned()).collect();
         let code = compile_all(model, cpu, &drafts);

@@ -3,19 +3,21 @@
 use super::advice::{self, Proposal};
 use super::entrants::Entrants;
 use super::question::{NumberSweep, Question, Subject, SweepNumber};
-use super::table::{Ablation, Baselines, Figure, PrefixLine, State, Sweep, Table, Tried};
+use super::table::{
+    Ablation, Baselines, DirectiveEffect, MeasuredTime, PrefixLine, Sweep, SweepValue, Table,
+};
 use crate::samples::Quartiles;
 use sched_diagnostics::Diagnostic;
-use sched_lang::Supported;
-use sched_lang::schedule::Event;
+use sched_lang::CheckPurpose;
+use sched_lang::schedule::DirectiveText;
 use sched_lang::variations::{NumberLiteral, Variation, Variations};
 use schedc_driver::{Failure, ScheduleValues, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of values to try if the user gives none, including the present one.
-const VALUES: usize = 5;
+const SWEEP_LENGTH: usize = 5;
 /// Factors of the values to try, as fractions, the nearest first.
-const FACTORS: [(i64, i64); 8] = [(1, 2), (2, 1), (1, 4), (4, 1), (1, 8), (8, 1), (1, 16), (16, 1)];
+const SWEEP_FACTORS: [(i64, i64); 8] = [(1, 2), (2, 1), (1, 4), (4, 1), (1, 8), (8, 1), (1, 16), (16, 1)];
 
 /// The times of the entrants of a race, by entrant; `None` without a sample.
 pub type Times = BTreeMap<usize, Option<Quartiles>>;
@@ -52,32 +54,32 @@ pub struct TablePlan {
     pub(super) whole: Entry,
     pub(super) plain: Entry,
     pub(super) chosen: Entry,
-    prefixes: Vec<(Event, State, Entry)>,
-    ablations: Vec<(Event, Vec<usize>, Entry)>,
-    sweeps: Vec<Tries>,
+    prefixes: Vec<(DirectiveText, DirectiveEffect, Entry)>,
+    ablations: Vec<(DirectiveText, Vec<usize>, Entry)>,
+    sweeps: Vec<SweepPlan>,
     pub(super) advice: Vec<AdvisedEntry>,
 }
 
 /// A number of the schedule, and the values to try in its place.
-struct Tries {
+struct SweepPlan {
     name: String,
     value: i64,
     tried: Vec<(i64, Entry)>,
 }
 
 /// Makes plans.
-pub struct Maker<'a> {
+pub struct PlanMaker<'a> {
     pub subject: &'a Subject<'a>,
     pub variations: &'a Variations<'a>,
     pub chosen: &'a Source,
     pub entrants: &'a mut Entrants,
 }
 
-impl Maker<'_> {
+impl PlanMaker<'_> {
     /// The plan of one of the schedules.
     pub fn make(mut self, schedule: usize, batch: usize, question: &Question) -> Result<TablePlan, Failure> {
         let events = self.variations.directives(schedule);
-        let whole = self.enter(self.variations.whole(schedule));
+        let whole = self.enter(self.variations.unchanged(schedule));
         let plain = self.enter(self.variations.prefix(schedule, 0));
         let chosen = self.chosen(batch);
         let prefixes = if question.prefixes { self.prefixes(schedule, &events) } else { Vec::new() };
@@ -85,7 +87,8 @@ impl Maker<'_> {
         let sweeps = question.sweeps.iter().map(|request| self.sweep(schedule, request));
         let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let max_rows = self.variations.max_rows(schedule);
-        let advice = if question.advice.is_some() { self.proposals(schedule, &events) } else { Vec::new() };
+        let advice =
+            if question.advice_threads.is_some() { self.proposals(schedule, &events) } else { Vec::new() };
         Ok(TablePlan { max_rows, batch, whole, plain, chosen, prefixes, ablations, sweeps, advice })
     }
 
@@ -98,14 +101,18 @@ impl Maker<'_> {
 
     fn chosen(&mut self, batch: usize) -> Entry {
         let values = ScheduleValues { sets: Vec::new(), ..self.subject.values.clone() };
-        let checked = self.chosen.check_for(Supported::Compilable, self.subject.model, &values);
+        let checked = self.chosen.check_for(CheckPurpose::Compile, self.subject.model, &values);
         match checked.nests {
             Some(nests) => Entry::Runs(self.entrants.enter(nests.for_rows(batch), &checked.target)),
             None => Entry::Illegal(checked.diagnostics.first().map(reason).unwrap_or_default()),
         }
     }
 
-    fn prefixes(&mut self, schedule: usize, events: &[Event]) -> Vec<(Event, State, Entry)> {
+    fn prefixes(
+        &mut self,
+        schedule: usize,
+        events: &[DirectiveText],
+    ) -> Vec<(DirectiveText, DirectiveEffect, Entry)> {
         let mut before = self.enter(self.variations.prefix(schedule, 0));
         let mut lines = Vec::new();
         for (at, event) in events.iter().enumerate() {
@@ -113,12 +120,12 @@ impl Maker<'_> {
             let waits = variation.left_out.contains(&at);
             let entry = self.enter(variation);
             let state = match (&before, &entry) {
-                (_, Entry::Illegal(_)) => State::Illegal,
-                (Entry::Runs(one), Entry::Runs(two)) if one == two && waits => State::Waits,
-                (Entry::Runs(one), Entry::Runs(two)) if one == two => State::Same,
-                _ => State::Own,
+                (_, Entry::Illegal(_)) => DirectiveEffect::Illegal,
+                (Entry::Runs(one), Entry::Runs(two)) if one == two && waits => DirectiveEffect::Waits,
+                (Entry::Runs(one), Entry::Runs(two)) if one == two => DirectiveEffect::Same,
+                _ => DirectiveEffect::Own,
             };
-            if state != State::Illegal {
+            if state != DirectiveEffect::Illegal {
                 before = entry.clone();
             }
             lines.push((event.clone(), state, entry));
@@ -126,8 +133,12 @@ impl Maker<'_> {
         lines
     }
 
-    fn ablations(&mut self, schedule: usize, events: &[Event]) -> Vec<(Event, Vec<usize>, Entry)> {
-        let without = |(at, event): (usize, &Event)| {
+    fn ablations(
+        &mut self,
+        schedule: usize,
+        events: &[DirectiveText],
+    ) -> Vec<(DirectiveText, Vec<usize>, Entry)> {
+        let without = |(at, event): (usize, &DirectiveText)| {
             let variation = self.variations.without(schedule, at);
             let line = |other: &usize| events.get(*other).map(|event| event.line);
             let mut with: Vec<usize> = variation.left_out.iter().filter_map(line).collect();
@@ -137,7 +148,7 @@ impl Maker<'_> {
         events.iter().enumerate().map(without).collect()
     }
 
-    fn proposals(&mut self, schedule: usize, events: &[Event]) -> Vec<AdvisedEntry> {
+    fn proposals(&mut self, schedule: usize, events: &[DirectiveText]) -> Vec<AdvisedEntry> {
         let options = self.subject.options();
         let all = advice::proposals((&self.subject.source.text, &options), schedule, events);
         let entered = |Proposal { text, idea, variation }: Proposal| {
@@ -149,17 +160,17 @@ impl Maker<'_> {
 
     /// The experiments with other values of a number; `None` if the number belongs to another schedule of the
     /// text.
-    fn sweep(&mut self, schedule: usize, request: &NumberSweep) -> Result<Option<Tries>, Failure> {
+    fn sweep(&mut self, schedule: usize, request: &NumberSweep) -> Result<Option<SweepPlan>, Failure> {
         let Some(found) = self.number(schedule, &request.number)? else { return Ok(None) };
-        let with = |value: i64| match &found.place {
+        let with = |value: i64| match &found.source {
             NumberSource::Param(name) => self.variations.with_param(schedule, name, value),
             NumberSource::Text(number) => self.variations.with_number(schedule, *number, value),
         };
         let mut values: Vec<(i64, Variation)> = match (request.values.as_slice(), found.choices.as_slice()) {
             ([], []) => {
-                let near = near(found.value).map(|value| (value, with(value)));
+                let near = nearby_values(found.value).map(|value| (value, with(value)));
                 near.filter(|(value, variation)| *value == found.value || variation.nest.is_ok())
-                    .take(VALUES)
+                    .take(SWEEP_LENGTH)
                     .collect()
             }
             ([], choices) => choices.iter().map(|value| (*value, with(*value))).collect(),
@@ -168,7 +179,7 @@ impl Maker<'_> {
         values.sort_by_key(|(value, _)| *value);
         values.dedup_by_key(|(value, _)| *value);
         let tried = values.into_iter().map(|(value, variation)| (value, self.enter(variation))).collect();
-        Ok(Some(Tries { name: found.name, value: found.value, tried }))
+        Ok(Some(SweepPlan { name: found.name, value: found.value, tried }))
     }
 
     fn number(&self, schedule: usize, number: &SweepNumber) -> Result<Option<SweptNumber>, Failure> {
@@ -176,7 +187,7 @@ impl Maker<'_> {
         match number {
             SweepNumber::Param(name) => {
                 let checked =
-                    source.check_for(Supported::Compilable, self.subject.model, self.subject.values);
+                    source.check_for(CheckPurpose::Compile, self.subject.model, self.subject.values);
                 let param = checked.params.iter().find(|param| param.name == *name);
                 let value = param.and_then(|param| Some((param, param.value.as_int()?)));
                 let (param, value) = value.ok_or_else(|| no_param(name, &checked))?;
@@ -185,23 +196,23 @@ impl Maker<'_> {
                     name: name.clone(),
                     value,
                     choices,
-                    place: NumberSource::Param(name.clone()),
+                    source: NumberSource::Param(name.clone()),
                 }))
             }
             SweepNumber::At(line, column) => {
-                let offset = offset(&source.text, *line, *column);
+                let offset = byte_offset(&source.text, *line, *column);
                 let found = offset.and_then(|offset| self.variations.number_at(offset));
                 let (owner, number) = found.ok_or_else(|| {
                     let help = "name the line and the column of a number in a directive, or a `param`";
                     Failure::usage(format!("there is no number in line {line} at column {column}"), help)
-                        .of(&source.name)
+                        .in_file(&source.name)
                 })?;
                 let name = format!("{line}:{column}");
                 let found = SweptNumber {
                     name,
                     value: number.value,
                     choices: Vec::new(),
-                    place: NumberSource::Text(number),
+                    source: NumberSource::Text(number),
                 };
                 Ok((owner == schedule).then_some(found))
             }
@@ -215,7 +226,7 @@ struct SweptNumber {
     value: i64,
     /// The values after `in` in the declaration of the param.
     choices: Vec<i64>,
-    place: NumberSource,
+    source: NumberSource,
 }
 
 /// The source of a number: the value of a param, or a literal of the text.
@@ -224,7 +235,7 @@ enum NumberSource {
     Text(NumberLiteral),
 }
 
-fn no_param(name: &str, checked: &sched_lang::Checked) -> Failure {
+fn no_param(name: &str, checked: &sched_lang::CheckedSchedule) -> Failure {
     let names: Vec<&str> = checked.params.iter().map(|param| param.name.as_str()).collect();
     let help = match names.as_slice() {
         [] => "it has none; a number is named by its line and column, as in --sweep 3:21".to_string(),
@@ -233,9 +244,10 @@ fn no_param(name: &str, checked: &sched_lang::Checked) -> Failure {
     Failure::usage(format!("the schedule has no param {name} with a value"), help)
 }
 
-/// Values near a number: the number itself, then its products with [`FACTORS`] that are whole and positive.
-fn near(value: i64) -> impl Iterator<Item = i64> {
-    let others = FACTORS.into_iter().filter_map(move |(times, over)| {
+/// Values near a number: the number itself, then its products with [`SWEEP_FACTORS`] that are whole and
+/// positive.
+fn nearby_values(value: i64) -> impl Iterator<Item = i64> {
+    let others = SWEEP_FACTORS.into_iter().filter_map(move |(times, over)| {
         let is_whole = value % over == 0;
         value.checked_mul(times).filter(|_| is_whole).map(|product| product / over)
     });
@@ -243,7 +255,7 @@ fn near(value: i64) -> impl Iterator<Item = i64> {
 }
 
 /// The byte at a line and a column, both from 1, columns in characters.
-fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
+fn byte_offset(text: &str, line: usize, column: usize) -> Option<usize> {
     let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let rest = text.get(start..)?.lines().next()?;
     let within = rest.char_indices().map(|(at, _)| at).chain([rest.len()]).nth(column.checked_sub(1)?)?;
@@ -259,13 +271,13 @@ impl TablePlan {
     /// The numbers of the entrants to time, each once.
     pub fn entrants(&self) -> Vec<usize> {
         let advised = self.advice.iter().filter_map(|advised| advised.entry.number());
-        let numbers: BTreeSet<usize> = self.needed().into_iter().chain(advised).collect();
+        let numbers: BTreeSet<usize> = self.requested_entrants().into_iter().chain(advised).collect();
         numbers.into_iter().collect()
     }
 
     /// The entrants that the user asked for: the baselines, prefixes, ablations and sweeps. They are timed
     /// even if the cost model predicts them to be slow.
-    pub fn needed(&self) -> Vec<usize> {
+    pub fn requested_entrants(&self) -> Vec<usize> {
         let all = [&self.whole, &self.plain, &self.chosen].into_iter();
         let all = all.chain(self.prefixes.iter().map(|(_, _, entry)| entry));
         let all = all.chain(self.ablations.iter().map(|(_, _, entry)| entry));
@@ -276,34 +288,34 @@ impl TablePlan {
     /// The table, from the time of each entrant.
     pub fn table(&self, threads: i32, entrants: &Entrants, times: &Times) -> Table {
         let figure = |entry: &Entry| match entry {
-            Entry::Illegal(why) => Figure::none(why.clone()),
+            Entry::Illegal(why) => MeasuredTime::unmeasured(why.clone()),
             Entry::Runs(number) => match entrants.problem(*number) {
-                Some(why) => Figure::none(why.to_string()),
-                None => Figure::of(times.get(number).copied().flatten()),
+                Some(why) => MeasuredTime::unmeasured(why.to_string()),
+                None => MeasuredTime::of(times.get(number).copied().flatten()),
             },
         };
         let (whole, plain) = (figure(&self.whole), figure(&self.plain));
         let mut before = plain.clone();
         let prefixes = self.prefixes.iter().map(|(event, state, entry)| {
             let figure = figure(entry);
-            let gain = figure.over(&before);
+            let gain = figure.speed_up_over(&before);
             if figure.us_per_row.is_some() {
                 before = figure.clone();
             }
-            let over_plain = figure.over(&plain);
+            let over_plain = figure.speed_up_over(&plain);
             PrefixLine { line: event.line, text: event.text.clone(), state: *state, figure, gain, over_plain }
         });
         let prefixes = prefixes.collect();
         let ablations = self.ablations.iter().map(|(event, with, entry)| {
             let figure = figure(entry);
-            let loss = whole.over(&figure);
+            let loss = whole.speed_up_over(&figure);
             Ablation { line: event.line, text: event.text.clone(), with: with.clone(), figure, loss }
         });
         let tried = |(value, entry): &(i64, Entry)| {
             let figure = figure(entry);
-            Tried { value: *value, over_whole: figure.over(&whole), figure }
+            SweepValue { value: *value, over_whole: figure.speed_up_over(&whole), figure }
         };
-        let sweeps = self.sweeps.iter().map(|Tries { name, value, tried: all }| Sweep {
+        let sweeps = self.sweeps.iter().map(|SweepPlan { name, value, tried: all }| Sweep {
             name: name.clone(),
             value: *value,
             tried: all.iter().map(tried).collect(),
@@ -324,21 +336,24 @@ impl TablePlan {
 
 #[cfg(test)]
 mod tests {
-    use super::{near, offset};
+    use super::{byte_offset, nearby_values};
 
     #[test]
     fn near_numbers_are_whole_and_positive() {
-        assert_eq!(near(64).take(5).collect::<Vec<_>>(), [64, 32, 128, 16, 256]);
-        assert_eq!(near(1).take(4).collect::<Vec<_>>(), [1, 2, 4, 8]);
-        assert_eq!(near(6).collect::<Vec<_>>(), [6, 3, 12, 24, 48, 96]);
-        assert_eq!(near(0).collect::<Vec<_>>(), [0]);
-        assert_eq!(near(i64::MAX).collect::<Vec<_>>(), [i64::MAX]);
+        assert_eq!(nearby_values(64).take(5).collect::<Vec<_>>(), [64, 32, 128, 16, 256]);
+        assert_eq!(nearby_values(1).take(4).collect::<Vec<_>>(), [1, 2, 4, 8]);
+        assert_eq!(nearby_values(6).collect::<Vec<_>>(), [6, 3, 12, 24, 48, 96]);
+        assert_eq!(nearby_values(0).collect::<Vec<_>>(), [0]);
+        assert_eq!(nearby_values(i64::MAX).collect::<Vec<_>>(), [i64::MAX]);
     }
 
     #[test]
     fn columns_count_characters() {
         let text = "// µ\nab\n";
-        assert_eq!([offset(text, 1, 4), offset(text, 1, 5), offset(text, 2, 1)], [Some(3), Some(5), Some(6)]);
-        assert_eq!([offset(text, 1, 9), offset(text, 0, 1), offset(text, 9, 1)], [None; 3]);
+        assert_eq!(
+            [byte_offset(text, 1, 4), byte_offset(text, 1, 5), byte_offset(text, 2, 1)],
+            [Some(3), Some(5), Some(6)]
+        );
+        assert_eq!([byte_offset(text, 1, 9), byte_offset(text, 0, 1), byte_offset(text, 9, 1)], [None; 3]);
     }
 }

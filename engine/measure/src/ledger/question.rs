@@ -1,6 +1,6 @@
 //! The experiments that a user requests for a ledger, and the schedule that they are about.
 
-use sched_lang::{Options, Supported, Target};
+use sched_lang::{CheckPurpose, Options, Target};
 use sched_llvm::Cpu;
 use schedc_driver::{CodeDestination, Model, ScheduleValues, Source};
 
@@ -12,7 +12,7 @@ pub struct Question {
     /// Whether to time the schedule without each directive, for the loss.
     pub ablations: bool,
     /// Threads of the calls for which to search better directives; `None` for no search.
-    pub advice: Option<usize>,
+    pub advice_threads: Option<usize>,
     /// Numbers of the schedule to replace by others.
     pub sweeps: Vec<NumberSweep>,
     /// Rows per call; if empty, the bound of each `when` block, and 1024 rows for the schedule outside of
@@ -29,7 +29,7 @@ pub struct NumberSweep {
     pub values: Vec<i64>,
 }
 
-/// A number of a schedule.
+/// Names the number that a sweep replaces: by its param, or by its position in the schedule's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SweepNumber {
     /// The value of a param.
@@ -57,7 +57,7 @@ impl Subject<'_> {
     /// The options of a check of the schedule.
     pub(super) fn options(&self) -> Options {
         let options = Source::options(Some(self.model), self.values);
-        Options { supported: Supported::Compilable, target: Some(self.target.clone()), ..options }
+        Options { purpose: CheckPurpose::Compile, target: Some(self.target.clone()), ..options }
     }
 
     /// The schedule that schedc chooses.

@@ -2,20 +2,20 @@
 
 use super::entrants::Entrants;
 use super::plan::{Entry, TablePlan, Times};
-use super::table::{Advice, Figure, Predicted, PredictedAdvice};
+use super::table::{Advice, MeasuredTime, PredictedAdvice, PredictedTable};
 use std::collections::BTreeSet;
 
 /// Most proposals that are timed again in a final race: among many, the fastest may be fast by chance.
-const FINALISTS: usize = 6;
+const MAX_FINALISTS: usize = 6;
 /// Predicted slowdown above which a variation is not compiled: larger than the cost model's error among
 /// schedules that differ in one directive.
-const LOSES: f64 = 1.6;
+const MAX_COMPILED_SLOWDOWN: f64 = 1.6;
 
 /// The advice to use schedc's own choice.
 const TAKE_CHOSEN: &str = "use the schedule that schedc chooses";
 
 /// A proposed schedule that is legal.
-struct Advised<'p> {
+struct LegalProposal<'p> {
     text: &'p str,
     idea: &'p str,
     /// The number of its entrant.
@@ -23,7 +23,7 @@ struct Advised<'p> {
 }
 
 /// The proposals, the largest gain first. Of those with the same idea, only the first.
-fn once_each<I: Ord, T>(mut all: Vec<(I, T)>, gain: impl Fn(&T) -> f64) -> Vec<T> {
+fn best_of_each_idea<I: Ord, T>(mut all: Vec<(I, T)>, gain: impl Fn(&T) -> f64) -> Vec<T> {
     all.sort_by(|(_, one), (_, two)| gain(two).total_cmp(&gain(one)));
     let mut ideas = BTreeSet::new();
     all.into_iter().filter_map(|(idea, one)| ideas.insert(idea).then_some(one)).collect()
@@ -31,7 +31,7 @@ fn once_each<I: Ord, T>(mut all: Vec<(I, T)>, gain: impl Fn(&T) -> f64) -> Vec<T
 
 /// Speed-up of an entrant over the schedule, by their lower quartiles, on which other load has the least
 /// influence.
-fn faster(times: &Times, whole: usize, other: usize) -> Option<f64> {
+fn speed_up(times: &Times, whole: usize, other: usize) -> Option<f64> {
     let low = |number: usize| times.get(&number).copied().flatten().map(|time| time.low);
     Some(low(whole)? / low(other)?)
 }
@@ -40,15 +40,15 @@ impl TablePlan {
     /// The schedule, and the proposals that were faster than it in the first race.
     pub fn finalists(&self, times: &Times) -> Vec<usize> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
-        let other = |advised: Advised<'_>| {
-            let gain = faster(times, whole, advised.number)?;
+        let other = |advised: LegalProposal<'_>| {
+            let gain = speed_up(times, whole, advised.number)?;
             (advised.number != whole && gain > 1.0)
                 .then_some((advised.idea.to_string(), (advised.number, gain)))
         };
-        let others = once_each(self.advised().filter_map(other).collect(), |(_, gain)| *gain);
+        let others = best_of_each_idea(self.legal_proposals().filter_map(other).collect(), |(_, gain)| *gain);
         let mut finalists = vec![whole];
         for (number, _) in others {
-            if !finalists.contains(&number) && finalists.len() <= FINALISTS {
+            if !finalists.contains(&number) && finalists.len() <= MAX_FINALISTS {
                 finalists.push(number);
             }
         }
@@ -59,27 +59,27 @@ impl TablePlan {
     pub fn advice(&self, entrants: &Entrants, finals: &Times) -> Vec<Advice> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
         let mut seen = vec![whole];
-        let advice = self.advised().filter_map(|Advised { text, idea, number }| {
+        let advice = self.legal_proposals().filter_map(|LegalProposal { text, idea, number }| {
             // Of several proposals with the same nest, the first is enough.
             if seen.contains(&number) {
                 return None;
             }
             seen.push(number);
-            let gain = faster(finals, whole, number).filter(|gain| *gain > 1.0)?;
-            let figure = Figure::of(finals.get(&number).copied().flatten());
+            let gain = speed_up(finals, whole, number).filter(|gain| *gain > 1.0)?;
+            let figure = MeasuredTime::of(finals.get(&number).copied().flatten());
             let predicted = self.gain(entrants, number);
             Some((idea.to_string(), Advice { text: text.to_string(), figure, gain, predicted }))
         });
-        once_each(advice.collect(), |one| one.gain)
+        best_of_each_idea(advice.collect(), |one| one.gain)
     }
 
     /// The legal proposals; if there are any, also the schedule that schedc chooses.
-    fn advised(&self) -> impl Iterator<Item = Advised<'_>> {
+    fn legal_proposals(&self) -> impl Iterator<Item = LegalProposal<'_>> {
         let own = std::iter::once((TAKE_CHOSEN, TAKE_CHOSEN, &self.chosen));
         let own = own.filter(|_| !self.advice.is_empty());
         let others = self.advice.iter().map(|one| (one.text.as_str(), one.idea.as_str(), &one.entry));
         own.chain(others).filter_map(|(text, idea, entry)| match entry {
-            Entry::Runs(number) => Some(Advised { text, idea, number: *number }),
+            Entry::Runs(number) => Some(LegalProposal { text, idea, number: *number }),
             Entry::Illegal(_) => None,
         })
     }
@@ -91,21 +91,28 @@ impl TablePlan {
 
     /// The proposals that are clearly slower by the cost model.
     pub fn surely_slower(&self, entrants: &Entrants) -> BTreeSet<usize> {
-        let slower = |number: &usize| self.gain(entrants, *number).is_some_and(|gain| gain * LOSES < 1.0);
-        self.advised().map(|advised| advised.number).filter(slower).collect()
+        let slower = |number: &usize| {
+            self.gain(entrants, *number).is_some_and(|gain| gain * MAX_COMPILED_SLOWDOWN < 1.0)
+        };
+        self.legal_proposals().map(|advised| advised.number).filter(slower).collect()
     }
 
     /// The cost model's predictions.
-    pub fn predicted(&self, entrants: &Entrants) -> Predicted {
+    pub fn predicted(&self, entrants: &Entrants) -> PredictedTable {
         let over = |entry: &Entry| Some(1.0 / self.gain(entrants, entry.number()?)?);
         let mut seen: BTreeSet<usize> = self.whole.number().into_iter().collect();
-        let advised = self.advised().filter(|advised| seen.insert(advised.number));
-        let gain = |Advised { text, idea, number }: Advised<'_>| {
+        let advised = self.legal_proposals().filter(|advised| seen.insert(advised.number));
+        let gain = |LegalProposal { text, idea, number }: LegalProposal<'_>| {
             let gain = self.gain(entrants, number).filter(|gain| *gain > 1.0)?;
             Some((idea.to_string(), PredictedAdvice { text: text.to_string(), gain }))
         };
-        let advice = once_each(advised.filter_map(gain).collect(), |one| one.gain);
+        let advice = best_of_each_idea(advised.filter_map(gain).collect(), |one| one.gain);
         let surely_slower = self.surely_slower(entrants).len();
-        Predicted { over_plain: over(&self.plain), over_chosen: over(&self.chosen), advice, surely_slower }
+        PredictedTable {
+            over_plain: over(&self.plain),
+            over_chosen: over(&self.chosen),
+            advice,
+            surely_slower,
+        }
     }
 }

@@ -36,7 +36,7 @@ pub struct Table {
     /// Threads per call; 0 means all.
     pub threads: i32,
     /// The time of the whole schedule.
-    pub whole: Figure,
+    pub whole: MeasuredTime,
     /// The baselines of the comparison.
     pub baselines: Baselines,
     /// The nest after the first directive, after the second, and so on.
@@ -57,14 +57,14 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Baselines {
     /// The nest without directives.
-    pub plain: Figure,
+    pub plain: MeasuredTime,
     /// The schedule that schedc chooses.
-    pub chosen: Figure,
+    pub chosen: MeasuredTime,
 }
 
 /// The time of a row, or the reason why it was not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Figure {
+pub struct MeasuredTime {
     /// The median, in microseconds.
     pub us_per_row: Option<f64>,
     /// The quartiles below and above.
@@ -74,10 +74,10 @@ pub struct Figure {
     pub why: Option<String>,
 }
 
-impl Figure {
+impl MeasuredTime {
     /// The figure of a measured time. `None` means that the budget was spent before the first sample.
-    pub fn of(time: Option<Quartiles>) -> Figure {
-        Figure {
+    pub fn of(time: Option<Quartiles>) -> MeasuredTime {
+        MeasuredTime {
             us_per_row: time.map(|time| time.median),
             spread: time.map(|time| [time.low, time.high]),
             why: time.is_none().then(|| "the budget was spent".to_string()),
@@ -85,12 +85,12 @@ impl Figure {
     }
 
     /// A figure without a time, for the reason `why`.
-    pub fn none(why: String) -> Figure {
-        Figure { why: Some(why), ..Figure::default() }
+    pub fn unmeasured(why: String) -> MeasuredTime {
+        MeasuredTime { why: Some(why), ..MeasuredTime::default() }
     }
 
     /// Speed-up over another figure.
-    pub fn over(&self, other: &Figure) -> Option<f64> {
+    pub fn speed_up_over(&self, other: &MeasuredTime) -> Option<f64> {
         Some(other.us_per_row? / self.us_per_row?)
     }
 }
@@ -98,7 +98,7 @@ impl Figure {
 /// The effect of a directive on the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum DirectiveEffect {
     /// The directive changes the nest.
     Own,
     /// The directive changes nothing.
@@ -117,10 +117,10 @@ pub struct PrefixLine {
     /// The directive.
     pub text: String,
     /// The effect on the nest.
-    pub state: State,
+    pub state: DirectiveEffect,
     /// The nest's time.
     #[serde(flatten)]
-    pub figure: Figure,
+    pub figure: MeasuredTime,
     /// Speed-up over the nest before.
     pub gain: Option<f64>,
     /// Speed-up over the plain nest.
@@ -138,7 +138,7 @@ pub struct Ablation {
     pub with: Vec<usize>,
     /// The time of the schedule without these directives.
     #[serde(flatten)]
-    pub figure: Figure,
+    pub figure: MeasuredTime,
     /// Slowdown against the whole schedule.
     pub loss: Option<f64>,
 }
@@ -151,7 +151,7 @@ pub struct Sweep {
     /// Its value in the schedule.
     pub value: i64,
     /// The values tried, in ascending order.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<SweepValue>,
 }
 
 /// A change that made the schedule faster.
@@ -161,7 +161,7 @@ pub struct Advice {
     pub text: String,
     /// The time of the changed schedule.
     #[serde(flatten)]
-    pub figure: Figure,
+    pub figure: MeasuredTime,
     /// Speed-up over the present schedule.
     pub gain: f64,
     /// The predicted speed-up.
@@ -170,7 +170,7 @@ pub struct Advice {
 
 /// The cost model's predictions for a schedule and its variations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Predicted {
+pub struct PredictedTable {
     /// Predicted speed-up of the schedule over the plain nest.
     pub over_plain: Option<f64>,
     /// Predicted speed-up over schedc's own choice.
@@ -193,12 +193,12 @@ pub struct PredictedAdvice {
 
 /// A value that a sweep tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tried {
+pub struct SweepValue {
     /// The value.
     pub value: i64,
     /// The time with it.
     #[serde(flatten)]
-    pub figure: Figure,
+    pub figure: MeasuredTime,
     /// Speed-up over the present schedule.
     pub over_whole: Option<f64>,
 }

@@ -1,22 +1,22 @@
 //! Compares the schedules of a search for calls of one size: by time on a GPU, or by predicted cost.
 
 use super::strategy::{PricedShape, Strategy};
-use crate::field::{Field, Watch};
-use crate::limits::{HOPELESS, MANY, NEARLY, WORTH};
-use crate::results::Best;
-use crate::results::Predicted;
-use crate::state::State;
-use crate::task::{Progress, Task};
-use sched_lang::{Options, Supported, check};
+use crate::field::{RaceField, Watch};
+use crate::limits::{CANDIDATES_RACE_SHARE, MAX_COST_RATIO, MIN_GAIN_OVER_CHOSEN, NEARLY_BEST_RATIO};
+use crate::results::BestSchedule;
+use crate::results::PredictedSpeed;
+use crate::state::SearchState;
+use crate::task::{SearchProgress, TuningTask};
+use sched_lang::{CheckPurpose, Options, check};
 use sched_nest::{Accumulation, Nest};
-use schedc_driver::choice::gpu::shape::Shape;
+use schedc_driver::choice::gpu::shape::GpuCandidate;
 use schedc_driver::choice::gpu::{Pricer, is_compilable};
 use schedc_driver::{Failure, Source};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// Most schedules of an earlier search that are timed again.
-const AGAIN: usize = 8;
+const MAX_RETIMED_SCHEDULES: usize = 8;
 
 /// A schedule with its predicted cost.
 struct Entry {
@@ -28,7 +28,7 @@ struct Entry {
 
 /// The schedules of a search for calls of one size, with their costs.
 pub struct Judge<'a> {
-    task: &'a Task<'a>,
+    task: &'a TuningTask<'a>,
     pricer: &'a Pricer<'a>,
     rows: usize,
     began: Instant,
@@ -40,7 +40,7 @@ pub struct Judge<'a> {
     /// The schedule that schedc chooses.
     chosen: String,
     /// The timing of schedules on a GPU; `None` if the cost model compares candidates.
-    field: Option<Field<'a>>,
+    field: Option<RaceField<'a>>,
     /// Schedules of earlier searches, with their microseconds for a row.
     earlier: Vec<(String, f64)>,
     /// Whether the user has ended the search.
@@ -48,9 +48,9 @@ pub struct Judge<'a> {
 }
 
 /// The nest of a text for calls of `rows` rows, if it is legal.
-pub fn nest(task: &Task, text: &str, rows: usize) -> Option<Nest> {
+pub fn legal_nest(task: &TuningTask, text: &str, rows: usize) -> Option<Nest> {
     let known = Source::options(Some(task.model), task.values);
-    let options = Options { supported: Supported::Compilable, target: Some(task.target.clone()), ..known };
+    let options = Options { purpose: CheckPurpose::Compile, target: Some(task.target.clone()), ..known };
     Some(check(text, &options).nests?.into_for_rows(rows))
 }
 
@@ -58,13 +58,13 @@ impl<'a> Judge<'a> {
     /// A judge without schedules. `began` is the start of the whole search, `until` the deadline for this
     /// call size.
     pub fn new(
-        task: &'a Task<'a>,
+        task: &'a TuningTask<'a>,
         pricer: &'a Pricer<'a>,
         rows: usize,
         (began, until): (Instant, Duration),
-        state: &State,
+        state: &SearchState,
     ) -> Judge<'a> {
-        let field = task.gpu.is_timed().then(|| Field::new(task, rows, began, until));
+        let field = task.gpu.is_timed().then(|| RaceField::new(task, rows, began, until));
         let earlier =
             state.fastest(rows).into_iter().map(|one| (one.schedule.clone(), one.us_per_row)).collect();
         let (entries, known, chosen) = (Vec::new(), Vec::new(), String::new());
@@ -100,19 +100,19 @@ impl<'a> Judge<'a> {
         self.chosen = chosen.to_string();
         let mut texts = vec![self.chosen.clone()];
         if self.field.is_some() {
-            texts.extend(self.earlier.drain(..).take(AGAIN).map(|(text, _)| text));
+            texts.extend(self.earlier.drain(..).take(MAX_RETIMED_SCHEDULES).map(|(text, _)| text));
         }
         self.price(&texts, watch);
         self.time(&texts, watch)
     }
 
     /// Prices schedules, and times the promising ones if there is a GPU.
-    pub fn look_at(&mut self, shapes: &[Shape], watch: &mut Watch) -> Result<(), Failure> {
-        let texts: Vec<String> = shapes.iter().map(Shape::text).collect();
+    pub fn price_shapes(&mut self, shapes: &[GpuCandidate], watch: &mut Watch) -> Result<(), Failure> {
+        let texts: Vec<String> = shapes.iter().map(GpuCandidate::text).collect();
         let numbers = self.price(&texts, watch);
         let least = self.entries.iter().map(|one| one.us).fold(f64::INFINITY, f64::min);
         let promising = |number: &Option<usize>| number.and_then(|number| self.entries.get(number));
-        let near = numbers.iter().filter_map(promising).filter(|one| one.us <= HOPELESS * least);
+        let near = numbers.iter().filter_map(promising).filter(|one| one.us <= MAX_COST_RATIO * least);
         let near: Vec<String> = near.map(|one| one.text.clone()).collect();
         self.time(&near, watch)?;
         for (shape, number) in shapes.iter().zip(numbers) {
@@ -137,7 +137,7 @@ impl<'a> Judge<'a> {
         let mut new: Vec<(usize, &String, Nest)> = Vec::new();
         let mut same: Vec<(usize, usize)> = Vec::new();
         for (at, text) in texts.iter().enumerate() {
-            let Some(nest) = nest(self.task, text, self.rows) else { continue };
+            let Some(nest) = legal_nest(self.task, text, self.rows) else { continue };
             if let Some(known) = self.entries.iter().position(|one| one.nest == nest) {
                 numbers[at] = Some(known);
             } else if let Some((first, ..)) = new.iter().find(|(.., other)| *other == nest) {
@@ -160,7 +160,7 @@ impl<'a> Judge<'a> {
             let best =
                 self.best().map(|number| self.us(number) / self.rows as f64).filter(|us| us.is_finite());
             let spent = self.began.elapsed().as_secs_f64() / self.task.budget.as_secs_f64().max(1e-9);
-            self.ended |= watch(&Progress { spent, rows: self.rows, best }).is_break();
+            self.ended |= watch(&SearchProgress { spent, rows: self.rows, best }).is_break();
         }
         for (at, first) in same {
             numbers[at] = numbers[first];
@@ -192,7 +192,7 @@ impl<'a> Judge<'a> {
         let Some(field) = self.field.as_mut().filter(|_| !self.ended) else { return Ok(()) };
         let mut racing = field.fastest(1);
         racing.extend(field.enter(texts));
-        field.race(&racing, MANY, watch)?;
+        field.race(&racing, CANDIDATES_RACE_SHARE, watch)?;
         self.ended |= field.ended;
         Ok(())
     }
@@ -210,7 +210,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The schedules that are nearly as fast as the best, which comes first. Adds all prices to `state`.
-    pub fn end(&mut self, state: &mut State, watch: &mut Watch) -> Result<Vec<Best>, Failure> {
+    pub fn end(&mut self, state: &mut SearchState, watch: &mut Watch) -> Result<Vec<BestSchedule>, Failure> {
         if let Some(field) = &mut self.field {
             let own = field.entrants.iter().position(|one| one.text == self.chosen);
             let mut last = field.fastest(3);
@@ -219,7 +219,7 @@ impl<'a> Judge<'a> {
                 field.last_race(&last, watch)?;
                 self.ended |= field.ended;
             }
-            field.remember(state);
+            field.save_times(state);
         } else {
             for one in &self.entries {
                 state.put(self.rows, &one.text, one.us / self.rows as f64);
@@ -233,7 +233,7 @@ impl<'a> Judge<'a> {
         };
         let best = self.best().filter(|best| self.us(*best).is_finite()).ok_or_else(nothing)?;
         let mut near: Vec<usize> = (0..self.entries.len()).filter(|number| self.may_win(*number)).collect();
-        near.retain(|number| self.us(*number) <= NEARLY * self.us(best));
+        near.retain(|number| self.us(*number) <= NEARLY_BEST_RATIO * self.us(best));
         near.sort_by(|a, b| self.us(*a).total_cmp(&self.us(*b)));
         let own = self.entries.iter().position(|one| one.text == self.chosen);
         let own = own.filter(|own| !self.task.allow_slower && self.us(*own).is_finite());
@@ -241,10 +241,11 @@ impl<'a> Judge<'a> {
         if let Some(own) = own {
             let own_us = self.us(own);
             near.retain(|number| self.us(*number) <= own_us);
-            if own_us <= WORTH * self.us(best) {
+            if own_us <= MIN_GAIN_OVER_CHOSEN * self.us(best) {
                 near.retain(|number| *number != own);
                 near.insert(0, own);
-                slower = Some(self.us(best) / own_us).filter(|slower| best != own && *slower > WORTH);
+                slower = Some(self.us(best) / own_us)
+                    .filter(|slower| best != own && *slower > MIN_GAIN_OVER_CHOSEN);
             }
         }
         let all = near.into_iter().filter_map(|number| self.figures(number, slower));
@@ -252,7 +253,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The entry as a result, with its measured or predicted speed.
-    fn figures(&self, number: usize, slower: Option<f64>) -> Option<Best> {
+    fn figures(&self, number: usize, slower: Option<f64>) -> Option<BestSchedule> {
         let entry = self.entries.get(number)?;
         let chosen = self.entries.iter().find(|one| one.text == self.chosen).unwrap_or(entry);
         let place = |text: &str| self.field.as_ref()?.entrants.iter().position(|one| one.text == text);
@@ -261,13 +262,13 @@ impl<'a> Judge<'a> {
             self.field.as_ref().map(|field| field.figures(at, own)).unwrap_or_default()
         });
         let rows = self.rows as f64;
-        let predicted = Predicted {
+        let predicted = PredictedSpeed {
             us_per_row: entry.us / rows,
             chosen_us_per_row: chosen.us / rows,
             exact: entry.nest.accumulation == Accumulation::Exact,
             seconds: (self.began.elapsed() - self.since).as_secs_f64(),
         };
-        Some(Best {
+        Some(BestSchedule {
             rows: self.rows,
             schedule: entry.text.clone(),
             figures: figures.unwrap_or_default(),

@@ -8,7 +8,7 @@ use super::number::{Number, Truth, Word};
 
 /// `1.5 * 2^52`. Adding it to a number rounds that number to a whole number, which the low bits of the sum
 /// hold.
-pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(super) const ROUNDING_SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// Exponent of the number 1 as its bits store it.
 const BIAS: i64 = 1023;
@@ -45,8 +45,8 @@ pub(super) fn pair<N: Number>(high: N, low: N) -> Pair<N> {
 impl<N: Number> Split<N> {
     /// Splits `x + x_error`, where `x_error` is the rounding error of `x`.
     fn new(x: N, x_error: Option<N>) -> Split<N> {
-        let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
-        let exponent = shifted - x.of(SHIFT);
+        let shifted = x.fma(x.of(LOG2_E), x.of(ROUNDING_SHIFT));
+        let exponent = shifted - x.of(ROUNDING_SHIFT);
         let long = exponent.fma(x.of(-LN2_HIGH), x);
         let r = exponent.fma(x.of(-LN2_LOW), long);
         let error = exponent.fma(x.of(-LN2_LOW), long - r);
@@ -72,13 +72,13 @@ impl<N: Number> Split<N> {
     /// Two powers of 2 whose product is `2^k`. Both are normal numbers even if the product is not.
     fn powers(&self) -> [N; 2] {
         let exponent = self.word.plus(self.word.of(2 * BIAS)).and(0xfff);
-        let half = exponent.down(1);
-        [half, exponent.minus(half)].map(|exponent| exponent.up(52).number())
+        let half = exponent.shift_right(1);
+        [half, exponent.minus(half)].map(|exponent| exponent.shift_left(52).bitcast())
     }
 
     /// `2^-k`, but 0 for the largest `k`.
     fn inverse_power(&self) -> N {
-        let power = self.word.of(BIAS).minus(self.word).up(52).number();
+        let power = self.word.of(BIAS).minus(self.word).shift_left(52).bitcast();
         let most = power.of(1000.0);
         most.is_below(self.exponent).select(power.of(0.0), power)
     }
@@ -101,7 +101,7 @@ pub(super) fn exp_of_pair<N: Number>(x: N, more: N) -> N {
 }
 
 /// `(e^x - 1) / 2^k` as a pair.
-fn less_one<N: Number>(split: &Split<N>) -> Pair<N> {
+fn split_minus_one<N: Number>(split: &Split<N>) -> Pair<N> {
     // 2^k (1 + rest) - 1 = 2^k ((1 - 2^-k) + rest)
     let (one, inverse) = (split.r.of(1.0), split.inverse_power());
     let base = one - inverse;
@@ -115,12 +115,12 @@ pub(super) fn exp_minus_one<N: Number>(x: N) -> N {
     // For x below -50 the result is -1.
     let split = Split::new(x.clamped(-50.0, BOUNDS.1), None);
     let [first, second] = split.powers();
-    let result = less_one(&split).high * first * second;
-    keeps_zero(x, result)
+    let result = split_minus_one(&split).high * first * second;
+    or_zero_itself(x, result)
 }
 
 /// `x` itself if it is -0 or 0, so that the sign is kept; else the result.
-pub(super) fn keeps_zero<N: Number>(x: N, result: N) -> N {
+pub(super) fn or_zero_itself<N: Number>(x: N, result: N) -> N {
     x.magnitude().is_at_most(x.of(0.0)).select(x, result)
 }
 
@@ -136,11 +136,11 @@ pub(super) fn tanh<N: Number>(x: N) -> N {
 
 /// `2^k` and `e^r - 1`, without the rounding error of `r`, for `x` from 0 to 700.
 fn plain<N: Number>(x: N) -> (N, N) {
-    let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
-    let exponent = shifted - x.of(SHIFT);
+    let shifted = x.fma(x.of(LOG2_E), x.of(ROUNDING_SHIFT));
+    let exponent = shifted - x.of(ROUNDING_SHIFT);
     let r = exponent.fma(x.of(-LN2_LOW), exponent.fma(x.of(-LN2_HIGH), x));
     let word = shifted.word();
-    let power = word.plus(word.of(BIAS)).up(52).number();
+    let power = word.plus(word.of(BIAS)).shift_left(52).bitcast();
     (power, (r * r).fma(r.polynomial(&EXP), r))
 }
 
@@ -168,17 +168,17 @@ fn quotient<N: Number>(above: Pair<N>, below: Pair<N>) -> N {
 
 /// Functions for results in single precision: plain doubles are precise enough, so there are no pairs.
 pub(super) mod short {
-    use super::{BIAS, EXP_SHORT, LN2, LOG2_E, Number, SHIFT, Truth, Word};
+    use super::{BIAS, EXP_SHORT, LN2, LOG2_E, Number, ROUNDING_SHIFT, Truth, Word};
 
     /// Bounds of `x`: in single precision, `e^x` is 0 below and infinity above.
     const BOUNDS: (f64, f64) = (-150.0, 100.0);
 
     /// `2^k` and `e^r - 1`.
     fn split<N: Number>(x: N) -> (N, N) {
-        let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
-        let r = (shifted - x.of(SHIFT)).fma(x.of(-LN2), x);
+        let shifted = x.fma(x.of(LOG2_E), x.of(ROUNDING_SHIFT));
+        let r = (shifted - x.of(ROUNDING_SHIFT)).fma(x.of(-LN2), x);
         let word = shifted.word();
-        let power = word.plus(word.of(BIAS)).up(52).number();
+        let power = word.plus(word.of(BIAS)).shift_left(52).bitcast();
         (power, (r * r).fma(r.polynomial(&EXP_SHORT), r))
     }
 
@@ -191,7 +191,7 @@ pub(super) mod short {
     /// `e^x - 1`.
     pub(in super::super) fn exp_minus_one<N: Number>(x: N) -> N {
         let (power, rest) = split(x.clamped(BOUNDS.0, BOUNDS.1));
-        super::keeps_zero(x, power.fma(rest, power - x.of(1.0)))
+        super::or_zero_itself(x, power.fma(rest, power - x.of(1.0)))
     }
 
     /// The hyperbolic tangent.

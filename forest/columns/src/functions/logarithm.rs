@@ -5,20 +5,20 @@
 //! the sum begins with `f`, which has no error: `log(1 + f) = f - f^2/2 + s (f^2/2 + z p(z))`.
 
 use super::coefficients::{LN2, LN2_HIGH, LN2_LOW, LOG, LOG_LONG, LOG_SHORT, TWO_THIRDS_LOW};
-use super::exponential::{Pair, keeps_zero, pair};
+use super::exponential::{Pair, or_zero_itself, pair};
 use super::number::{Number, Truth, Word};
 
 /// The bits of 1 minus those of `sqrt(1/2)`.
 const ABOVE_ROOT: i64 = 0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd;
 
 /// The bits of 1.
-const ONE: i64 = 0x3ff0_0000_0000_0000;
+const ONE_BITS: i64 = 0x3ff0_0000_0000_0000;
 
 /// Mask of the exponent bits.
-const EXPONENT: i64 = 0x7ff0_0000_0000_0000;
+const EXPONENT_MASK: i64 = 0x7ff0_0000_0000_0000;
 
 /// `2^52`: the low bits of a number of this exponent hold a whole number.
-pub(super) const WHOLE: f64 = 4_503_599_627_370_496.0;
+pub(super) const WHOLE_NUMBERS_START: f64 = 4_503_599_627_370_496.0;
 
 /// A number above 0 as `2^k (1 + f)`.
 struct Split<N: Number> {
@@ -36,9 +36,9 @@ impl<N: Number> Split<N> {
     fn new(x: N, offset: N) -> Split<N> {
         let word = x.word();
         let moved = word.plus(word.of(ABOVE_ROOT));
-        let whole = moved.down(52).or(word.of(WHOLE.to_bits().cast_signed())).number();
-        let power = moved.and(EXPONENT);
-        let fraction = word.minus(power).plus(word.of(ONE)).number();
+        let whole = moved.shift_right(52).or(word.of(WHOLE_NUMBERS_START.to_bits().cast_signed())).bitcast();
+        let power = moved.and(EXPONENT_MASK);
+        let fraction = word.minus(power).plus(word.of(ONE_BITS)).bitcast();
         Split { exponent: whole - offset, power, f: fraction - x.of(1.0) }
     }
 
@@ -46,13 +46,13 @@ impl<N: Number> Split<N> {
     fn of_any(x: N) -> Split<N> {
         let is_small = x.is_below(x.of(f64::MIN_POSITIVE));
         let normal = is_small.select(x * x.of(2.0_f64.powi(54)), x);
-        let [scaled, usual] = [1023.0 + 54.0, 1023.0].map(|bias| x.of(WHOLE + bias));
+        let [scaled, usual] = [1023.0 + 54.0, 1023.0].map(|bias| x.of(WHOLE_NUMBERS_START + bias));
         Split::new(normal, is_small.select(scaled, usual))
     }
 
     /// Splits a normal number.
     fn of_normal(x: N) -> Split<N> {
-        Split::new(x, x.of(WHOLE + 1023.0))
+        Split::new(x, x.of(WHOLE_NUMBERS_START + 1023.0))
     }
 
     /// The logarithm, where `f_error` is the rounding error of `f`.
@@ -126,14 +126,14 @@ pub(super) fn log_pair<N: Number>(x: N) -> Pair<N> {
 }
 
 /// `1 + x` as a split, and the rounding error of its `f`.
-fn one_more<N: Number>(x: N) -> (Split<N>, N) {
+fn split_one_plus<N: Number>(x: N) -> (Split<N>, N) {
     let one = x.of(1.0);
     let sum = x + one;
     let part = sum - x;
     let error = (x - (sum - part)) + (one - part);
     let split = Split::of_normal(sum);
     // 2^-k, but 0 for a large k, where the error is negligible.
-    let inverse = split.power.of(2 * ONE).minus(split.power).number();
+    let inverse = split.power.of(2 * ONE_BITS).minus(split.power).bitcast();
     let is_large = x.of(100.0).is_below(split.exponent);
     let error = error * is_large.select(x.of(0.0), inverse);
     let f = pair(split.f, error);
@@ -142,13 +142,13 @@ fn one_more<N: Number>(x: N) -> (Split<N>, N) {
 
 /// The logarithm of `1 + x`.
 pub(super) fn log_one_plus<N: Number>(x: N) -> N {
-    let (split, error) = one_more(x);
+    let (split, error) = split_one_plus(x);
     let more = (-split.f).fma(error, error);
-    keeps_zero(x, at_ends(x + x.of(1.0), split.log(Some(more))))
+    or_zero_itself(x, at_ends(x + x.of(1.0), split.log(Some(more))))
 }
 
 /// The logarithm of `1 + x` with the digits of single precision.
 pub(super) fn log_one_plus_short<N: Number>(x: N) -> N {
-    let (split, _) = one_more(x);
-    keeps_zero(x, at_ends(x + x.of(1.0), split.log_short()))
+    let (split, _) = split_one_plus(x);
+    or_zero_itself(x, at_ends(x + x.of(1.0), split.log_short()))
 }

@@ -45,7 +45,7 @@ pub fn unary<N: Number>(op: Unary, float: Float, x: N) -> Option<N> {
         (Unary::Cos, Float::F64) => trigonometric::cos(x),
         (Unary::Cos, Float::F32) => trigonometric::cos_short(x),
         (Unary::Erf, _) => error_function::erf(x),
-        (Unary::SquareRoot, _) => x.root(),
+        (Unary::SquareRoot, _) => x.square_root(),
         _ => return None,
     })
 }

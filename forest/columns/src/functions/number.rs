@@ -22,10 +22,10 @@ where
     fn fma(self, by: Self, plus: Self) -> Self;
     /// The square root.
     #[must_use]
-    fn root(self) -> Self;
+    fn square_root(self) -> Self;
     /// The nearest whole number, ties to even.
     #[must_use]
-    fn nearest(self) -> Self;
+    fn nearest_whole(self) -> Self;
     /// Whether the number is below another one. False if one is NaN.
     fn is_below(self, other: Self) -> Self::Truth;
     /// Whether the number is at most another one. False if one is NaN.
@@ -43,13 +43,13 @@ where
     /// The number without its sign.
     #[must_use]
     fn magnitude(self) -> Self {
-        self.word().and(i64::MAX).number()
+        self.word().and(i64::MAX).bitcast()
     }
 
     /// Returns this number with the sign of another one. This number must not be negative.
     #[must_use]
     fn signed_as(self, other: Self) -> Self {
-        self.word().or(other.word().and(i64::MIN)).number()
+        self.word().or(other.word().and(i64::MIN)).bitcast()
     }
 
     /// The number, limited to the interval from `low` to `high`. NaN remains NaN.
@@ -100,12 +100,12 @@ pub trait Word<N>: Copy {
     fn or(self, other: Self) -> Self;
     /// The bits, shifted right.
     #[must_use]
-    fn down(self, places: u32) -> Self;
+    fn shift_right(self, places: u32) -> Self;
     /// The bits, shifted left.
     #[must_use]
-    fn up(self, places: u32) -> Self;
-    /// The number with these bits.
-    fn number(self) -> N;
+    fn shift_left(self, places: u32) -> Self;
+    /// Returns the number with these bits: the inverse of [`Number::word`].
+    fn bitcast(self) -> N;
 }
 
 /// The result of a comparison.
@@ -126,11 +126,11 @@ impl Number for f64 {
         self.mul_add(by, plus)
     }
 
-    fn root(self) -> f64 {
+    fn square_root(self) -> f64 {
         self.sqrt()
     }
 
-    fn nearest(self) -> f64 {
+    fn nearest_whole(self) -> f64 {
         self.round_ties_even()
     }
 
@@ -176,15 +176,15 @@ impl Word<f64> for i64 {
         self | other
     }
 
-    fn down(self, places: u32) -> i64 {
+    fn shift_right(self, places: u32) -> i64 {
         (self.cast_unsigned() >> places).cast_signed()
     }
 
-    fn up(self, places: u32) -> i64 {
+    fn shift_left(self, places: u32) -> i64 {
         self << places
     }
 
-    fn number(self) -> f64 {
+    fn bitcast(self) -> f64 {
         f64::from_bits(self.cast_unsigned())
     }
 }

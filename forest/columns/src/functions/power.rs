@@ -37,8 +37,8 @@ fn with_rules<N: Number>(x: N, y: N, of_size: impl FnOnce(N) -> N) -> N {
     let is_one = size.is_at_most(one) & one.is_at_most(size) & y.is_at_most(infinity);
     let result = is_one.select(one, result);
     let half = y * y.of(0.5);
-    let is_whole = y.is_at_most(y.nearest()) & y.nearest().is_at_most(y);
-    let half_is_whole = half.is_at_most(half.nearest()) & half.nearest().is_at_most(half);
+    let is_whole = y.is_at_most(y.nearest_whole()) & y.nearest_whole().is_at_most(y);
+    let half_is_whole = half.is_at_most(half.nearest_whole()) & half.nearest_whole().is_at_most(half);
     // The rule for odd exponents also holds for -0 and minus infinity.
     let is_negative = one.signed_as(x).is_below(zero);
     let flipped = is_whole.select(half_is_whole.select(result, -result), result);

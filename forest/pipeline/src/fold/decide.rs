@@ -26,13 +26,13 @@ pub(super) struct Sides {
 
 /// A test of a feature.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Decision {
+pub(super) enum TestReplacement {
     /// All values go to this side.
     Always(bool),
     /// Values that pass a test go to the side `passing`, all others to the opposite side.
     Test {
         /// The test.
-        test: Passes,
+        test: SingleTest,
         /// The side.
         passing: bool,
     },
@@ -42,7 +42,7 @@ pub(super) enum Decision {
 
 /// A test that one node can make.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Passes {
+pub(super) enum SingleTest {
     /// The value is at most this one.
     UpTo(f64),
     /// The value is this one.
@@ -107,11 +107,11 @@ impl FoldedColumn {
                 }
             };
             for run in found? {
-                let value = self.chain.at(column, run.first).to_f64();
+                let value = self.chain.value_at(column, run.first).to_f64();
                 push(run.last, forest.goes_left(inner, value));
             }
         }
-        let missing = forest.goes_left(inner, self.chain.of(column, f64::NAN).to_f64());
+        let missing = forest.goes_left(inner, self.chain.value_of(column, f64::NAN).to_f64());
         let domain = self.chain.domain;
         let inner_ends = &runs[..runs.len().saturating_sub(1)];
         let missing = missing && !seeded(PassFault::FoldForgetsMissing);
@@ -133,7 +133,7 @@ impl FoldedColumn {
             let width = last.abs_diff(first).saturating_add(1).max(1);
             let between = first.wrapping_add_unsigned((random >> 1) % width);
             for index in [first, last, between] {
-                let value = self.chain.at(column, index).to_f64();
+                let value = self.chain.value_at(column, index).to_f64();
                 agrees &= forest.goes_left(inner, value) == side;
             }
             first = last + 1;
@@ -144,28 +144,28 @@ impl FoldedColumn {
 
 impl Sides {
     /// The simplest test of the feature.
-    pub fn decision(&self) -> Decision {
-        let Some(&(_, first_side)) = self.runs.first() else { return Decision::Always(self.missing) };
+    pub fn replacement(&self) -> TestReplacement {
+        let Some(&(_, first_side)) = self.runs.first() else { return TestReplacement::Always(self.missing) };
         if let FeatureDomain::Codes { .. } = self.domain {
             return self.of_codes();
         }
         match self.runs.len() {
-            1 if first_side == self.missing => Decision::Always(first_side),
-            1 => Decision::Test { test: Passes::UpTo(f64::INFINITY), passing: first_side },
+            1 if first_side == self.missing => TestReplacement::Always(first_side),
+            1 => TestReplacement::Test { test: SingleTest::UpTo(f64::INFINITY), passing: first_side },
             2 => {
                 let beside = i64::from(seeded(PassFault::FoldThresholdBeside));
-                let test = Passes::UpTo(self.domain.value(self.runs[0].0 + beside));
-                Decision::Test { test, passing: first_side }
+                let test = SingleTest::UpTo(self.domain.value(self.runs[0].0 + beside));
+                TestReplacement::Test { test, passing: first_side }
             }
             _ => match self.points(first_side) {
-                Some(test) => Decision::Test { test, passing: !first_side },
-                None => Decision::Runs,
+                Some(test) => TestReplacement::Test { test, passing: !first_side },
+                None => TestReplacement::Runs,
             },
         }
     }
 
     /// A test of codes: membership in a set that does not contain the code of unknown texts.
-    fn of_codes(&self) -> Decision {
+    fn of_codes(&self) -> TestReplacement {
         let other = self.runs[0].1;
         let mut first = self.domain.bounds().0;
         let mut members = Vec::new();
@@ -179,15 +179,20 @@ impl Sides {
             members.pop();
         }
         match members.as_slice() {
-            [] if other == self.missing => Decision::Always(other),
-            [] => Decision::Test { test: Passes::UpTo(f64::INFINITY), passing: other },
-            [member] => Decision::Test { test: Passes::Equal(f64::from(*member)), passing: !other },
-            _ => Decision::Test { test: Passes::Member(members.into_iter().collect()), passing: !other },
+            [] if other == self.missing => TestReplacement::Always(other),
+            [] => TestReplacement::Test { test: SingleTest::UpTo(f64::INFINITY), passing: other },
+            [member] => {
+                TestReplacement::Test { test: SingleTest::Equal(f64::from(*member)), passing: !other }
+            }
+            _ => TestReplacement::Test {
+                test: SingleTest::Member(members.into_iter().collect()),
+                passing: !other,
+            },
         }
     }
 
     /// The test whether a value goes to the side opposite to `outside`, if only single values do.
-    fn points(&self, outside: bool) -> Option<Passes> {
+    fn points(&self, outside: bool) -> Option<SingleTest> {
         if self.runs.last()?.1 != outside {
             return None;
         }
@@ -204,10 +209,10 @@ impl Sides {
             values.push(ends[1]);
         }
         match values.as_slice() {
-            [value] => Some(Passes::Equal(value + 0.0)),
+            [value] => Some(SingleTest::Equal(value + 0.0)),
             _ => {
                 let member = |value: &f64| sched_forest::CategoryRule::Whole.category(*value);
-                Some(Passes::Member(values.iter().map(member).collect::<Option<CategorySet>>()?))
+                Some(SingleTest::Member(values.iter().map(member).collect::<Option<CategorySet>>()?))
             }
         }
     }

@@ -12,8 +12,8 @@ mod rebuild;
 use crate::pieces::chain::{Chain, NotOneFeature, only_feature};
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage};
-use decide::{Decision, FoldedColumn, Sides};
-use rebuild::{NewTest, RebuildError, Rebuilding, SetList};
+use decide::{FoldedColumn, Sides, TestReplacement};
+use rebuild::{NewTest, RebuildError, SetList, TreeRebuilder};
 use sched_columns::{ColumnId, Columns, Expr};
 use sched_forest::{CategorySet, Comparison, Float, Forest, ForestParts, Inner, ModelError, Predicate};
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ pub struct Folding {
     /// The pipeline with tests of inputs in place of tests of columns.
     pub pipeline: Pipeline,
     /// For each stage, the fate of each column that it can test, in the order of its features.
-    pub fates: Vec<Vec<Fate>>,
+    pub fates: Vec<Vec<ColumnFate>>,
 }
 
 /// The fate of a column that a stage can test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ColumnFate {
     /// No node tests it.
     Unread,
     /// Its tests became tests of a feature's values, so the column is not computed.
@@ -41,12 +41,12 @@ pub enum Fate {
     /// computed.
     Table,
     /// The column has to be computed.
-    Computed(Reason),
+    Computed(ComputedReason),
 }
 
 /// The reason why a column has to be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum ComputedReason {
     /// The column depends on several features.
     SeveralFeatures,
     /// The column depends on this column, for which no pieces with a known course were found.
@@ -62,14 +62,14 @@ pub enum Reason {
 type TestKey = (ColumnId, u8, u64, bool);
 
 /// The sides of a node, and the simplest test that decides them.
-type NodeTest = (Rc<Sides>, Rc<Decision>);
+type NodeTest = (Rc<Sides>, Rc<TestReplacement>);
 
 /// Maximum factor by which copies of subtrees may multiply the inner nodes of a forest. A random forest of
 /// depth 8 over one-hot encoded bins, ten for each feature, grows to 11.5 times its nodes.
 const MOST_GROWTH: usize = 32;
 
 /// Number of inner nodes by which any forest may grow in addition.
-const SMALL: usize = 1 << 12;
+const SMALL_GROWTH: usize = 1 << 12;
 
 /// Maximum number of inner nodes of a forest with copies, about 100 MB.
 const MOST_NODES: usize = 1 << 21;
@@ -113,7 +113,7 @@ struct TestSearch<'a> {
     forest: &'a Forest,
     tested: &'a [ColumnId],
     /// Columns that have to be computed, and why.
-    kept: HashMap<ColumnId, Reason>,
+    kept: HashMap<ColumnId, ComputedReason>,
     columns_of: HashMap<ColumnId, Option<FoldedColumn>>,
     tests: HashMap<TestKey, NodeTest>,
 }
@@ -125,7 +125,7 @@ impl TestSearch<'_> {
         for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
             let Some(&column) = self.tested.get(*feature as usize) else { continue };
             if self.feature_of(column, rows).is_none() {
-                self.kept.insert(column, Reason::IsAdded);
+                self.kept.insert(column, ComputedReason::IsAdded);
             }
         }
         for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
@@ -153,9 +153,9 @@ impl TestSearch<'_> {
         }
     }
 
-    fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<NodeTest, Reason> {
+    fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<NodeTest, ComputedReason> {
         let feature = match only_feature(self.columns, column) {
-            Err(NotOneFeature::Several) => return Err(Reason::SeveralFeatures),
+            Err(NotOneFeature::Several) => return Err(ComputedReason::SeveralFeatures),
             // The column is constant, so that a test of any feature can replace its tests.
             Err(NotOneFeature::None) => 0,
             Ok(feature) => feature,
@@ -164,17 +164,18 @@ impl TestSearch<'_> {
             let domain = self.domains.get(feature as usize).copied().unwrap_or(FeatureDomain::Whole);
             let chain = Chain::new(self.columns, column, feature, domain);
             let needed = self.columns.needed_for(&[column]);
-            let folded = FoldedColumn::new(chain).map_err(|stop| Reason::NoOrder(needed[stop.column]))?;
+            let folded =
+                FoldedColumn::new(chain).map_err(|stop| ComputedReason::NoOrder(needed[stop.column]))?;
             self.columns_of.insert(column, Some(folded));
         }
         let folded = self.columns_of.get_mut(&column).and_then(Option::as_mut);
         let sides = folded.and_then(|folded| folded.sides(self.forest, inner));
-        let sides = sides.ok_or(Reason::TooManyIntervals)?;
-        let decision = sides.decision();
-        if decision == Decision::Runs && sides.runs.len() > rebuild::MOST_TESTS {
-            return Err(Reason::TooManyIntervals);
+        let sides = sides.ok_or(ComputedReason::TooManyIntervals)?;
+        let replacement = sides.replacement();
+        if replacement == TestReplacement::Runs && sides.runs.len() > rebuild::MOST_TESTS {
+            return Err(ComputedReason::TooManyIntervals);
         }
-        Ok((Rc::new(sides), Rc::new(decision)))
+        Ok((Rc::new(sides), Rc::new(replacement)))
     }
 
     /// The forest over the inputs and the columns that have to be computed, and these columns.
@@ -190,12 +191,17 @@ impl TestSearch<'_> {
                 Err(RebuildError::Model(error)) => return Err(error),
                 Err(RebuildError::TooLarge) => {
                     // If the forest grows too large, columns whose tests copy subtrees are computed.
-                    let copying = self.tests.iter().filter(|(_, (_, decision))| **decision == Decision::Runs);
+                    let copying = self
+                        .tests
+                        .iter()
+                        .filter(|(_, (_, replacement))| **replacement == TestReplacement::Runs);
                     let copying: Vec<ColumnId> = copying.map(|(key, _)| key.0).collect();
                     let before = self.kept.len();
-                    self.kept.extend(copying.into_iter().map(|column| (column, Reason::TooManyIntervals)));
+                    self.kept
+                        .extend(copying.into_iter().map(|column| (column, ComputedReason::TooManyIntervals)));
                     if self.kept.len() == before {
-                        let all = self.tested.iter().map(|column| (*column, Reason::TooManyIntervals));
+                        let all =
+                            self.tested.iter().map(|column| (*column, ComputedReason::TooManyIntervals));
                         self.kept.extend(all);
                     }
                 }
@@ -216,7 +222,7 @@ impl TestSearch<'_> {
         };
         let has_never = forest.trees.iter().flat_map(|tree| &tree.inner).any(is_below_all);
         let never = if has_never { sets.number(&CategorySet::default()) } else { 0 };
-        let mut rebuilding = Rebuilding { budget: budget(forest), sets: &mut sets };
+        let mut rebuilding = TreeRebuilder { budget: budget(forest), sets: &mut sets };
         let test = |inner: &Inner| {
             let column = self.tested[inner.feature as usize];
             match computed.binary_search(&column) {
@@ -230,13 +236,13 @@ impl TestSearch<'_> {
                     NewTest::Same { feature, predicate }
                 }
                 Err(_) => {
-                    let (sides, decision) = self.tests[&key(column, inner)].clone();
+                    let (sides, replacement) = self.tests[&key(column, inner)].clone();
                     let feature = self
                         .columns_of
                         .get(&column)
                         .and_then(Option::as_ref)
                         .map_or(0, FoldedColumn::feature);
-                    NewTest::Folded { feature, sides, decision }
+                    NewTest::Folded { feature, sides, replacement }
                 }
             }
         };
@@ -270,7 +276,7 @@ impl TestSearch<'_> {
     }
 
     /// The fate of each column that the forest can test.
-    fn fates(&self) -> Vec<Fate> {
+    fn fates(&self) -> Vec<ColumnFate> {
         let mut is_tested = vec![false; self.tested.len()];
         for inner in self.forest.trees.iter().flat_map(|tree| &tree.inner) {
             is_tested[inner.feature as usize] = true;
@@ -283,10 +289,10 @@ impl TestSearch<'_> {
             self.columns.needed_for(&[*column]).into_iter().any(is_table)
         };
         let fate = |(column, is_tested): (&ColumnId, bool)| match self.kept.get(column) {
-            _ if !is_tested => Fate::Unread,
-            Some(reason) => Fate::Computed(*reason),
-            None if reads_categories(column) => Fate::Categories,
-            None => Fate::Folded,
+            _ if !is_tested => ColumnFate::Unread,
+            Some(reason) => ColumnFate::Computed(*reason),
+            None if reads_categories(column) => ColumnFate::Categories,
+            None => ColumnFate::Folded,
         };
         self.tested.iter().zip(is_tested).map(fate).collect()
     }
@@ -294,7 +300,7 @@ impl TestSearch<'_> {
 
 fn budget(forest: &Forest) -> usize {
     let nodes: usize = forest.trees.iter().map(|tree| tree.inner.len()).sum();
-    nodes.saturating_mul(MOST_GROWTH).saturating_add(SMALL).min(MOST_NODES.max(nodes))
+    nodes.saturating_mul(MOST_GROWTH).saturating_add(SMALL_GROWTH).min(MOST_NODES.max(nodes))
 }
 
 fn key(column: ColumnId, inner: &Inner) -> TestKey {

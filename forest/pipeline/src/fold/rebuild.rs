@@ -1,7 +1,7 @@
 //! Rebuilds trees with new tests.
 
-use super::decide::{Decision, Passes, Sides};
-use sched_forest::grow::{Growing, Slot};
+use super::decide::{Sides, SingleTest, TestReplacement};
+use sched_forest::grow::{Slot, TreeBuilder};
 use sched_forest::{CategorySet, Inner, ModelError, NodeRef, Predicate, Tree};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub(super) enum NewTest {
         /// The side of each of its values.
         sides: Rc<Sides>,
         /// The simplest test.
-        decision: Rc<Decision>,
+        replacement: Rc<TestReplacement>,
     },
 }
 
@@ -61,7 +61,7 @@ struct PathRange {
 pub(super) const MOST_TESTS: usize = 16;
 
 /// An old node that is still to be added to the new tree.
-struct Waiting {
+struct PendingNode {
     slot: Slot,
     node: NodeRef,
     known: Option<Rc<PathRange>>,
@@ -85,43 +85,48 @@ impl From<ModelError> for RebuildError {
 }
 
 /// The state while trees are rebuilt.
-pub(super) struct Rebuilding<'a> {
+pub(super) struct TreeRebuilder<'a> {
     /// The sets of all trees.
     pub sets: &'a mut SetList,
     /// The number of inner nodes that may still be added.
     pub budget: usize,
 }
 
-impl Rebuilding<'_> {
+impl TreeRebuilder<'_> {
     /// Rebuilds a tree. `test` gives the new test of each inner node.
     pub fn tree(&mut self, tree: &Tree, test: impl Fn(&Inner) -> NewTest) -> Result<Tree, RebuildError> {
-        let mut out = Growing::new(tree.target, tree.source);
-        let mut todo = vec![Waiting { slot: Slot::ROOT, node: tree.root, known: None, rest: None }];
-        while let Some(waiting) = todo.pop() {
-            let inner = match waiting.node {
+        let mut out = TreeBuilder::new(tree.target, tree.source);
+        let mut todo = vec![PendingNode { slot: Slot::ROOT, node: tree.root, known: None, rest: None }];
+        while let Some(pending) = todo.pop() {
+            let inner = match pending.node {
                 NodeRef::Leaf(leaf) => {
-                    out.leaf(waiting.slot, tree.leaves[leaf as usize].clone());
+                    out.leaf(pending.slot, tree.leaves[leaf as usize].clone());
                     continue;
                 }
                 NodeRef::Inner(index) => &tree.inner[index as usize],
             };
             match test(inner) {
-                NewTest::Folded { feature, sides, decision } => {
-                    self.folded(&mut out, &mut todo, (waiting, inner), (feature, sides, decision))?;
+                NewTest::Folded { feature, sides, replacement } => {
+                    self.folded(&mut out, &mut todo, (pending, inner), (feature, sides, replacement))?;
                 }
                 NewTest::Same { feature, predicate } => {
-                    self.spend()?;
-                    let (left, right) = out.inner(waiting.slot, feature, predicate, inner.missing_left)?;
-                    let known = waiting.known;
-                    todo.push(Waiting { slot: right, node: inner.right, known: known.clone(), rest: None });
-                    todo.push(Waiting { slot: left, node: inner.left, known, rest: None });
+                    self.count_node()?;
+                    let (left, right) = out.inner(pending.slot, feature, predicate, inner.missing_left)?;
+                    let known = pending.known;
+                    todo.push(PendingNode {
+                        slot: right,
+                        node: inner.right,
+                        known: known.clone(),
+                        rest: None,
+                    });
+                    todo.push(PendingNode { slot: left, node: inner.left, known, rest: None });
                 }
             }
         }
         Ok(out.done())
     }
 
-    fn spend(&mut self) -> Result<(), RebuildError> {
+    fn count_node(&mut self) -> Result<(), RebuildError> {
         self.budget = self.budget.checked_sub(1).ok_or(RebuildError::TooLarge)?;
         Ok(())
     }
@@ -130,54 +135,54 @@ impl Rebuilding<'_> {
     /// the child instead.
     fn folded(
         &mut self,
-        out: &mut Growing,
-        todo: &mut Vec<Waiting>,
-        (waiting, inner): (Waiting, &Inner),
-        (feature, sides, decision): (u32, Rc<Sides>, Rc<Decision>),
+        out: &mut TreeBuilder,
+        todo: &mut Vec<PendingNode>,
+        (pending, inner): (PendingNode, &Inner),
+        (feature, sides, replacement): (u32, Rc<Sides>, Rc<TestReplacement>),
     ) -> Result<(), RebuildError> {
-        let Waiting { slot, node, known, rest } = waiting;
+        let PendingNode { slot, node, known, rest } = pending;
         let child = |is_left: bool| if is_left { inner.left } else { inner.right };
         let here = known.as_ref().and_then(|known| known.of(feature));
-        let (sides, decision) = match (rest.or_else(|| here.map(|_| Rc::clone(&sides))), here) {
+        let (sides, replacement) = match (rest.or_else(|| here.map(|_| Rc::clone(&sides))), here) {
             (Some(sides), Some(here)) => {
                 let sides = here.restricted(&sides);
-                let decision = sides.decision();
-                (Rc::new(sides), Rc::new(decision))
+                let replacement = sides.replacement();
+                (Rc::new(sides), Rc::new(replacement))
             }
-            _ => (sides, decision),
+            _ => (sides, replacement),
         };
-        let (test, passing) = match &*decision {
-            Decision::Always(side) => {
-                todo.push(Waiting { slot, node: child(*side), known, rest: None });
+        let (test, passing) = match &*replacement {
+            TestReplacement::Always(side) => {
+                todo.push(PendingNode { slot, node: child(*side), known, rest: None });
                 return Ok(());
             }
-            Decision::Test { test, passing } => (test.clone(), *passing),
-            Decision::Runs if sides.runs.len() > MOST_TESTS => return Err(RebuildError::TooLarge),
-            Decision::Runs => (Passes::UpTo(sides.domain.value(sides.runs[0].0)), sides.runs[0].1),
+            TestReplacement::Test { test, passing } => (test.clone(), *passing),
+            TestReplacement::Runs if sides.runs.len() > MOST_TESTS => return Err(RebuildError::TooLarge),
+            TestReplacement::Runs => (SingleTest::UpTo(sides.domain.value(sides.runs[0].0)), sides.runs[0].1),
         };
-        self.spend()?;
+        self.count_node()?;
         let predicate = match &test {
-            Passes::UpTo(threshold) => Predicate::Numeric { threshold: *threshold },
-            Passes::Equal(value) => Predicate::Equal { value: *value },
-            Passes::Member(set) => Predicate::Member { set: self.sets.number(set) },
+            SingleTest::UpTo(threshold) => Predicate::Numeric { threshold: *threshold },
+            SingleTest::Equal(value) => Predicate::Equal { value: *value },
+            SingleTest::Member(set) => Predicate::Member { set: self.sets.number(set) },
         };
         let missing_left = sides.missing == passing;
         let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
-        let is_in_runs = *decision == Decision::Runs;
+        let is_in_runs = *replacement == TestReplacement::Runs;
         let tracks = is_in_runs || known.is_some();
         let known_on = |is_left: bool| match (&test, sides.runs.as_slice()) {
-            (Passes::UpTo(_), [(last, _), _, ..]) if tracks => {
+            (SingleTest::UpTo(_), [(last, _), _, ..]) if tracks => {
                 PathRange::on_side(&known, feature, &sides, (*last, is_left), is_left == missing_left)
             }
             _ => known.clone(),
         };
         let (of_left, of_right) = (known_on(true), known_on(false));
         let on_right = match is_in_runs {
-            true => Waiting { slot: right, node, known: of_right, rest: Some(Rc::clone(&sides)) },
-            false => Waiting { slot: right, node: child(!passing), known: of_right, rest: None },
+            true => PendingNode { slot: right, node, known: of_right, rest: Some(Rc::clone(&sides)) },
+            false => PendingNode { slot: right, node: child(!passing), known: of_right, rest: None },
         };
         todo.push(on_right);
-        todo.push(Waiting { slot: left, node: child(passing), known: of_left, rest: None });
+        todo.push(PendingNode { slot: left, node: child(passing), known: of_left, rest: None });
         Ok(())
     }
 }

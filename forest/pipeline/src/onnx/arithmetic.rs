@@ -43,7 +43,7 @@ fn cast_to(node: &GraphNode, builder: &mut GraphColumns, to: Element) -> Outputs
             )));
         }
     };
-    builder.spend(Some(cells.len()))?;
+    builder.count_cells(Some(cells.len()))?;
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), to, cells)])
 }
 
@@ -65,7 +65,8 @@ pub(super) fn dropout(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 fn unary(node: &GraphNode, builder: &mut GraphColumns, op: Unary, to: Option<Element>) -> Outputs {
     let of = node.input(0)?;
     let element = to.unwrap_or(of.element);
-    let computed = node.each(builder, &[of], element, |builder, cell| builder.add(Expr::Unary(op, cell[0])));
+    let computed =
+        node.elementwise(builder, &[of], element, |builder, cell| builder.add(Expr::Unary(op, cell[0])));
     Ok(vec![computed?])
 }
 
@@ -105,7 +106,7 @@ fn binary(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let mut result = Tensor::clone(first);
     for number in 1..node.inputs.len() {
         let next = node.input(number)?;
-        result = node.each(builder, &[&result, next], element, |builder, cells| {
+        result = node.elementwise(builder, &[&result, next], element, |builder, cells| {
             builder.add(Expr::Binary(op, cells[0], cells[1]))
         })?;
     }
@@ -145,7 +146,7 @@ fn reversed(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs
     let (left, right) = (node.input(0)?, node.input(1)?);
     let compare =
         |builder: &mut GraphColumns, cells: &[ColumnId]| builder.add(Expr::Binary(op, cells[1], cells[0]));
-    Ok(vec![node.each(builder, &[left, right], Element::Bool, compare)?])
+    Ok(vec![node.elementwise(builder, &[left, right], Element::Bool, compare)?])
 }
 
 pub(super) fn greater(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -187,7 +188,7 @@ pub(super) fn choose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let select = |builder: &mut GraphColumns, cells: &[ColumnId]| {
         builder.add(Expr::Select { condition: cells[0], then: cells[1], otherwise: cells[2] })
     };
-    Ok(vec![node.each(builder, &[condition, then, otherwise], then.element, select)?])
+    Ok(vec![node.elementwise(builder, &[condition, then, otherwise], then.element, select)?])
 }
 
 /// `Where` for texts, as imputers use it.
@@ -224,7 +225,7 @@ pub(super) fn clip(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             }
             (None, None) => continue,
         };
-        result = node.each(builder, &[&result, &bound], of.element, |builder, cells| {
+        result = node.elementwise(builder, &[&result, &bound], of.element, |builder, cells| {
             builder.add(Expr::Binary(op, cells[0], cells[1]))
         })?;
     }

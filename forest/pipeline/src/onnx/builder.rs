@@ -68,7 +68,7 @@ impl GraphColumns {
     ///
     /// # Errors
     /// `M0019` if the graph has too many cells.
-    pub fn spend(&mut self, cells: Option<usize>) -> Result<usize, ModelError> {
+    pub fn count_cells(&mut self, cells: Option<usize>) -> Result<usize, ModelError> {
         let left = cells.and_then(|cells| self.cells_left.checked_sub(cells));
         self.cells_left = left.ok_or_else(|| {
             let message = format!("the graph computes more than {MOST_CELLS} values for each row");
@@ -269,7 +269,7 @@ impl GraphColumns {
             }
             aligned.push((before, own));
         }
-        let count = self.spend(size(&shape)).map_err(BroadcastError::Model)?;
+        let count = self.count_cells(size(&shape)).map_err(BroadcastError::Model)?;
         let place_of = |(before, own): (usize, Vec<usize>)| {
             let own_steps = super::tensor::strides(&own);
             let mut steps = vec![0; before];

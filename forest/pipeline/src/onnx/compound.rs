@@ -8,8 +8,8 @@ use super::parts::PartForest;
 use super::tensor::{Cells, Element, Tensor};
 use sched_columns::ColumnId;
 use sched_forest::{
-    ClassRule, Classes, Decisions, Forest, ForestParts, ModelError, Note, Output, OutputColumns, Transform,
-    codes,
+    ClassRule, Classes, DecisionValues, Forest, ForestParts, ModelError, Note, Output, OutputColumns,
+    Transform, codes,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -83,9 +83,9 @@ pub(super) fn compound(
         .at("graph.output")
         .help("use that result itself, which needs no compiled code"));
     }
-    let decisions = match are_sums && !margins.is_empty() {
-        true => Some(Decisions::Margins(margins.len())),
-        false => (!margins.is_empty() && value_name.is_none()).then_some(Decisions::Predictions),
+    let decision_values = match are_sums && !margins.is_empty() {
+        true => Some(DecisionValues::Margins(margins.len())),
+        false => (!margins.is_empty() && value_name.is_none()).then_some(DecisionValues::Predictions),
     };
     let count = values.len();
     values.extend(classes.iter().flat_map(|classes| &classes.numbers));
@@ -99,7 +99,7 @@ pub(super) fn compound(
     let (predicted, numbers) = combined.results.split_at(count);
     let classes = classes.map(|RowClasses { labels, targets, .. }| Classes {
         targets,
-        decisions,
+        decision_values,
         ..Classes::new(ClassRule::Computed(of(numbers)), labels)
     });
     let output = Output { value: vec![Transform::Columns(of(predicted))], classes, ..Output::default() };

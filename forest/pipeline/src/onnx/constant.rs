@@ -21,7 +21,7 @@ pub(super) fn constant_tensor(
             format!("a constant has the type {}, which is not supported", element::name(tensor.element()));
         ModelError::new(codes::ONNX_TYPE, message)
     })?;
-    let count = builder.spend(size(&shape))?;
+    let count = builder.count_cells(size(&shape))?;
     let mut numbers = |values: Vec<ColumnValue>| {
         Cells::Numbers(values.into_iter().map(|value| builder.columns.constant(value)).collect())
     };
@@ -75,6 +75,6 @@ pub(super) fn constant_node(
     } else {
         return Err(not_understood(label, "before"));
     };
-    builder.spend(Some(cells.len()))?;
+    builder.count_cells(Some(cells.len()))?;
     Ok(Tensor::numbers(false, shape, element, cells))
 }

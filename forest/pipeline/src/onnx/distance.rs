@@ -5,7 +5,7 @@ use super::builder::GraphColumns;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 
 /// Smallest number of differences of a distance. A single difference stays a square.
-const LEAST: usize = 2;
+const LEAST_DIFFERENCES: usize = 2;
 
 /// The squared distance that equals the sum of some cells, if each is the square of a value minus a constant.
 pub(super) fn of_squares(builder: &GraphColumns, cells: &[ColumnId]) -> Option<Expr> {
@@ -26,7 +26,7 @@ pub(super) fn of_differences(builder: &GraphColumns, cells: &[ColumnId]) -> Opti
     };
     let terms: Vec<(ColumnId, ColumnValue)> = cells.iter().map(terms).collect::<Option<_>>()?;
     let is_float = |column: &ColumnId| builder.columns.column_type(*column).is_float();
-    let fits = terms.len() >= LEAST && terms.iter().all(|(column, _)| is_float(column));
+    let fits = terms.len() >= LEAST_DIFFERENCES && terms.iter().all(|(column, _)| is_float(column));
     let (of, point): (Vec<ColumnId>, Vec<ColumnValue>) = terms.into_iter().unzip();
     fits.then(|| Expr::SquaredDistance { of: of.into(), point: point.into() })
 }

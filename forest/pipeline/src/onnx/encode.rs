@@ -150,7 +150,7 @@ impl<'a> Mapping<'a> {
     /// The results for all cells of a tensor.
     fn applied(&self, node: &GraphNode, builder: &mut GraphColumns, of: &Tensor) -> Outputs {
         // An entry of a table takes an eighth of the memory of a column.
-        builder.spend(of.cells.len().checked_mul(self.keys.len()).map(|entries| entries / 8))?;
+        builder.count_cells(of.cells.len().checked_mul(self.keys.len()).map(|entries| entries / 8))?;
         // For values that are texts, columns first hold their positions in the list.
         let (element, values, other) = match (&self.values, &self.other) {
             (Items::Numbers(element, values), OtherValue::Number(other)) => {
@@ -191,7 +191,7 @@ impl<'a> Mapping<'a> {
 
 /// Whole numbers up to this bound, or up to four times the number of keys, are looked up in a table by
 /// number.
-const DENSE: f64 = 1024.0;
+const DENSE_KEYS_BOUND: f64 = 1024.0;
 
 /// A column with the value of a mapping for a number. The first of equal keys counts, and NaN can be a key.
 fn number_entry(
@@ -214,7 +214,7 @@ fn number_entry(
     sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
     sorted.dedup_by(|right, left| right.0 == left.0);
     let rule = CategoryRule::Whole;
-    let most = DENSE.max(4.0 * sorted.len() as f64);
+    let most = DENSE_KEYS_BOUND.max(4.0 * sorted.len() as f64);
     if sorted.iter().all(|(key, _)| rule.category(*key).is_some() && *key <= most) {
         let mut table = CategoryTable { rule, values: Vec::new(), other, missing };
         for (key, value) in sorted {
@@ -301,7 +301,7 @@ fn one_hot_of(
     element: Element,
 ) -> Outputs {
     let count = of.cells.len().checked_mul(keys.len());
-    let mut cells = Vec::with_capacity(builder.spend(count)?);
+    let mut cells = Vec::with_capacity(builder.count_cells(count)?);
     for &cell in node.numbers(of)? {
         for keys in keys {
             let mut condition = builder.columns.constant(ColumnValue::Bool(false));
@@ -327,7 +327,7 @@ pub(super) fn one_hot(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let Some(ColumnValue::I64(depth @ 0..)) = depth else {
         return Err(node.refuse("lacks a depth that is a whole number"));
     };
-    builder.spend(usize::try_from(depth).ok())?;
+    builder.count_cells(usize::try_from(depth).ok())?;
     let &[off, on] = node.numbers(values)? else {
         return Err(node.refuse("lacks two values, for off and on"));
     };

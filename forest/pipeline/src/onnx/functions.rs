@@ -13,7 +13,7 @@ type Outputs = Result<Vec<Tensor>, ModelError>;
 type Cell = Result<ColumnId, ModelError>;
 
 /// Applies a formula to each cell of a tensor of floats.
-fn each(
+fn unary(
     node: &GraphNode,
     builder: &mut GraphColumns,
     mut formula: impl FnMut(&mut Formula, ColumnId) -> Cell,
@@ -23,8 +23,9 @@ fn each(
         return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
     }
     let element = of.element;
-    let computed = node
-        .each(builder, &[of], element, |builder, cells| formula(&mut Formula { builder, element }, cells[0]));
+    let computed = node.elementwise(builder, &[of], element, |builder, cells| {
+        formula(&mut Formula { builder, element }, cells[0])
+    });
     Ok(vec![computed?])
 }
 
@@ -37,7 +38,7 @@ fn parameter(node: &GraphNode, name: &str, default: f32) -> Result<f64, ModelErr
 macro_rules! functions {
     ($($name:ident: $op:expr;)*) => {
         $(pub(super) fn $name(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-            each(node, builder, |formula, x| formula.unary($op, x))
+            unary(node, builder, |formula, x| formula.unary($op, x))
         })*
     };
 }
@@ -54,7 +55,7 @@ functions! {
 
 /// `1 / x`
 pub(super) fn reciprocal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let one = formula.number(1.0)?;
         formula.binary(Binary::Divide, one, x)
     })
@@ -62,19 +63,19 @@ pub(super) fn reciprocal(node: &GraphNode, builder: &mut GraphColumns) -> Output
 
 /// `sin(x) / cos(x)`
 pub(super) fn tan(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let (sine, cosine) = (formula.unary(Unary::Sin, x)?, formula.unary(Unary::Cos, x)?);
         formula.binary(Binary::Divide, sine, cosine)
     })
 }
 
 pub(super) fn softplus(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    each(node, builder, |formula, x| formula.softplus(x))
+    unary(node, builder, |formula, x| formula.softplus(x))
 }
 
 /// `x / (1 + |x|)`
 pub(super) fn softsign(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let size = formula.unary(Unary::Abs, x)?;
         let more = formula.with(Binary::Add, size, 1.0)?;
         formula.binary(Binary::Divide, x, more)
@@ -85,7 +86,7 @@ pub(super) fn softsign(node: &GraphNode, builder: &mut GraphColumns) -> Outputs 
 pub(super) fn relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let element = of.element;
-    let computed = node.each(builder, &[of], element, |builder, cells| {
+    let computed = node.elementwise(builder, &[of], element, |builder, cells| {
         let mut formula = Formula { builder, element };
         let zero = formula.number(0.0)?;
         formula.below(cells[0], 0.0, zero, cells[0])
@@ -96,7 +97,7 @@ pub(super) fn relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// `alpha x` below 0, else `x`.
 pub(super) fn leaky_relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let alpha = parameter(node, "alpha", 0.01)?;
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let product = formula.with(Binary::Multiply, x, alpha)?;
         formula.below(x, 0.0, product, x)
     })
@@ -106,7 +107,7 @@ pub(super) fn leaky_relu(node: &GraphNode, builder: &mut GraphColumns) -> Output
 pub(super) fn p_relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, slope) = (node.input(0)?, node.input(1)?);
     let element = of.element;
-    let computed = node.each(builder, &[of, slope], element, |builder, cells| {
+    let computed = node.elementwise(builder, &[of, slope], element, |builder, cells| {
         let mut formula = Formula { builder, element };
         let product = formula.binary(Binary::Multiply, cells[0], cells[1])?;
         formula.below(cells[0], 0.0, product, cells[0])
@@ -117,7 +118,7 @@ pub(super) fn p_relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// `x` above `alpha`, else 0.
 pub(super) fn thresholded_relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let alpha = parameter(node, "alpha", 1.0)?;
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let (alpha, zero) = (formula.number(alpha)?, formula.number(0.0)?);
         let condition = formula.binary(Binary::Less, alpha, x)?;
         formula.builder.add(Expr::Select { condition, then: x, otherwise: zero })
@@ -127,7 +128,7 @@ pub(super) fn thresholded_relu(node: &GraphNode, builder: &mut GraphColumns) -> 
 /// `alpha (exp(x) - 1)` below 0, else `x`.
 pub(super) fn elu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let alpha = parameter(node, "alpha", 1.0)?;
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let power = formula.unary(Unary::ExpMinusOne, x)?;
         let product = formula.with(Binary::Multiply, power, alpha)?;
         formula.below(x, 0.0, product, x)
@@ -137,7 +138,7 @@ pub(super) fn elu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// `max(0, x) + min(0, alpha (exp(x / alpha) - 1))`
 pub(super) fn celu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let alpha = parameter(node, "alpha", 1.0)?;
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let quotient = formula.with(Binary::Divide, x, alpha)?;
         let power = formula.unary(Unary::ExpMinusOne, quotient)?;
         let product = formula.with(Binary::Multiply, power, alpha)?;
@@ -151,7 +152,7 @@ pub(super) fn celu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 pub(super) fn selu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let alpha = parameter(node, "alpha", 1.673_263_2)?;
     let gamma = parameter(node, "gamma", 1.050_701)?;
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let power = formula.unary(Unary::ExpMinusOne, x)?;
         let product = formula.with(Binary::Multiply, power, alpha)?;
         let chosen = formula.below(x, 0.0, product, x)?;
@@ -162,7 +163,7 @@ pub(super) fn selu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// `max(0, min(1, alpha x + beta))`
 pub(super) fn hard_sigmoid(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (alpha, beta) = (parameter(node, "alpha", 0.2)?, parameter(node, "beta", 0.5)?);
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let product = formula.with(Binary::Multiply, x, alpha)?;
         let sum = formula.with(Binary::Add, product, beta)?;
         formula.between(sum, 0.0, 1.0)
@@ -173,7 +174,7 @@ pub(super) fn hard_sigmoid(node: &GraphNode, builder: &mut GraphColumns) -> Outp
 pub(super) fn hard_swish(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     // The standard defines 1 / 6 as an attribute, so it is a single.
     let sixth = f64::from(1.0_f32 / 6.0);
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let product = formula.with(Binary::Multiply, x, sixth)?;
         let sum = formula.with(Binary::Add, product, 0.5)?;
         let factor = formula.between(sum, 0.0, 1.0)?;
@@ -183,7 +184,7 @@ pub(super) fn hard_swish(node: &GraphNode, builder: &mut GraphColumns) -> Output
 
 /// `x tanh(softplus(x))`
 pub(super) fn mish(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let softplus = formula.softplus(x)?;
         let factor = formula.unary(Unary::Tanh, softplus)?;
         formula.binary(Binary::Multiply, x, factor)
@@ -197,7 +198,7 @@ pub(super) fn gelu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         "tanh" => true,
         other => return Err(node.refuse(&format!("has the unknown approximation `{other}`"))),
     };
-    each(node, builder, |formula, x| {
+    unary(node, builder, |formula, x| {
         let inner = if is_near {
             let square = formula.binary(Binary::Multiply, x, x)?;
             let part = formula.with(Binary::Multiply, square, 0.044_715)?;
@@ -219,7 +220,7 @@ pub(super) fn gelu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 pub(super) fn sign(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let element = of.element;
-    let computed = node.each(builder, &[of], element, |builder, cells| {
+    let computed = node.elementwise(builder, &[of], element, |builder, cells| {
         let mut formula = Formula { builder, element };
         let [zero, one, minus] = [0.0, 1.0, -1.0].map(|x| formula.number(x));
         let (zero, one, minus) = (zero?, one?, minus?);
@@ -239,7 +240,7 @@ pub(super) fn is_inf(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     if !element.is_float() {
         return Err(node.refuse(&format!("computes with values of the type {}", element.name())));
     }
-    let computed = node.each(builder, &[of], Element::Bool, |builder, cells| {
+    let computed = node.elementwise(builder, &[of], Element::Bool, |builder, cells| {
         let mut formula = Formula { builder, element };
         let mut is = formula.builder.columns.constant(ColumnValue::Bool(false));
         for (detects, bound) in [(negative, f64::NEG_INFINITY), (positive, f64::INFINITY)] {
@@ -260,7 +261,7 @@ pub(super) fn xor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     if !is_truth {
         return Err(node.refuse("combines numbers and not truth values"));
     }
-    let computed = node.each(builder, &[left, right], Element::Bool, |builder, cells| {
+    let computed = node.elementwise(builder, &[left, right], Element::Bool, |builder, cells| {
         let equal = builder.add(Expr::Binary(Binary::Equal, cells[0], cells[1]))?;
         builder.add(Expr::Unary(Unary::Not, equal))
     });
@@ -293,8 +294,9 @@ fn variadic(
     if !element.is_float() {
         return Err(node.refuse(&format!("computes with values of the type {}", element.name())));
     }
-    let computed = node
-        .each(builder, &tensors, element, |builder, cells| formula(&mut Formula { builder, element }, cells));
+    let computed = node.elementwise(builder, &tensors, element, |builder, cells| {
+        formula(&mut Formula { builder, element }, cells)
+    });
     Ok(vec![computed?])
 }
 
@@ -306,7 +308,7 @@ pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         return whole::pow(node, builder);
     }
     let own = base.element;
-    let computed = node.each(builder, &[base, exponent], own, |builder, cells| {
+    let computed = node.elementwise(builder, &[base, exponent], own, |builder, cells| {
         let (x, y) = (cells[0], cells[1]);
         let known = builder.constant(y).map(ColumnValue::to_f64);
         if known == Some(2.0) || known == Some(3.0) {

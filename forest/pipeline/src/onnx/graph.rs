@@ -11,12 +11,12 @@ use super::builder::GraphColumns;
 use super::constant::{constant_node, constant_tensor};
 use super::field;
 use super::inputs::GraphInputs;
-use super::node::{GraphNode, OUTSIDE, not_understood};
+use super::node::{GraphNode, OUTSIDE_HELP, not_understood};
 use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node, trees_below_trees};
 use super::outcome::{Operand, Trees};
 use super::parts::PartForest;
-use super::stacked::{Arranged, run, stacking};
+use super::stacked::{MaybeStacked, run, stacked_result};
 use super::tensor::{Element, Tensor};
 use crate::pipeline::Pipeline;
 use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor};
@@ -40,7 +40,7 @@ pub(super) struct GraphReader<'a> {
     trees_below_trees: HashSet<usize>,
     /// The forests read so far, if the graph is read as several parts.
     parts: Option<Vec<PartForest>>,
-    file: usize,
+    file_bytes: usize,
     notes: Vec<Note>,
     /// The name of the first step that scales in single precision.
     single_scaler: Option<String>,
@@ -55,14 +55,14 @@ pub(super) struct ReadGraph {
     pub is_one_tensor: bool,
 }
 
-/// Reads a graph. `file` is the size of the file in bytes, and `version` that of the standard operators.
+/// Reads a graph. `file_bytes` is the size of the file, and `version` that of the standard operators.
 ///
 /// A graph that cannot be read as one model with known steps after the trees is read again, as several parts
 /// whose results are combined.
-pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<ReadGraph, ModelError> {
+pub(super) fn read(graph: Message<'_>, (file_bytes, version): (usize, i64)) -> Result<ReadGraph, ModelError> {
     let known = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE];
-    match read_as(graph, (file, version), None) {
-        Err(error) if known.contains(&error.code) => read_as(graph, (file, version), Some(Vec::new())),
+    match read_as(graph, (file_bytes, version), None) {
+        Err(error) if known.contains(&error.code) => read_as(graph, (file_bytes, version), Some(Vec::new())),
         read => read,
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
 /// Reads a graph as several parts if `parts` is an empty list, or as one model if it is `None`.
 fn read_as(
     graph: Message<'_>,
-    (file, version): (usize, i64),
+    (file_bytes, version): (usize, i64),
     parts: Option<Vec<PartForest>>,
 ) -> Result<ReadGraph, ModelError> {
     let mut reader = GraphReader {
@@ -83,7 +83,7 @@ fn read_as(
         scores_node: None,
         trees_below_trees: HashSet::new(),
         parts,
-        file,
+        file_bytes,
         notes: Vec::new(),
         single_scaler: None,
     };
@@ -103,7 +103,7 @@ fn read_as(
     for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
         if needed.contains(&index) {
             let place = format!("graph.node[{index}]");
-            reader.node(index, node?).map_err(|error| error.below(&place))?;
+            reader.node(index, node?).map_err(|error| error.within(&place))?;
         }
     }
     match reader.parts.take() {
@@ -148,7 +148,7 @@ impl<'a> GraphReader<'a> {
             let value = self.value(input)?;
             if value.is_none() && !input.is_empty() {
                 let message = format!("the operator {label} reads `{input}`, which nothing computes");
-                return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE));
+                return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE_HELP));
             }
             inputs.push(value);
         }
@@ -181,7 +181,7 @@ impl<'a> GraphReader<'a> {
     ) -> Result<Vec<GraphValue>, ModelError> {
         let Some(operator) = operator(name, domain) else { return Err(not_understood(&label, "before")) };
         let outputs = node.all(field::NODE_OUTPUT).count();
-        let arranged: Vec<Option<Arranged>> =
+        let arranged: Vec<Option<MaybeStacked>> =
             inputs.iter().map(|input| input.as_ref().and_then(arranged)).collect();
         let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor_of).collect();
         let is_single = |input: &Rc<Tensor>| input.by_row && input.element == Element::F32;
@@ -192,16 +192,16 @@ impl<'a> GraphReader<'a> {
             self.single_scaler = Some(label.clone());
         }
         let node = GraphNode { label, attributes: Attributes::of(node), inputs, outputs };
-        let stacked = match arranged.iter().flatten().any(|input| matches!(input, Arranged::Stacked(_))) {
+        let stacked = match arranged.iter().flatten().any(|input| matches!(input, MaybeStacked::Stacked(_))) {
             true => Some(run(&node, name, &arranged, &mut self.builder)?),
-            false => stacking(&node, name, &mut self.builder)?,
+            false => stacked_result(&node, name, &mut self.builder)?,
         };
         if let Some(stacked) = stacked {
             return Ok(vec![GraphValue::from(stacked)]);
         }
         let results = (operator.run)(&node, &mut self.builder)?;
         for tensor in &results {
-            self.builder.spend(Some(tensor.cells.len()))?;
+            self.builder.count_cells(Some(tensor.cells.len()))?;
         }
         Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect())
     }

@@ -13,13 +13,13 @@ type Outputs = Result<Vec<Tensor>, ModelError>;
 type Cell = Result<ColumnId, ModelError>;
 
 /// Below this magnitude, an odd function returns its argument.
-const SMALL: f64 = 1e-9;
+const SMALL_ARGUMENT: f64 = 1e-9;
 
 /// Above this number, `exp(-x)` is negligible beside `exp(x)`.
-const LARGE: f64 = 20.0;
+const LARGE_ARGUMENT: f64 = 20.0;
 
 /// Above this number, `x^2 + 1` is rounded to `x^2`.
-const LARGE_ROOT: f64 = 1e9;
+const LARGE_ROOT_ARGUMENT: f64 = 1e9;
 
 /// Applies a formula in double precision to each cell, and rounds the result to the type of the cells.
 fn wide(
@@ -31,7 +31,7 @@ fn wide(
     if !of.element.is_float() {
         return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
     }
-    let computed = node.each(builder, &[of], of.element, |builder, cells| {
+    let computed = node.elementwise(builder, &[of], of.element, |builder, cells| {
         let x = builder.cast(cells, Element::F64)?[0];
         let result = formula(&mut Formula { builder, element: Element::F64 }, x)?;
         Ok(builder.cast(&[result], of.element)?[0])
@@ -45,7 +45,7 @@ fn odd(formula: &mut Formula, x: ColumnId, above: impl Fn(&mut Formula, ColumnId
     let result = above(formula, size)?;
     let negative = formula.unary(Unary::Negate, result)?;
     let signed = formula.below(x, 0.0, negative, result)?;
-    formula.below(size, SMALL, x, signed)
+    formula.below(size, SMALL_ARGUMENT, x, signed)
 }
 
 /// `exp(x) / 2` for a large number, without overflow of intermediate results.
@@ -73,7 +73,7 @@ pub(super) fn sinh(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             let sum = formula.binary(Binary::Add, power, quotient)?;
             let usual = formula.with(Binary::Multiply, sum, 0.5)?;
             let large = half_power(formula, x)?;
-            beyond(formula, x, LARGE, large, usual)
+            beyond(formula, x, LARGE_ARGUMENT, large, usual)
         })
     })
 }
@@ -88,7 +88,7 @@ pub(super) fn cosh(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         let sum = formula.binary(Binary::Add, power, quotient)?;
         let usual = formula.with(Binary::Multiply, sum, 0.5)?;
         let large = half_power(formula, size)?;
-        beyond(formula, size, LARGE, large, usual)
+        beyond(formula, size, LARGE_ARGUMENT, large, usual)
     })
 }
 
@@ -110,7 +110,7 @@ pub(super) fn asinh(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             let sum = formula.binary(Binary::Add, x, quotient)?;
             let usual = formula.unary(Unary::LogOnePlus, sum)?;
             let large = log_of_double(formula, x)?;
-            beyond(formula, x, LARGE_ROOT, large, usual)
+            beyond(formula, x, LARGE_ROOT_ARGUMENT, large, usual)
         })
     })
 }
@@ -125,7 +125,7 @@ pub(super) fn acosh(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         let sum = formula.binary(Binary::Add, moved, root)?;
         let usual = formula.unary(Unary::LogOnePlus, sum)?;
         let large = log_of_double(formula, x)?;
-        let result = beyond(formula, x, LARGE_ROOT, large, usual)?;
+        let result = beyond(formula, x, LARGE_ROOT_ARGUMENT, large, usual)?;
         let none = formula.number(f64::NAN)?;
         formula.below(x, 1.0, none, result)
     })

@@ -72,7 +72,7 @@ impl GraphInputs {
             let help = "schedc reads inputs of float, double, int32, int64, bool and string";
             return refuse(message, help);
         };
-        let count = builder.spend(size(&shape))?;
+        let count = builder.count_cells(size(&shape))?;
         let first = self.features.len();
         let (mut columns, mut texts) = (Vec::new(), Vec::new());
         for cell in 0..count {
@@ -126,7 +126,7 @@ impl GraphInputs {
             let names = builder.names(*column);
             let labels = names.iter().map(|name| Label::Text(name.to_string()));
             self.features[*feature].names = match names.is_empty() {
-                true => any_text(),
+                true => names_of_any_text(),
                 false => Names::texts(labels.collect()),
             };
         }
@@ -139,6 +139,6 @@ impl GraphInputs {
 
 /// Names for a feature of texts that a step reads without comparing it with texts. Every text and every
 /// number in rows is then an unknown category.
-fn any_text() -> Names {
+fn names_of_any_text() -> Names {
     Names::texts(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }

@@ -81,13 +81,13 @@ impl WeightedSum {
             Expr::Binary(Binary::Add, x, y) => match (columns.expr(*x), columns.expr(*y)) {
                 (Expr::Const(added), _) => (*y, added.to_f64()),
                 (_, Expr::Const(added)) => (*x, added.to_f64()),
-                _ => (column, NOTHING),
+                _ => (column, NEUTRAL_SUMMAND),
             },
             Expr::Binary(Binary::Subtract, x, y) => match columns.expr(*y) {
                 Expr::Const(taken) => (*x, -taken.to_f64()),
-                _ => (column, NOTHING),
+                _ => (column, NEUTRAL_SUMMAND),
             },
-            _ => (column, NOTHING),
+            _ => (column, NEUTRAL_SUMMAND),
         };
         match columns.expr(sum) {
             Expr::Dot { start, terms } => WeightedSum {
@@ -100,7 +100,7 @@ impl WeightedSum {
 
     /// A weighted sum whose only term is this column, with the weight 1.
     pub fn of_column(column: ColumnId) -> WeightedSum {
-        WeightedSum { start: NOTHING, terms: vec![(column, 1.0)] }
+        WeightedSum { start: NEUTRAL_SUMMAND, terms: vec![(column, 1.0)] }
     }
 }
 
@@ -136,7 +136,7 @@ impl Matrix {
 }
 
 /// The neutral element of addition: adding -0 changes no number, not even -0.
-const NOTHING: f64 = -0.0;
+const NEUTRAL_SUMMAND: f64 = -0.0;
 
 /// `MatMul` of rows and a constant matrix, or of constants.
 pub(super) fn mat_mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -255,9 +255,9 @@ fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, 
     if !intercepts.is_empty() && intercepts.len() != targets {
         return Err(node.refuse("has different numbers of intercepts and sums"));
     }
-    builder.spend(Some(coefficients.len()))?;
+    builder.count_cells(Some(coefficients.len()))?;
     let sum = |(at, row): (usize, &[f64])| WeightedSum {
-        start: intercepts.get(at).copied().unwrap_or(NOTHING),
+        start: intercepts.get(at).copied().unwrap_or(NEUTRAL_SUMMAND),
         terms: cells.iter().copied().zip(row.iter().copied()).collect(),
     };
     let sums = coefficients.chunks(cells.len()).enumerate().map(sum).collect();
@@ -278,7 +278,7 @@ fn plus_rows(
         _ => ColumnValue::F64(beta),
     };
     let factor = builder.columns.constant(factor);
-    let plus = node.each(builder, &[&sums, added], sums.element, |builder, cells| {
+    let plus = node.elementwise(builder, &[&sums, added], sums.element, |builder, cells| {
         let added = match beta == 1.0 {
             true => cells[1],
             false => builder.add(Expr::Binary(Binary::Multiply, cells[1], factor))?,
@@ -325,10 +325,12 @@ fn sums(node: &GraphNode, builder: &mut GraphColumns, matrix: &Matrix) -> Result
     if *width != matrix.rows || *width == 0 {
         return Err(node.refuse("multiplies matrices whose shapes do not fit"));
     }
-    builder.spend(cells.len().checked_mul(matrix.columns))?;
+    builder.count_cells(cells.len().checked_mul(matrix.columns))?;
     let row_sums = |row: &[ColumnId]| {
-        let sum =
-            |at| WeightedSum { start: NOTHING, terms: row.iter().copied().zip(matrix.column(at)).collect() };
+        let sum = |at| WeightedSum {
+            start: NEUTRAL_SUMMAND,
+            terms: row.iter().copied().zip(matrix.column(at)).collect(),
+        };
         (0..matrix.columns).map(sum).collect::<Vec<_>>()
     };
     let sums = cells.chunks(*width).flat_map(row_sums).collect();

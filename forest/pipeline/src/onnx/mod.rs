@@ -58,7 +58,7 @@ pub struct ReadPipeline {
 
 /// The metadata key by which schedc's own export marks its files. They compute the same predictions as the
 /// fitted object.
-const EXACT_EXPORT: &str = "schedc.pipeline";
+const EXACT_EXPORT_KEY: &str = "schedc.pipeline";
 
 /// Reads a pipeline from the bytes of an ONNX file.
 ///
@@ -88,7 +88,7 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     let mut is_exact = false;
     for entry in model.all(field::METADATA) {
         let entry = entry?;
-        if entry.text(field::KEY)? == EXACT_EXPORT {
+        if entry.text(field::KEY)? == EXACT_EXPORT_KEY {
             is_exact = true;
             let about = serde_json::from_str(entry.text(field::VALUE)?).unwrap_or_default();
             if read.is_one_tensor {
@@ -96,9 +96,9 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
                 mark_dropped(&mut pipeline, &about);
             }
             if about["empty_texts"] == true {
-                tell_empty_texts(&mut pipeline);
+                distinguish_empty_texts(&mut pipeline);
             }
-            tell_probabilities(&mut pipeline, &about);
+            record_probabilities(&mut pipeline, &about);
         }
     }
     let has_tests = pipeline.stages.iter().filter_map(Stage::forest).any(|forest| {
@@ -150,20 +150,20 @@ fn mark_dropped(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
 
 /// Distinguishes empty from missing texts, as the fitted object does. In the export, another text stands for
 /// the empty one.
-fn tell_empty_texts(pipeline: &mut Pipeline) {
+fn distinguish_empty_texts(pipeline: &mut Pipeline) {
     let namings = pipeline.inputs.iter_mut().map(|input| &mut input.names.naming);
     namings.filter(|naming| **naming == Naming::Texts).for_each(|naming| *naming = Naming::TextsAndEmpty);
 }
 
 /// Records whether the predictions are probabilities: exports of classifiers that have them have an output of
 /// this name.
-fn tell_probabilities(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
+fn record_probabilities(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
     let Some(outputs) = metadata["promise"].as_object() else { return };
     let mut names = outputs.keys().map(|name| name.trim_start_matches("output."));
-    let probable = names.any(|name| name == "probabilities");
+    let are_probabilities = names.any(|name| name == "probabilities");
     for Stage::Forest { forest, .. } in &mut pipeline.stages {
         if let Some(classes) = &mut forest.output.classes {
-            classes.probable = Some(probable);
+            classes.are_probabilities = Some(are_probabilities);
         }
     }
 }

@@ -28,14 +28,14 @@ pub(super) enum Size {
 }
 
 /// The help for steps that cannot be part of a compiled pipeline.
-pub(super) const OUTSIDE: &str =
+pub(super) const OUTSIDE_HELP: &str =
     "run this step outside of the model, before the prediction, and give the model its results as numbers";
 
 impl GraphNode<'_> {
     /// The error for a node. `what` completes the sentence "the operator X ...".
     pub fn refuse(&self, what: &str) -> ModelError {
         let message = format!("the operator {} {what}", self.label);
-        ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
+        ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE_HELP)
     }
 
     /// An input.
@@ -146,7 +146,7 @@ impl GraphNode<'_> {
     ///
     /// # Errors
     /// The errors of the operation, and those of [`GraphNode::broadcast`].
-    pub fn each(
+    pub fn elementwise(
         &self,
         builder: &mut GraphColumns,
         tensors: &[&Tensor],
@@ -169,5 +169,5 @@ impl GraphNode<'_> {
 /// The error for an operator that is not understood. `side` is `before` or `after`.
 pub(super) fn not_understood(label: &str, side: &str) -> ModelError {
     let message = format!("the operator {label} {side} the trees is not understood");
-    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE_HELP)
 }

@@ -10,7 +10,7 @@ use sched_forest::ModelError;
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// First version of the standard operators in which `Softmax` works along one axis, the last one by default.
-const ALONG_ONE_AXIS: i64 = 13;
+const FIRST_ONE_AXIS_VERSION: i64 = 13;
 
 /// Replaces each group of cells along some axes by the results of an operation on the group.
 fn along(
@@ -21,7 +21,7 @@ fn along(
     mut operation: impl FnMut(&mut Formula, &[ColumnId]) -> Result<Vec<ColumnId>, ModelError>,
 ) -> Outputs {
     let element = of.element;
-    builder.spend(Some(of.cells.len()))?;
+    builder.count_cells(Some(of.cells.len()))?;
     let mut cells = node.numbers(of)?.to_vec();
     let strides = of.strides();
     let split = |is_along: bool| {
@@ -47,7 +47,7 @@ fn softmax_axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, 
         return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
     }
     let axis = node.attributes.int("axis")?;
-    if builder.version >= ALONG_ONE_AXIS {
+    if builder.version >= FIRST_ONE_AXIS_VERSION {
         return Ok(vec![node.axis(of, axis.unwrap_or(-1))?]);
     }
     let first = node.axis(of, axis.unwrap_or(1))?;
@@ -204,7 +204,7 @@ pub(super) fn layer_normalization(node: &GraphNode, builder: &mut GraphColumns) 
     for (number, op) in [(1, Binary::Multiply), (2, Binary::Add)] {
         if let Some(parameter) = node.optional(number) {
             let of = &result[0];
-            let computed = node.each(builder, &[of, parameter], of.element, |builder, cells| {
+            let computed = node.elementwise(builder, &[of, parameter], of.element, |builder, cells| {
                 builder.add(Expr::Binary(op, cells[0], cells[1]))
             })?;
             result = vec![computed];

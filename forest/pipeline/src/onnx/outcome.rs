@@ -19,16 +19,16 @@ pub(super) enum AfterTrees {
     /// One minus the score of a model with a single margin, after some steps.
     Complement(Vec<Transform>),
     /// The number of a class.
-    Class(Choice),
+    Class(ClassChoice),
     /// The label of a class.
-    Labels(Choice, Vec<Label>),
+    Labels(ClassChoice, Vec<Label>),
     /// The class that the trees' operator itself computes.
     OwnClass,
 }
 
 /// The choice of a class.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Choice {
+pub(super) enum ClassChoice {
     /// Class 1 if the score of a model with a single margin, after some steps, is above a bound, else class
     /// 0.
     Above(Vec<Transform>, f64),
@@ -163,12 +163,12 @@ impl Trees<'_> {
                     (_, Float::F64) => bound.next_down(),
                 });
                 let is_one = single && steps.iter().all(Transform::is_by_value);
-                bound.filter(|_| is_one).map(|bound| Class(Choice::Above(steps.clone(), bound)))
+                bound.filter(|_| is_one).map(|bound| Class(ClassChoice::Above(steps.clone(), bound)))
             }
             ("ArgMax", [Operand::AfterTrees(Scores(steps) | Widened(steps))])
                 if is_last(0) && attributes.int("select_last_index")?.unwrap_or(0) == 0 =>
             {
-                Some(Class(Choice::Largest(steps.clone())))
+                Some(Class(ClassChoice::Largest(steps.clone())))
             }
             ("Gather", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))])
                 if axis.unwrap_or(0) == 0 =>
@@ -240,8 +240,11 @@ impl Trees<'_> {
             let rule = rule.ok_or_else(|| {
                 two_results("the class is computed from other scores than the numeric output")
             })?;
-            let count =
-                if matches!(choice, Choice::Above(..)) { 2 } else { output.columns(self.forest.num_margins) };
+            let count = if matches!(choice, ClassChoice::Above(..)) {
+                2
+            } else {
+                output.columns(self.forest.num_margins)
+            };
             if !labels.is_empty() && labels.len() < count {
                 return Err(two_results("there are fewer labels than classes"));
             }
@@ -250,17 +253,17 @@ impl Trees<'_> {
         Ok(output)
     }
 
-    fn rule(&self, choice: &Choice, longest: &[Transform], without_value: bool) -> Option<ClassRule> {
+    fn rule(&self, choice: &ClassChoice, longest: &[Transform], without_value: bool) -> Option<ClassRule> {
         let by_value = longest.iter().take_while(|step| step.is_by_value()).count();
         match choice {
-            Choice::Largest(steps) if steps.is_empty() && without_value => {
+            ClassChoice::Largest(steps) if steps.is_empty() && without_value => {
                 (self.forest.num_margins > 1).then_some(ClassRule::LargestMargin)
             }
-            Choice::Largest(steps) => (steps == longest).then_some(ClassRule::LargestValue),
-            Choice::Above(steps, bound) if steps.is_empty() && without_value => {
+            ClassChoice::Largest(steps) => (steps == longest).then_some(ClassRule::LargestValue),
+            ClassChoice::Above(steps, bound) if steps.is_empty() && without_value => {
                 Some(ClassRule::MarginAbove(*bound))
             }
-            Choice::Above(steps, bound) => {
+            ClassChoice::Above(steps, bound) => {
                 (*steps == longest[..by_value]).then_some(ClassRule::ValueAbove(*bound))
             }
         }

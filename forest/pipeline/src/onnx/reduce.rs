@@ -34,7 +34,7 @@ fn reduced(
             shape.push(count);
         }
     }
-    builder.spend(size(&of.shape))?;
+    builder.count_cells(size(&of.shape))?;
     let along = places(&along, &along_steps, 0);
     if along.is_empty() {
         return Err(node.refuse("reduces an empty axis"));

@@ -61,7 +61,7 @@ pub(super) fn scaler(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         Parameters::new(node, of, name, columns)
     };
     let (offset, scale) = (parameters(builder, "offset")?, parameters(builder, "scale")?);
-    builder.spend(Some(of.cells.len()))?;
+    builder.count_cells(Some(of.cells.len()))?;
     let mut cells = builder.cast(node.numbers(of)?, within)?;
     for (cell, column) in cells.iter_mut().enumerate() {
         let moved = builder.add(Expr::Binary(Binary::Subtract, *column, offset.of_cell(cell)))?;
@@ -91,7 +91,7 @@ pub(super) fn imputer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let is_nan = replaced.is_nan();
     let replaced = builder.columns.constant(replaced);
     let replaced = builder.cast(&[replaced], of.element)?[0];
-    builder.spend(Some(of.cells.len()))?;
+    builder.count_cells(Some(of.cells.len()))?;
     let mut cells = node.numbers(of)?.to_vec();
     for (cell, column) in cells.iter_mut().enumerate() {
         let test = match is_nan {
@@ -109,7 +109,7 @@ pub(super) fn binarizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs
     let threshold = ColumnValue::F32(node.attributes.float("threshold")?.unwrap_or(0.0));
     let threshold = builder.columns.constant(threshold);
     let threshold = builder.cast(&[threshold], of.element)?[0];
-    let result = node.each(builder, &[of], of.element, |builder, cell| {
+    let result = node.elementwise(builder, &[of], of.element, |builder, cell| {
         builder.add(Expr::Binary(Binary::Less, threshold, cell[0]))
     })?;
     let cells = builder.cast(node.numbers(&result)?, of.element)?;

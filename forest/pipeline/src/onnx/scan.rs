@@ -4,7 +4,7 @@
 use super::builder::GraphColumns;
 use super::field;
 use super::node::GraphNode;
-use super::stacked::{Arranged, Stacked};
+use super::stacked::{MaybeStacked, Stacked};
 use super::tensor::{Tensor, size};
 use sched_forest::ModelError;
 use sched_forest::onnx::Message;
@@ -19,7 +19,7 @@ pub(super) struct Scan<'a> {
     /// The graph that computes the results of an entry.
     pub body: Message<'a>,
     /// The values that are passed from each entry to the next: at first those of the inputs.
-    pub states: Vec<Arranged>,
+    pub states: Vec<MaybeStacked>,
     /// The constants whose entries along the first axis are scanned.
     scanned: Vec<Rc<Tensor>>,
     /// The number of entries.
@@ -34,9 +34,9 @@ impl<'a> Scan<'a> {
     pub fn read(
         message: Message<'a>,
         node: &GraphNode,
-        inputs: Vec<Option<Arranged>>,
+        inputs: Vec<Option<MaybeStacked>>,
     ) -> Result<Scan<'a>, ModelError> {
-        let inputs: Option<Vec<Arranged>> = inputs.into_iter().collect();
+        let inputs: Option<Vec<MaybeStacked>> = inputs.into_iter().collect();
         let mut states = inputs.ok_or_else(|| node.refuse("lacks an input"))?;
         for name in OTHER_ORDERS {
             if node.ints(name)?.is_some_and(|values| values.iter().any(|value| *value != 0)) {
@@ -46,8 +46,8 @@ impl<'a> Scan<'a> {
         let count = usize::try_from(node.attributes.int("num_scan_inputs")?.unwrap_or(0)).unwrap_or(0);
         let first = states.len().checked_sub(count).filter(|_| count > 0);
         let scanned = states.split_off(first.ok_or_else(|| node.refuse("scans nothing"))?);
-        let constant = |input: Arranged| match input {
-            Arranged::Rows(tensor) if !tensor.by_row && !tensor.shape.is_empty() => Some(tensor),
+        let constant = |input: MaybeStacked| match input {
+            MaybeStacked::Rows(tensor) if !tensor.by_row && !tensor.shape.is_empty() => Some(tensor),
             _ => None,
         };
         let scanned: Option<Vec<Rc<Tensor>>> = scanned.into_iter().map(constant).collect();
@@ -61,12 +61,12 @@ impl<'a> Scan<'a> {
     }
 
     /// The entries of the scanned constants at position `at`.
-    pub fn entries(&self, at: usize) -> Vec<Arranged> {
+    pub fn entries(&self, at: usize) -> Vec<MaybeStacked> {
         let entry = |tensor: &Rc<Tensor>| {
             let shape = tensor.shape[1..].to_vec();
             let width = tensor.cells.len() / self.length;
             let cells = tensor.cells.at(&(at * width..(at + 1) * width).collect::<Vec<_>>());
-            Arranged::Rows(Rc::new(Tensor { by_row: false, shape, element: tensor.element, cells }))
+            MaybeStacked::Rows(Rc::new(Tensor { by_row: false, shape, element: tensor.element, cells }))
         };
         self.scanned.iter().map(entry).collect()
     }
@@ -90,12 +90,12 @@ fn body(node: Message<'_>) -> Result<Message<'_>, ModelError> {
 pub(super) fn stacked(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    results: &[Arranged],
-) -> Result<Arranged, ModelError> {
+    results: &[MaybeStacked],
+) -> Result<MaybeStacked, ModelError> {
     let refuse = || node.refuse("has results of different shapes or types");
-    let tensor = |result: &Arranged| match result {
-        Arranged::Rows(tensor) => Some(Rc::clone(tensor)),
-        Arranged::Stacked(_) => None,
+    let tensor = |result: &MaybeStacked| match result {
+        MaybeStacked::Rows(tensor) => Some(Rc::clone(tensor)),
+        MaybeStacked::Stacked(_) => None,
     };
     let tensors: Vec<Rc<Tensor>> = results.iter().map(tensor).collect::<Option<_>>().ok_or_else(refuse)?;
     let first = tensors.first().ok_or_else(refuse)?;
@@ -107,7 +107,7 @@ pub(super) fn stacked(
         cells.extend_from_slice(node.numbers(tensor)?);
     }
     let shape = [&[tensors.len()], first.shape.as_slice()].concat();
-    builder.spend(size(&shape))?;
+    builder.count_cells(size(&shape))?;
     let tensor = Tensor::numbers(first.by_row, shape, first.element, cells);
     Ok(Stacked::arranged(tensor, usize::from(first.by_row)))
 }

@@ -18,7 +18,7 @@ pub(super) fn moved(
     steps: &[usize],
     start: usize,
 ) -> Result<Tensor, ModelError> {
-    builder.spend(size(&shape))?;
+    builder.count_cells(size(&shape))?;
     let cells = of.cells.at(&places(&shape, steps, start));
     Ok(Tensor { by_row: of.by_row, shape, element: of.element, cells })
 }
@@ -49,7 +49,7 @@ pub(super) fn concatenated(
         }
         shape[axis] += tensor.shape[axis];
     }
-    builder.spend(size(&shape))?;
+    builder.count_cells(size(&shape))?;
     // Number of consecutive cells of one tensor in the result.
     let run = |tensor: &Tensor| tensor.shape[axis..].iter().product::<usize>();
     let outer: usize = shape[..axis].iter().product();
@@ -133,7 +133,7 @@ fn gathered(
     let mut shape = of.shape[..axis].to_vec();
     shape.push(at.len());
     shape.extend(&of.shape[axis + 1..]);
-    builder.spend(size(&shape))?;
+    builder.count_cells(size(&shape))?;
     let steps = of.strides();
     let outer = places(&of.shape[..axis], &steps[..axis], 0);
     let inner = places(&of.shape[axis + 1..], &steps[axis + 1..], 0);
@@ -176,7 +176,7 @@ fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices:
     let width = values.len() / count;
     let tables: Vec<Arc<[ColumnValue]>> =
         (0..width).map(|at| values.iter().skip(at).step_by(width).copied().collect()).collect();
-    builder.spend(places.len().checked_mul(width))?;
+    builder.count_cells(places.len().checked_mul(width))?;
     let mut cells = Vec::new();
     for of in places {
         for values in &tables {
@@ -328,9 +328,9 @@ fn reshaped(node: &GraphNode, of: &Tensor, wanted: &[i64]) -> Outputs {
     };
     let shape = match wanted.as_slice() {
         [-1, rest @ ..] if of.by_row && others(rest).is_some() => others(rest),
-        [-2, rest @ ..] => filled(rest, cells),
+        [-2, rest @ ..] => resolved_shape(rest, cells),
         _ if of.by_row => None,
-        all => filled(all, cells),
+        all => resolved_shape(all, cells),
     };
     let shape = shape.ok_or_else(|| {
         node.refuse(match of.by_row {
@@ -342,7 +342,7 @@ fn reshaped(node: &GraphNode, of: &Tensor, wanted: &[i64]) -> Outputs {
 }
 
 /// A shape of `cells` cells. A size of -1 is computed from the others. `None` if the shape does not fit.
-fn filled(wanted: &[i64], cells: usize) -> Option<Vec<usize>> {
+fn resolved_shape(wanted: &[i64], cells: usize) -> Option<Vec<usize>> {
     let known = wanted.iter().filter(|size| **size >= 0).map(|size| *size as usize).collect::<Vec<_>>();
     let rest = size(&known)?;
     let missing = wanted.iter().filter(|size| **size == -1).count();

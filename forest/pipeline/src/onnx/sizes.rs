@@ -63,7 +63,7 @@ pub(super) fn constant_of_shape(node: &GraphNode, builder: &mut GraphColumns) ->
             }
         }
     };
-    let count = builder.spend(size(&shape))?;
+    let count = builder.count_cells(size(&shape))?;
     Ok(vec![Tensor::numbers(by_row, shape, element, vec![cell; count])])
 }
 

@@ -58,22 +58,22 @@ const CELL_BY_CELL: &[&str] = &[
 
 /// A tensor whose axis of rows, if any, is the first one, or a stacked tensor.
 #[derive(Clone)]
-pub(super) enum Arranged {
+pub(super) enum MaybeStacked {
     Rows(Rc<Tensor>),
     Stacked(Rc<Stacked>),
 }
 
 impl Stacked {
     /// The tensor as one whose axis of rows has the position `row_axis` in the file.
-    pub fn arranged(tensor: Tensor, row_axis: usize) -> Arranged {
+    pub fn arranged(tensor: Tensor, row_axis: usize) -> MaybeStacked {
         match row_axis {
-            0 => Arranged::Rows(Rc::new(tensor)),
+            0 => MaybeStacked::Rows(Rc::new(tensor)),
             _ => Stacked::with(tensor, Layout::LaterAxis(row_axis)),
         }
     }
 
-    fn with(tensor: Tensor, layout: Layout) -> Arranged {
-        Arranged::Stacked(Rc::new(Stacked { tensor, layout }))
+    fn with(tensor: Tensor, layout: Layout) -> MaybeStacked {
+        MaybeStacked::Stacked(Rc::new(Stacked { tensor, layout }))
     }
 }
 
@@ -105,16 +105,16 @@ impl LaterAxis<'_> {
 ///
 /// # Errors
 /// `M0040` for parameters that are not constant.
-pub(super) fn stacking(
+pub(super) fn stacked_result(
     node: &GraphNode,
     name: &str,
     builder: &mut GraphColumns,
-) -> Result<Option<Arranged>, ModelError> {
+) -> Result<Option<MaybeStacked>, ModelError> {
     let Some(of) = node.optional(0).filter(|of| of.by_row) else { return Ok(None) };
     match name {
         "Reshape" if node.optional(1).is_some() => {
             let made = reshaped(of, &node.sizes(builder, 1)?);
-            Ok(made.filter(|made| matches!(made, Arranged::Stacked(_))))
+            Ok(made.filter(|made| matches!(made, MaybeStacked::Stacked(_))))
         }
         "Add" | "Sub" | "Mul" | "Div" => with_number(node, name, builder),
         "Unsqueeze" => unsqueezed(node, of, builder),
@@ -139,7 +139,7 @@ fn with_number(
     node: &GraphNode,
     name: &str,
     builder: &mut GraphColumns,
-) -> Result<Option<Arranged>, ModelError> {
+) -> Result<Option<MaybeStacked>, ModelError> {
     let (of, number) = (node.input(0)?, node.input(1)?);
     let more = number.rank().checked_sub(of.rank()).filter(|more| *more > 0);
     let Some(more) = more.filter(|_| !number.by_row && number.cells.len() == 1) else { return Ok(None) };
@@ -150,7 +150,7 @@ fn with_number(
 }
 
 /// A tensor with the new shape `[1, .., rows, ..]`. `None` for other shapes.
-fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<Arranged> {
+fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<MaybeStacked> {
     let is_rows = |size: &Size| matches!(size, Size::Rows | Size::Cells(-1));
     let row_axis = sizes.iter().position(is_rows)?;
     let count = |size: &Size| match size {
@@ -164,7 +164,11 @@ fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<Arranged> {
 }
 
 /// A tensor with new axes before that of rows; `None` if no new axis is before it.
-fn unsqueezed(node: &GraphNode, of: &Tensor, builder: &GraphColumns) -> Result<Option<Arranged>, ModelError> {
+fn unsqueezed(
+    node: &GraphNode,
+    of: &Tensor,
+    builder: &GraphColumns,
+) -> Result<Option<MaybeStacked>, ModelError> {
     let Some(axes) = node.integers(builder, 1, "axes")? else { return Ok(None) };
     let rank = of.rank() + axes.len();
     let place = |axis: i64| usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok();
@@ -183,7 +187,7 @@ fn unsqueezed(node: &GraphNode, of: &Tensor, builder: &GraphColumns) -> Result<O
 
 /// The concatenation of tensors of one shape along the axis of rows: the rows of one tensor, then those of
 /// the next.
-fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<Arranged>, ModelError> {
+fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<MaybeStacked>, ModelError> {
     let tensors: Vec<&Rc<Tensor>> = node.inputs.iter().flatten().collect();
     let first = node.input(0)?;
     let axis = node.attributes.int("axis")?.unwrap_or(0);
@@ -197,7 +201,7 @@ fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<Arrange
     for tensor in &tensors {
         cells.extend_from_slice(node.numbers(tensor)?);
     }
-    builder.spend(Some(cells.len()))?;
+    builder.count_cells(Some(cells.len()))?;
     let shape = [&[tensors.len()], first.shape.as_slice()].concat();
     let tensor = Tensor::numbers(true, shape, first.element, cells);
     Ok(Some(Stacked::with(tensor, Layout::Joined)))
@@ -228,11 +232,11 @@ fn transposed(builder: &mut GraphColumns, of: &Tensor, order: &[usize]) -> Resul
 pub(super) fn run(
     node: &GraphNode,
     name: &str,
-    inputs: &[Option<Arranged>],
+    inputs: &[Option<MaybeStacked>],
     builder: &mut GraphColumns,
-) -> Result<Arranged, ModelError> {
-    let stacked = |input: &Option<Arranged>| match input {
-        Some(Arranged::Stacked(stacked)) => Some(Rc::clone(stacked)),
+) -> Result<MaybeStacked, ModelError> {
+    let stacked = |input: &Option<MaybeStacked>| match input {
+        Some(MaybeStacked::Stacked(stacked)) => Some(Rc::clone(stacked)),
         _ => None,
     };
     let of = inputs.iter().find_map(stacked).ok_or_else(|| refused(node))?;
@@ -242,7 +246,7 @@ pub(super) fn run(
             Err(node.refuse("works on rows of several models that were appended to each other"))
         }
         Layout::Flat => flat(node, (name, &of.tensor), inputs, builder),
-        Layout::LaterAxis(_) if !matches!(inputs.first(), Some(Some(Arranged::Stacked(_)))) => {
+        Layout::LaterAxis(_) if !matches!(inputs.first(), Some(Some(MaybeStacked::Stacked(_)))) => {
             Err(refused(node))
         }
         Layout::LaterAxis(row_axis) => {
@@ -259,9 +263,9 @@ fn refused(node: &GraphNode) -> ModelError {
 fn on_later_axis(
     node: &GraphNode,
     (name, of): (&str, LaterAxis),
-    inputs: &[Option<Arranged>],
+    inputs: &[Option<MaybeStacked>],
     builder: &mut GraphColumns,
-) -> Result<Arranged, ModelError> {
+) -> Result<MaybeStacked, ModelError> {
     match name {
         "Reshape" if of.tensor.shape[..of.row_axis].iter().all(|count| *count == 1) => {
             reshaped(of.tensor, &node.sizes(builder, 1)?).ok_or_else(|| refused(node))
@@ -271,8 +275,8 @@ fn on_later_axis(
             Ok(Stacked::arranged(result, of.row_axis))
         }
         "Concat" => {
-            let own = |input: &Option<Arranged>| match input {
-                Some(Arranged::Stacked(other)) if other.layout == Layout::LaterAxis(of.row_axis) => {
+            let own = |input: &Option<MaybeStacked>| match input {
+                Some(MaybeStacked::Stacked(other)) if other.layout == Layout::LaterAxis(of.row_axis) => {
                     Some(Rc::new(other.tensor.clone()))
                 }
                 _ => None,
@@ -303,14 +307,14 @@ fn on_later_axis(
 fn flat(
     node: &GraphNode,
     (name, of): (&str, &Tensor),
-    inputs: &[Option<Arranged>],
+    inputs: &[Option<MaybeStacked>],
     builder: &mut GraphColumns,
-) -> Result<Arranged, ModelError> {
+) -> Result<MaybeStacked, ModelError> {
     match name {
         "Flatten" | "Identity" => return Ok(Stacked::with(of.clone(), Layout::Flat)),
         "Reshape" => {
             let made = reshaped(of, &node.sizes(builder, 1)?);
-            return made.filter(|made| matches!(made, Arranged::Rows(_))).ok_or_else(|| refused(node));
+            return made.filter(|made| matches!(made, MaybeStacked::Rows(_))).ok_or_else(|| refused(node));
         }
         _ => {}
     }
@@ -318,14 +322,16 @@ fn flat(
     if !is_look_up && !CELL_BY_CELL.contains(&name) {
         return Err(refused(node));
     }
-    let in_front = |(number, input): (usize, &Option<Arranged>)| match input {
-        Some(Arranged::Stacked(other)) if other.layout == Layout::Flat && other.tensor.shape == of.shape => {
+    let in_front = |(number, input): (usize, &Option<MaybeStacked>)| match input {
+        Some(MaybeStacked::Stacked(other))
+            if other.layout == Layout::Flat && other.tensor.shape == of.shape =>
+        {
             Some(Rc::new(other.tensor.clone()))
         }
-        Some(Arranged::Rows(table)) if is_look_up && number == 0 && !table.by_row => {
+        Some(MaybeStacked::Rows(table)) if is_look_up && number == 0 && !table.by_row => {
             (table.shape.len() == 1).then(|| Rc::clone(table))
         }
-        Some(Arranged::Rows(number)) if !number.by_row && number.cells.len() == 1 => {
+        Some(MaybeStacked::Rows(number)) if !number.by_row && number.cells.len() == 1 => {
             Some(Rc::new(number.with_shape(Vec::new())))
         }
         _ => None,
@@ -337,7 +343,7 @@ fn flat(
 }
 
 /// A joined tensor, reshaped so that each row has the results of all models.
-fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<Arranged, ModelError> {
+fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<MaybeStacked, ModelError> {
     let sizes = node.sizes(builder, 1)?;
     let (Some(&models), [Size::Cells(count), Size::Cells(-1) | Size::Rows, rest @ ..]) =
         (of.shape.first(), sizes.as_slice())
@@ -362,7 +368,7 @@ fn along_others(
     node: &GraphNode,
     (name, of): (&str, LaterAxis),
     builder: &mut GraphColumns,
-) -> Result<Arranged, ModelError> {
+) -> Result<MaybeStacked, ModelError> {
     let axes = node.integers(builder, 1, "axes")?.unwrap_or_default();
     if axes.is_empty() {
         return Err(node.refuse("reduces all rows to one result"));

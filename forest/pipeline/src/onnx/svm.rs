@@ -126,7 +126,7 @@ impl Vectors {
         if row.is_empty() || Some(entries.len()) != row.len().checked_mul(count) {
             return Err(node.refuse("has support vectors whose length does not match its columns"));
         }
-        builder.spend(Some(entries.len()))?;
+        builder.count_cells(Some(entries.len()))?;
         let columns = match kernel {
             Kernel::Linear => Vec::new(),
             _ => {
@@ -224,7 +224,9 @@ pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Ou
     let rho = node.attributes.floats("rho")?;
     let has_all = n_vectors.checked_mul(classes - 1) == Some(coefficients.len()) && rho.len() == n_pairs;
     if !has_all {
-        return Err(node.refuse("has a number of coefficients that does not match its vectors and classes"));
+        return Err(node.refuse(
+            "has a number of coefficients or constants (rho) that does not match its vectors and classes",
+        ));
     }
     let vectors = Vectors::read(node, builder, n_vectors)?;
     let starts: Vec<usize> = (0..classes).map(|class| counts[..class].iter().sum()).collect();

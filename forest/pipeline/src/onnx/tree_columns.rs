@@ -5,7 +5,7 @@ use super::parts::PartForest;
 use super::reduce::index_of_largest;
 use super::tensor::{Cells, Element, Tensor};
 use crate::leaf_vectors::merged;
-use crate::prepared::{Prepared, SetTests};
+use crate::prepared::{PreparedForest, SetTests};
 use sched_columns::{
     Binary, ColumnId, ColumnTree, ColumnTrees, ColumnType, ColumnValue, Columns, Expr, Ties, TreeNode,
     TreeTest, TreesForm, Unary,
@@ -90,7 +90,7 @@ fn tree_columns(part: &PartForest, builder: &mut GraphColumns) -> Result<Vec<Col
     }
     let of: Arc<[ColumnId]> = of.into();
     let operands = read.into_iter().zip(0..).collect();
-    let making = Making { forest: &forest, operands, compared };
+    let making = TreesConversion { forest: &forest, operands, compared };
     let mut columns = Vec::with_capacity(forest.num_margins);
     for (start, (trees, result)) in forest.base.iter().zip(making.all_margins()?) {
         let start = ColumnValue::F64(*start).cast(forest.types.accumulator.into());
@@ -109,7 +109,7 @@ fn numeric_tests(
     tested: &[ColumnId],
     builder: &mut GraphColumns,
 ) -> Result<(Forest, Vec<ColumnId>), ModelError> {
-    let prepared = Prepared::of(&forest, SetTests::OfColumns)
+    let prepared = PreparedForest::of(&forest, SetTests::OfColumns)
         .map_err(|error| ModelError::new(codes::TOO_LARGE, error.to_string()))?;
     let Some(prepared) = prepared else { return Ok((forest, tested.to_vec())) };
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
@@ -146,14 +146,14 @@ fn in_single_precision(
 }
 
 /// The state while a forest is converted to [`ColumnTrees`].
-struct Making<'a> {
+struct TreesConversion<'a> {
     forest: &'a Forest,
     /// The operand that holds each feature's value.
     operands: HashMap<u32, u32>,
     compared: Float,
 }
 
-impl Making<'_> {
+impl TreesConversion<'_> {
     /// The trees of each margin, and the index of its result in them. If all leaves hold a value for each
     /// margin, all margins share the same trees.
     fn all_margins(&self) -> Result<Vec<(Arc<ColumnTrees>, u32)>, ModelError> {
@@ -196,8 +196,8 @@ impl Making<'_> {
         let form = TreesForm {
             operands: self.operands.len() as u32,
             results,
-            compared: self.compared,
-            sums: self.forest.types.accumulator,
+            operand_type: self.compared,
+            sum_type: self.forest.types.accumulator,
             ties: match self.forest.comparison {
                 Comparison::Less => Ties::Above,
                 Comparison::LessOrEqual => Ties::Below,

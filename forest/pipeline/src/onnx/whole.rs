@@ -34,7 +34,7 @@ fn by_constant(
     if by.element.is_float() || !matches!(of.element, Element::I32 | Element::I64) {
         return Err(node.refuse("mixes whole numbers with other types"));
     }
-    let computed = node.each(builder, &[of, by], of.element, |builder, cells| {
+    let computed = node.elementwise(builder, &[of, by], of.element, |builder, cells| {
         let Some(ColumnValue::I64(by)) = builder.constant(cells[1]) else {
             return Err(node.refuse("divides by a whole number of the row, or has one as exponent"));
         };
@@ -133,7 +133,7 @@ pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 fn remainders(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, by) = (node.input(0)?, node.input(1)?);
     let computed =
-        node.each(builder, &[of, by], of.element, |builder, cells| match builder.constant(cells[1]) {
+        node.elementwise(builder, &[of, by], of.element, |builder, cells| match builder.constant(cells[1]) {
             Some(ColumnValue::F32(by)) if !by.is_infinite() => remainder(builder, cells[0], by),
             _ => Err(node.refuse("divides by a value of the row, or by infinity")),
         });

@@ -64,12 +64,12 @@ impl Chain {
     }
 
     /// The value of a column of the chain for a value of the feature, by its index in the domain.
-    pub fn at(&mut self, column: usize, index: i64) -> ColumnValue {
-        self.of(column, self.domain.value(index))
+    pub fn value_at(&mut self, column: usize, index: i64) -> ColumnValue {
+        self.value_of(column, self.domain.value(index))
     }
 
     /// The value of a column of the chain for a value of the feature.
-    pub fn of(&mut self, column: usize, value: f64) -> ColumnValue {
+    pub fn value_of(&mut self, column: usize, value: f64) -> ColumnValue {
         self.values.clear();
         for number in 0..=column {
             let expr = self.exprs.expr(ColumnId::at(number));

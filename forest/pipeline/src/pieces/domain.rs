@@ -7,7 +7,7 @@ use crate::pipeline::{Input, InputKind};
 use sched_forest::Float;
 
 /// Whole numbers up to this magnitude are exact in double precision.
-const EXACT: i64 = 1 << 53;
+const EXACT_INTEGERS_END: i64 = 1 << 53;
 
 /// The set of values that a feature can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl FeatureDomain {
             FeatureDomain::Float(float) => {
                 (index_of(f64::NEG_INFINITY, float), index_of(f64::INFINITY, float))
             }
-            FeatureDomain::Whole => (-EXACT, EXACT),
+            FeatureDomain::Whole => (-EXACT_INTEGERS_END, EXACT_INTEGERS_END),
             FeatureDomain::Codes { count } => (-1, i64::from(count) - 1),
         }
     }

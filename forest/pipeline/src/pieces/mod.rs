@@ -105,7 +105,7 @@ impl PieceFinder<'_> {
         }
         if high.abs_diff(low) < FEW_VALUES {
             let values = (low..=high)
-                .map(|last| Piece { last, course: Course::Constant(self.chain.at(self.column, last)) });
+                .map(|last| Piece { last, course: Course::Constant(self.chain.value_at(self.column, last)) });
             return Some(compressed(values.collect()));
         }
         // Sums of many terms have no rule.
@@ -187,14 +187,14 @@ impl PieceFinder<'_> {
             Unary::IsNan => Some(self.constants(&[IndexRun { first: interval.first, last: interval.last }])),
             Unary::Cast(_) | Unary::Floor | Unary::Ceil | Unary::Round => Some(interval.piece(course)),
             Unary::Negate => {
-                self.does_not_overflow(interval, |it, index| it.value(of, index).checked_neg().map(|_| ()))?;
+                self.check_overflow(interval, |it, index| it.value(of, index).checked_neg().map(|_| ()))?;
                 Some(interval.piece(course.reversed()))
             }
             Unary::Abs | Unary::SquareRoot => {
-                self.does_not_overflow(interval, |it, index| it.value(of, index).checked_abs().map(|_| ()))?;
+                self.check_overflow(interval, |it, index| it.value(of, index).checked_abs().map(|_| ()))?;
                 let mut found = Vec::new();
                 for run in self.runs(of, interval, |value| sign(value) == Ordering::Less)? {
-                    let is_negative = sign(self.chain.at(of, run.first)) == Ordering::Less;
+                    let is_negative = sign(self.chain.value_at(of, run.first)) == Ordering::Less;
                     match (op, is_negative) {
                         (_, false) => found.push(Piece { last: run.last, course }),
                         (Unary::Abs, true) => found.push(Piece { last: run.last, course: course.reversed() }),
@@ -234,7 +234,7 @@ impl PieceFinder<'_> {
             Binary::Add | Binary::Subtract => {
                 let moved = if op == Binary::Add { of_y } else { of_y.reversed() };
                 let course = together(of_x, moved)?;
-                self.is_number_at_ends(interval, [x, y])?;
+                self.check_sum_at_ends(interval, [x, y])?;
                 // Separate pieces begin at values at which sums of integers overflow.
                 let overflow = |it: &mut Self, index| {
                     let (x, y) = (i128::from(it.value(x, index)), i128::from(it.value(y, index)));
@@ -286,7 +286,7 @@ impl PieceFinder<'_> {
     /// The piece of a product or a quotient in a part where each operand stays positive, negative, infinite
     /// or the same zero.
     fn signed_product(&mut self, op: Binary, [x, y]: [usize; 2], part: Interval) -> Option<Vec<Piece>> {
-        let values = [x, y].map(|column| self.chain.at(column, part.first));
+        let values = [x, y].map(|column| self.chain.value_at(column, part.first));
         let signs = values.map(sign);
         // With zero or infinity, the result is the same for all numbers of one sign.
         if signs.contains(&Ordering::Equal) || values.iter().any(|value| !value.to_f64().is_finite()) {
@@ -302,7 +302,7 @@ impl PieceFinder<'_> {
             (_, Some(one), None) | (_, None, Some(one)) => Some(one),
             _ => None,
         }?;
-        self.does_not_overflow(part, |it, index| {
+        self.check_overflow(part, |it, index| {
             it.value(x, index).checked_mul(it.value(y, index)).map(|_| ())
         })?;
         let is_positive = signs[0] == signs[1];
@@ -314,7 +314,7 @@ impl PieceFinder<'_> {
     fn comparison(&mut self, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let mut runs = Vec::new();
         let order = |it: &mut Self, index| {
-            let (x, y) = (it.chain.at(x, index), it.chain.at(y, index));
+            let (x, y) = (it.chain.value_at(x, index), it.chain.value_at(y, index));
             match (x, y) {
                 (ColumnValue::I64(x), ColumnValue::I64(y)) => Some(x.cmp(&y)),
                 _ => x.to_f64().partial_cmp(&y.to_f64()),
@@ -354,14 +354,14 @@ impl PieceFinder<'_> {
     fn constants(&mut self, runs: &[IndexRun]) -> Vec<Piece> {
         let value = |run: &IndexRun| Piece {
             last: run.last,
-            course: Course::Constant(self.chain.at(self.column, run.first)),
+            course: Course::Constant(self.chain.value_at(self.column, run.first)),
         };
         runs.iter().map(value).collect()
     }
 
     /// The value of a column of integers at an index; 0 for other columns.
     fn value(&mut self, column: usize, index: i64) -> i64 {
-        match self.chain.at(column, index) {
+        match self.chain.value_at(column, index) {
             ColumnValue::I64(value) => value,
             _ => 0,
         }
@@ -369,7 +369,7 @@ impl PieceFinder<'_> {
 
     /// `None` if an operation on integers overflows at an end of the interval. Its other values lie between
     /// those at the ends.
-    fn does_not_overflow(
+    fn check_overflow(
         &mut self,
         interval: Interval,
         mut checked: impl FnMut(&mut Self, i64) -> Option<()>,
@@ -379,10 +379,12 @@ impl PieceFinder<'_> {
     }
 
     /// `None` if both operands of a sum move, and may be infinities of opposite signs.
-    fn is_number_at_ends(&mut self, interval: Interval, operands: [usize; 2]) -> Option<()> {
+    fn check_sum_at_ends(&mut self, interval: Interval, operands: [usize; 2]) -> Option<()> {
         let moving = interval.courses[..2].iter().filter(|course| !course.is_constant()).count();
         let is_finite = |it: &mut Self, column| {
-            [interval.first, interval.last].iter().all(|&at| it.chain.at(column, at).to_f64().is_finite())
+            [interval.first, interval.last]
+                .iter()
+                .all(|&at| it.chain.value_at(column, at).to_f64().is_finite())
         };
         (moving < 2 || operands.into_iter().any(|column| is_finite(self, column))).then_some(())
     }
@@ -391,7 +393,7 @@ impl PieceFinder<'_> {
     fn levelled(&mut self, pieces: Vec<Piece>) -> Vec<Piece> {
         let mut first = self.chain.domain.bounds().0;
         let level = |mut piece: Piece| {
-            let ends = [first, piece.last].map(|index| self.chain.at(self.column, index));
+            let ends = [first, piece.last].map(|index| self.chain.value_at(self.column, index));
             first = piece.last + 1;
             // Zeros are left out: between two equal zeros there may be zeros of the other sign.
             if !piece.course.is_constant() && ends[0] == ends[1] && ends[0].is_true() {

@@ -47,8 +47,8 @@ pub(crate) fn in_runs<K: PartialEq>(
     let mut runs = Vec::new();
     let mut next = first;
     while next <= last {
-        let key = property(chain.at(column, next));
-        let end = last_with(next, last, |index| property(chain.at(column, index)) == key);
+        let key = property(chain.value_at(column, next));
+        let end = last_with(next, last, |index| property(chain.value_at(column, index)) == key);
         runs.push(IndexRun { first: next, last: end });
         if runs.len() > MOST_RUNS {
             return None;

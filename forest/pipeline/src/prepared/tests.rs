@@ -26,8 +26,8 @@ fn stumps(tests: Vec<(u32, Predicate)>, sets: Vec<Vec<u32>>, rule: CategoryRule)
 }
 
 /// Compares the margins of a forest with those of its prepared form. Each value is a row, for all features.
-fn check(forest: &Forest, values: &[f64]) -> Prepared {
-    let prepared = Prepared::of(forest, SetTests::OfColumns).expect("small tables");
+fn check(forest: &Forest, values: &[f64]) -> PreparedForest {
+    let prepared = PreparedForest::of(forest, SetTests::OfColumns).expect("small tables");
     let prepared = prepared.expect("a test that is not numeric");
     for &value in values {
         let value = f64::from(value as f32);
@@ -110,7 +110,7 @@ fn features_with_many_sets_have_classes() {
     let mut tests: Vec<_> = (0..9).map(|set| (0, Predicate::Member { set })).collect();
     tests.push((1, Predicate::Member { set: 3 }));
     let forest = stumps(tests, sets, CategoryRule::Positive { below: 500.0 });
-    let prepared = Prepared::of(&forest, SetTests::OfClasses).expect("small tables").expect("sets");
+    let prepared = PreparedForest::of(&forest, SetTests::OfClasses).expect("small tables").expect("sets");
     assert_eq!((prepared.tested.len(), prepared.set_columns, prepared.class_features), (3, 1, 1));
     assert_eq!(check(&forest, &ODD).tested.len(), 10);
     let bit = |byte: f64, bit: f64| 8 * byte as u32 + (bit as u32).trailing_zeros();
@@ -138,12 +138,12 @@ fn features_with_many_sets_have_classes() {
 #[test]
 fn numeric_forests_need_no_columns() {
     let forest = stumps(vec![(0, Predicate::Numeric { threshold: 1.0 })], Vec::new(), CategoryRule::Whole);
-    assert_eq!(Prepared::of(&forest, SetTests::OfColumns), Ok(None));
+    assert_eq!(PreparedForest::of(&forest, SetTests::OfColumns), Ok(None));
 }
 
 #[test]
 fn absurd_categories_are_refused() {
     let forest = stumps(vec![(0, Predicate::Member { set: 0 })], vec![vec![u32::MAX]], CategoryRule::Whole);
-    let error = Prepared::of(&forest, SetTests::OfColumns).expect_err("too large");
+    let error = PreparedForest::of(&forest, SetTests::OfColumns).expect_err("too large");
     assert_eq!(error.mebibytes, 256);
 }

@@ -19,7 +19,7 @@ const MOST_COMPARED: usize = 32;
 
 /// Work of a look-up in operations: it takes as long as [`MOST_COMPARED`] comparisons and selects, since its
 /// gather loads lane by lane.
-pub(super) const LOOK_UP: usize = 2 * MOST_COMPARED;
+pub(super) const LOOK_UP_WORK: usize = 2 * MOST_COMPARED;
 
 /// Maximum number of entries of a table by category, which takes 512 KB. A feature may have a few large
 /// numbers.
@@ -95,8 +95,8 @@ impl Entries {
         let edges = self.edges();
         match self.is_compared() {
             true => 2 * edges + usize::from(self.has_missing()) * 2,
-            false if self.categories().is_some() => LOOK_UP,
-            false => 2 * edges + LOOK_UP,
+            false if self.categories().is_some() => LOOK_UP_WORK,
+            false => 2 * edges + LOOK_UP_WORK,
         }
     }
 

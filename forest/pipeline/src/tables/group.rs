@@ -1,7 +1,7 @@
 //! Groups: adjacent products of a sum that one table can replace.
 
-use super::entries::{Entries, LOOK_UP};
-use super::steps::Steps;
+use super::entries::{Entries, LOOK_UP_WORK};
+use super::steps::StepColumn;
 use crate::pieces::domain::FeatureDomain;
 use sched_columns::{ColumnId, Columns, Expr};
 use sched_forest::Float;
@@ -12,15 +12,15 @@ use std::rc::Rc;
 type ColumnTerm = (u32, f64, ColumnId);
 
 /// Work of a product if there is one sum: it loads a value and a weight, multiplies and adds.
-const PRODUCT: usize = 3;
+const PRODUCT_WORK: usize = 3;
 
 /// Work of a product in each of several sums, which share the loaded value.
-const SHARED_PRODUCT: usize = 2;
+const SHARED_PRODUCT_WORK: usize = 2;
 
 /// Work of an entry in a sum: it loads a value and adds. With several sums, each has its own columns of
 /// entries, and each column costs one operation more for each sum. With 8 classes and 10 bins on Zen 5,
 /// tables took as long as products in calls of many rows, and 1.4 times as long in calls of one row.
-const ENTRY: usize = 2;
+const ENTRY_WORK: usize = 2;
 
 /// A group of terms of a sum.
 pub(super) enum TermGroup {
@@ -58,7 +58,7 @@ pub(super) struct FeatureTerms {
     pub feature: u32,
     domain: FeatureDomain,
     accumulator: Float,
-    steps: Vec<Rc<Steps>>,
+    steps: Vec<Rc<StepColumn>>,
     /// Intervals of indices on which a product is not 0: the last index by the first index.
     occupied: BTreeMap<i64, i64>,
     /// Whether a product is not 0 for a missing value.
@@ -67,7 +67,7 @@ pub(super) struct FeatureTerms {
 
 impl FeatureTerms {
     /// A group of one term.
-    pub fn new(term: ColumnTerm, steps: &Rc<Steps>, accumulator: Float) -> Option<FeatureTerms> {
+    pub fn new(term: ColumnTerm, steps: &Rc<StepColumn>, accumulator: Float) -> Option<FeatureTerms> {
         let mut group = FeatureTerms {
             terms: Vec::new(),
             feature: steps.feature,
@@ -82,7 +82,7 @@ impl FeatureTerms {
 
     /// Adds a term and returns true, if it is over the same input and at most one product stays different
     /// from 0.
-    pub fn add(&mut self, term: ColumnTerm, steps: &Rc<Steps>) -> bool {
+    pub fn add(&mut self, term: ColumnTerm, steps: &Rc<StepColumn>) -> bool {
         if steps.feature != self.feature {
             return false;
         }
@@ -126,8 +126,9 @@ impl FeatureTerms {
 
     /// Whether a table takes less work than the products, if `sums` sums read the columns.
     pub fn is_worth(&self, entries: &Entries, columns: &Columns, sums: usize) -> bool {
-        let operations = operations(columns, &self.columns().collect::<Vec<_>>(), LOOK_UP);
-        let (product, entry) = if sums > 1 { (SHARED_PRODUCT, ENTRY + sums) } else { (PRODUCT, ENTRY) };
+        let operations = operations(columns, &self.columns().collect::<Vec<_>>(), LOOK_UP_WORK);
+        let (product, entry) =
+            if sums > 1 { (SHARED_PRODUCT_WORK, ENTRY_WORK + sums) } else { (PRODUCT_WORK, ENTRY_WORK) };
         entries.work() + entry < operations.div_ceil(sums.max(1)) + self.terms.len() * product
     }
 

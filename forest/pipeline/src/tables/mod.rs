@@ -23,7 +23,7 @@ use group::{FeatureTerms, TermGroup, product};
 use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
 use sched_forest::{Float, Forest, LinearLeaf, LinearMissing, ModelError, codes};
 use std::collections::HashSet;
-use steps::StepColumns;
+use steps::StepSearch;
 use trees::{VectorTable, forest_of, vector_tables};
 
 /// A pipeline after the pass, with the features that tables replace.
@@ -39,7 +39,7 @@ pub struct Tabulation {
 ///
 /// # Errors
 /// A [`ModelError`] if a forest with the new sums is not valid.
-pub fn tables(pipeline: Pipeline) -> Result<Tabulation, ModelError> {
+pub fn tabulate(pipeline: Pipeline) -> Result<Tabulation, ModelError> {
     let rows = pipeline.row_type();
     let Pipeline { inputs, mut columns, stages } = pipeline;
     let domains: Vec<FeatureDomain> = inputs.iter().map(|input| FeatureDomain::of(input, rows)).collect();
@@ -64,12 +64,12 @@ fn stage_with_tables(
     }
     let before = read_features(&forest);
     if let Some((forest, tested)) = with_added_terms(&forest, &tested, columns)? {
-        let groups = groups_of_sums(&forest, &tested, &mut StepColumns::new(columns, domains));
+        let groups = groups_of_sums(&forest, &tested, &mut StepSearch::new(columns, domains));
         if let Some(found) = vector_tables(&forest, &groups, rows, columns) {
             return with_trees(name, forest, tested, (found, rows), (columns, &before));
         }
     }
-    let mut search = StepColumns::new(columns, domains);
+    let mut search = StepSearch::new(columns, domains);
     let sums = forest.linear.iter().flatten().filter(|leaf| !leaf.terms.is_empty()).count();
     let accumulator = forest.types.accumulator;
     let groups = groups_of_sums(&forest, &tested, &mut search);
@@ -132,7 +132,7 @@ fn with_added_terms(
 }
 
 /// The terms of the sums of a forest, in groups.
-fn groups_of_sums(forest: &Forest, tested: &[ColumnId], search: &mut StepColumns) -> Vec<Vec<TermGroup>> {
+fn groups_of_sums(forest: &Forest, tested: &[ColumnId], search: &mut StepSearch) -> Vec<Vec<TermGroup>> {
     let accumulator = forest.types.accumulator;
     let groups = |leaf: &LinearLeaf| groups_of(leaf, tested, search, accumulator);
     forest.linear.iter().flatten().map(groups).collect()
@@ -142,7 +142,7 @@ fn groups_of_sums(forest: &Forest, tested: &[ColumnId], search: &mut StepColumns
 fn groups_of(
     leaf: &LinearLeaf,
     tested: &[ColumnId],
-    search: &mut StepColumns,
+    search: &mut StepSearch,
     accumulator: Float,
 ) -> Vec<TermGroup> {
     let mut groups = Vec::new();

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// A column with a constant value on each piece of a feature's values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Steps {
+pub(super) struct StepColumn {
     /// The feature.
     pub feature: u32,
     /// The values that the feature can have.
@@ -28,28 +28,28 @@ const MOST_EVALUATIONS: u64 = 1 << 26;
 const FEW_VALUES: u64 = 1 << 16;
 
 /// Estimated evaluations of a chain over a larger domain, for the bisections that find a few pieces.
-const BISECTIONS: u64 = 1 << 9;
+const BISECTION_EVALUATIONS: u64 = 1 << 9;
 
 /// A search for columns that are constant on pieces. It remembers its results.
-pub(super) struct StepColumns<'a> {
+pub(super) struct StepSearch<'a> {
     /// The columns.
     pub columns: &'a Columns,
     domains: &'a [FeatureDomain],
     is_stepped: Vec<bool>,
-    found: HashMap<ColumnId, Option<Rc<Steps>>>,
+    found: HashMap<ColumnId, Option<Rc<StepColumn>>>,
     evaluations: u64,
 }
 
-impl<'a> StepColumns<'a> {
+impl<'a> StepSearch<'a> {
     /// A search among columns. `domains` has the domain of each feature.
-    pub fn new(columns: &'a Columns, domains: &'a [FeatureDomain]) -> StepColumns<'a> {
-        let is_stepped = stepped(columns, domains);
-        StepColumns { columns, domains, is_stepped, found: HashMap::new(), evaluations: 0 }
+    pub fn new(columns: &'a Columns, domains: &'a [FeatureDomain]) -> StepSearch<'a> {
+        let is_stepped = may_be_stepped(columns, domains);
+        StepSearch { columns, domains, is_stepped, found: HashMap::new(), evaluations: 0 }
     }
 
     /// The pieces of a column. `None` if some piece is not constant, or if the column depends on several
     /// features.
-    pub fn of(&mut self, column: ColumnId) -> Option<Rc<Steps>> {
+    pub fn of(&mut self, column: ColumnId) -> Option<Rc<StepColumn>> {
         if !self.is_stepped.get(column.index()).copied().unwrap_or(false) {
             return None;
         }
@@ -61,24 +61,24 @@ impl<'a> StepColumns<'a> {
         found
     }
 
-    fn search(&mut self, column: ColumnId) -> Option<Steps> {
+    fn search(&mut self, column: ColumnId) -> Option<StepColumn> {
         let feature = only_feature(self.columns, column).ok()?;
         let domain = *self.domains.get(feature as usize)?;
         let mut chain = Chain::new(self.columns, column, feature, domain);
         let (low, high) = domain.bounds();
         let is_small = high.abs_diff(low) < FEW_VALUES;
-        let values = if is_small { high.abs_diff(low) + 1 } else { BISECTIONS };
+        let values = if is_small { high.abs_diff(low) + 1 } else { BISECTION_EVALUATIONS };
         self.evaluations = self.evaluations.saturating_add(values.saturating_mul(chain.len() as u64));
         if self.evaluations > MOST_EVALUATIONS {
             return None;
         }
         let own = chain.len() - 1;
         let pieces = match is_small {
-            true => (low..=high).map(|index| (index, chain.at(own, index).to_f64())).collect(),
+            true => (low..=high).map(|index| (index, chain.value_at(own, index).to_f64())).collect(),
             false => constant_pieces(&mut chain)?,
         };
-        let missing = chain.of(own, f64::NAN).to_f64();
-        Some(Steps { feature, domain, pieces, missing })
+        let missing = chain.value_of(own, f64::NAN).to_f64();
+        Some(StepColumn { feature, domain, pieces, missing })
     }
 }
 
@@ -94,7 +94,7 @@ fn constant_pieces(chain: &mut Chain) -> Option<Vec<(i64, f64)>> {
 
 /// For each column, whether it can have only few values: it depends on features with many values only through
 /// comparisons, tables and similar operations.
-fn stepped(columns: &Columns, domains: &[FeatureDomain]) -> Vec<bool> {
+fn may_be_stepped(columns: &Columns, domains: &[FeatureDomain]) -> Vec<bool> {
     let mut is_stepped = Vec::with_capacity(columns.len());
     for column in columns.all() {
         let expr = columns.expr(column);

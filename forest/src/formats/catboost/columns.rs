@@ -21,7 +21,7 @@ pub(super) struct Columns {
     /// The names of categories for each column; empty if there are no categorical features.
     pub names_of_categories: Vec<Names>,
     /// Whether single precision cannot distinguish the codes of all categories.
-    wide: bool,
+    needs_double: bool,
 }
 
 struct Numeric {
@@ -44,12 +44,12 @@ pub(super) struct SplitTest {
     pub missing_left: bool,
     /// Whether the children are exchanged: the file's right child, for a test that holds, becomes the left
     /// one.
-    pub swapped: bool,
+    pub is_swapped: bool,
 }
 
 /// Maximum number of names of a feature for which single precision represents all codes (-0.5, -1.5 and so
 /// on).
-const MOST_SINGLE: usize = 1 << 22;
+const MOST_SINGLE_CODES: usize = 1 << 22;
 
 impl Columns {
     /// Reads the table of features of a file of `bytes` bytes.
@@ -86,7 +86,7 @@ impl Columns {
             count,
             names,
             names_of_categories: Vec::new(),
-            wide: false,
+            needs_double: false,
         };
         // Every feature lists all names of the file, so that rows may have names that no test uses. If that
         // takes too much memory, a feature lists only the names that its tests use.
@@ -113,7 +113,8 @@ impl Columns {
         let names = Names::spelled(listed.into_iter().map(str::to_owned));
         let values: HashMap<u32, f64> =
             tested.iter().map(|&(hash, name)| (hash, names.code(places[name]))).collect();
-        self.wide |= names.labels.len() > MOST_SINGLE || values.values().any(|&code| is_wide(code));
+        self.needs_double |=
+            names.labels.len() > MOST_SINGLE_CODES || values.values().any(|&code| is_wide(code));
         if self.names_of_categories.is_empty() {
             self.names_of_categories = vec![Names::default(); self.count];
         }
@@ -125,7 +126,7 @@ impl Columns {
     /// The type in which rows are compared: single precision, as in CatBoost, unless it cannot represent the
     /// codes of all categories.
     pub fn row_type(&self) -> Float {
-        if self.wide { Float::F64 } else { Float::F32 }
+        if self.needs_double { Float::F64 } else { Float::F32 }
     }
 
     /// The test of a split.
@@ -156,9 +157,9 @@ impl Columns {
             return Err(ModelError::new(codes::STRUCTURE, "missing field `border`").at("border"));
         };
         let border = border as f32;
-        let threshold = if self.wide { widened(border) } else { f64::from(border) };
+        let threshold = if self.needs_double { widened(border) } else { f64::from(border) };
         let predicate = Predicate::Numeric { threshold };
-        Ok(SplitTest { feature: *column, predicate, missing_left: !missing, swapped: false })
+        Ok(SplitTest { feature: *column, predicate, missing_left: !missing, is_swapped: false })
     }
 
     fn category(&self, split: &Split) -> Result<SplitTest, ModelError> {
@@ -181,7 +182,7 @@ impl Columns {
             feature: *column,
             predicate: Predicate::Equal { value },
             missing_left: false,
-            swapped: true,
+            is_swapped: true,
         })
     }
 }

@@ -65,19 +65,19 @@ pub(super) struct CategoricalFeature {
 impl FloatFeature {
     /// Name of the feature: `feature_name`, or else `feature_id`; empty if both are empty.
     pub(super) fn name(&self) -> &String {
-        named(&self.feature_name, &self.feature_id)
+        first_nonempty(&self.feature_name, &self.feature_id)
     }
 }
 
 impl CategoricalFeature {
     /// Name of the feature: `feature_name`, or else `feature_id`; empty if both are empty.
     pub(super) fn name(&self) -> &String {
-        named(&self.feature_name, &self.feature_id)
+        first_nonempty(&self.feature_name, &self.feature_id)
     }
 }
 
 /// The first of two names that is not empty.
-fn named<'a>(name: &'a String, id: &'a String) -> &'a String {
+fn first_nonempty<'a>(name: &'a String, id: &'a String) -> &'a String {
     if name.is_empty() { id } else { name }
 }
 

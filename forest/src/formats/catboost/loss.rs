@@ -10,7 +10,7 @@ use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
 use sched_categories::Label;
 
 /// Losses whose predictions are the sums.
-const PLAIN: &[&str] = &[
+const SUM_LOSSES: &[&str] = &[
     "RMSE",
     "MAE",
     "Quantile",
@@ -38,7 +38,7 @@ const PLAIN: &[&str] = &[
     "QueryCrossEntropy",
 ];
 
-const PLACE: &str = "model_info.params.loss_function.type";
+const LOSS_PLACE: &str = "model_info.params.loss_function.type";
 
 /// The loss's name and the output that it computes from the model's sums.
 pub(super) fn output(
@@ -52,23 +52,25 @@ pub(super) fn output(
         "Logloss" | "CrossEntropy" | "Focal" => {
             if count != 1 {
                 let message = format!("the loss `{name}` has one output, and the leaves have {count}");
-                return Err(ModelError::new(codes::BAD_PARAMETER, message).at(PLACE));
+                return Err(ModelError::new(codes::BAD_PARAMETER, message).at(LOSS_PLACE));
             }
-            (vec![sigmoid, Transform::Complement], Some(ClassRule::MarginAbove(bound(info)?)))
+            (vec![sigmoid, Transform::Complement], Some(ClassRule::MarginAbove(class_bound(info)?)))
         }
-        "MultiLogloss" | "MultiCrossEntropy" => (vec![sigmoid], Some(ClassRule::MarginAbove(bound(info)?))),
+        "MultiLogloss" | "MultiCrossEntropy" => {
+            (vec![sigmoid], Some(ClassRule::MarginAbove(class_bound(info)?)))
+        }
         "MultiClass" => (vec![Transform::Softmax(Softmax::Plain)], Some(ClassRule::LargestMargin)),
         "MultiClassOneVsAll" => (vec![sigmoid], Some(ClassRule::LargestMargin)),
         "Poisson" | "Tweedie" => (vec![Transform::Exp], None),
         "RMSEWithUncertainty" => {
             let message =
                 "the loss `RMSEWithUncertainty` predicts a mean and a variance, which schedc cannot compute";
-            return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at(PLACE).help(
+            return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at(LOSS_PLACE).help(
                 "train with loss_function=\"RMSE\" for the mean, or \"MultiQuantile\" for an interval",
             ));
         }
         name => {
-            if !PLAIN.contains(&name) {
+            if !SUM_LOSSES.contains(&name) {
                 notes.push(Note(match name {
                     "" => "the model does not name its loss: predictions equal margins".into(),
                     _ => format!("schedc does not know the loss `{name}`: predictions equal margins"),
@@ -90,7 +92,7 @@ pub(super) fn output(
 
 /// The margin above which a row is of class 1: the inverse sigmoid of the probability threshold that the user
 /// chose.
-fn bound(info: &ModelInfo) -> Result<f64, ModelError> {
+fn class_bound(info: &ModelInfo) -> Result<f64, ModelError> {
     let chosen = match &info.binclass_probability_threshold {
         None => return Ok(0.0),
         Some(Value::String(text)) => text.trim().parse().ok(),

@@ -15,14 +15,15 @@ use crate::MAX_MARGINS;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Leaf, Target, Tree, Types};
-use crate::grow::{Growing, Slot};
+use crate::grow::{Slot, TreeBuilder};
 use crate::json::keys;
-use crate::loaded::{Iterations, Loaded, ReadOptions, Source};
+use crate::loaded::{Iterations, LoadedForest, ModelSource, ReadOptions};
 use crate::output::Transform;
 use columns::{Columns, SplitTest};
 use document::{Bias, Document, ModelInfo, Node, Oblivious, Values};
 
-const SAVE: &str = "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
+const SAVE_AGAIN_HELP: &str =
+    "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
 
 /// Whether a JSON document is a model of CatBoost, whose keys may come in any order.
 pub(crate) fn is_model(text: &[u8]) -> bool {
@@ -34,16 +35,16 @@ pub(crate) fn is_model(text: &[u8]) -> bool {
 }
 
 /// Reads a model from a JSON document.
-pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     let document: Document =
         crate::json::from_json(bytes).map_err(|error| match error.code == codes::STRUCTURE {
-            true => error.help(SAVE),
+            true => error.help(SAVE_AGAIN_HELP),
             false => error,
         })?;
     let mut notes = Vec::new();
     let version = version(&document.model_info);
     let forest = build_forest(document, bytes.len(), &options.iterations, &mut notes)?;
-    Ok(Loaded { forest, version, notes, source: Source::default() })
+    Ok(LoadedForest { forest, version, notes, source: ModelSource::default() })
 }
 
 /// Builds the forest of a document of `bytes` bytes, and appends to `notes`.
@@ -78,14 +79,14 @@ fn build_forest(
     }
     let trees = match (oblivious_trees, trees) {
         (Some(trees), None) => convert_trees("oblivious_trees", trees, first..last, |tree, source| {
-            complete(tree, source, width, &columns)
+            convert_oblivious(tree, source, width, &columns)
         }),
         (None, Some(trees)) => convert_trees("trees", trees, first..last, |tree, source| {
-            any_shape(tree, source, width, &columns)
+            convert_tree(tree, source, width, &columns)
         }),
         _ => {
             let message = "the model needs either `oblivious_trees` or `trees`";
-            return Err(ModelError::new(codes::STRUCTURE, message).help(SAVE));
+            return Err(ModelError::new(codes::STRUCTURE, message).help(SAVE_AGAIN_HELP));
         }
     }?;
     Forest::new(ForestParts {
@@ -116,14 +117,15 @@ fn convert_trees<T>(
     convert: impl Fn(T, u32) -> Result<Tree, ModelError>,
 ) -> Result<Vec<Tree>, ModelError> {
     let chosen = trees.into_iter().enumerate().take(range.end).skip(range.start);
-    let convert =
-        |(index, tree)| convert(tree, index as u32).map_err(|error| error.below(&format!("{name}[{index}]")));
-    collected(chosen.map(convert))
+    let convert = |(index, tree)| {
+        convert(tree, index as u32).map_err(|error| error.within(&format!("{name}[{index}]")))
+    };
+    collect_or_error(chosen.map(convert))
 }
 
 /// Collects results, or returns the first error. A category without a name is reported only if there is no
 /// other error: its help, to save the model with its training data, would not remove the other one.
-fn collected<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> Result<Vec<T>, ModelError> {
+fn collect_or_error<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> Result<Vec<T>, ModelError> {
     let (mut values, mut nameless) = (Vec::new(), None);
     for result in results {
         match result {
@@ -158,7 +160,12 @@ fn target(width: usize) -> Target {
 
 /// Converts an oblivious tree to a complete tree. The root makes the test of the last split, so that leaves
 /// keep their order.
-fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
+fn convert_oblivious(
+    tree: Oblivious,
+    source: u32,
+    width: usize,
+    columns: &Columns,
+) -> Result<Tree, ModelError> {
     let splits = tree.splits.unwrap_or_default();
     let leaves = 1usize.checked_shl(splits.len() as u32).and_then(|leaves| leaves.checked_mul(width));
     if splits.len() > 31 || leaves != Some(tree.leaf_values.len()) {
@@ -167,11 +174,11 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
             splits.len(),
             tree.leaf_values.len()
         );
-        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_values").help(SAVE));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_values").help(SAVE_AGAIN_HELP));
     }
-    let ask = |(index, split)| columns.test(split).map_err(|error| error.below(&format!("splits[{index}]")));
-    let tests: Vec<SplitTest> = collected(splits.iter().enumerate().map(ask))?;
-    let mut out = Growing::new(target(width), source);
+    let ask = |(index, split)| columns.test(split).map_err(|error| error.within(&format!("splits[{index}]")));
+    let tests: Vec<SplitTest> = collect_or_error(splits.iter().enumerate().map(ask))?;
+    let mut out = TreeBuilder::new(target(width), source);
     let mut todo = vec![(Slot::ROOT, tests.len(), 0)];
     while let Some((slot, level, number)) = todo.pop() {
         let Some(level) = level.checked_sub(1) else {
@@ -179,10 +186,10 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
             out.leaf(slot, Leaf { source: number as u32, values });
             continue;
         };
-        let SplitTest { feature, predicate, missing_left, swapped } = tests[level].clone();
+        let SplitTest { feature, predicate, missing_left, is_swapped } = tests[level].clone();
         let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
         let (no, yes) = (number, number | 1 << level);
-        let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };
+        let (of_left, of_right) = if is_swapped { (yes, no) } else { (no, yes) };
         todo.push((right, level, of_right));
         todo.push((left, level, of_left));
     }
@@ -190,17 +197,17 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
 }
 
 /// Converts a tree of any shape, which the file holds as nested objects.
-fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
-    number(&mut tree);
-    let mut out = Growing::new(target(width), source);
+fn convert_tree(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
+    number_leaves(&mut tree);
+    let mut out = TreeBuilder::new(target(width), source);
     let mut todo = vec![(Slot::ROOT, tree)];
     while let Some((slot, node)) = todo.pop() {
-        let broken = |message: &str| ModelError::new(codes::STRUCTURE, message).help(SAVE);
+        let broken = |message: &str| ModelError::new(codes::STRUCTURE, message).help(SAVE_AGAIN_HELP);
         match node {
             Node { split: Some(split), left: Some(no), right: Some(yes), .. } => {
-                let SplitTest { feature, predicate, missing_left, swapped } = columns.test(&split)?;
+                let SplitTest { feature, predicate, missing_left, is_swapped } = columns.test(&split)?;
                 let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
-                let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };
+                let (of_left, of_right) = if is_swapped { (yes, no) } else { (no, yes) };
                 todo.push((right, *of_right));
                 todo.push((left, *of_left));
             }
@@ -211,7 +218,7 @@ fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Re
                 };
                 if values.len() != width {
                     let message = format!("a leaf has {} values for {width} outputs", values.len());
-                    return Err(ModelError::new(codes::LENGTH_MISMATCH, message).help(SAVE));
+                    return Err(ModelError::new(codes::LENGTH_MISMATCH, message).help(SAVE_AGAIN_HELP));
                 }
                 out.leaf(slot, Leaf { source: number, values });
             }
@@ -223,7 +230,7 @@ fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Re
 
 /// Numbers leaves as CatBoost does: left before right, but a right child that is a leaf before a left child
 /// that is not.
-fn number(tree: &mut Node) {
+fn number_leaves(tree: &mut Node) {
     let mut next = 0;
     let mut todo = vec![tree];
     while let Some(node) = todo.pop() {

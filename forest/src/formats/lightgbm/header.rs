@@ -1,6 +1,6 @@
 //! The lines of a file before its trees.
 
-use super::text::{Fields, SAVE, excerpt};
+use super::text::{Fields, SAVE_AGAIN_HELP, excerpt};
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
@@ -53,7 +53,7 @@ impl<'a> Header<'a> {
                 format!("an iteration has {num_margins} trees, and the model has {num_class} raw scores");
             return Err(ModelError::new(codes::BAD_PARAMETER, message)
                 .at("num_tree_per_iteration")
-                .help(SAVE));
+                .help(SAVE_AGAIN_HELP));
         }
         let most = MAX_FEATURES - 1;
         let num_features = bounded_by(fields.count("max_feature_idx")?, "max_feature_idx", 0, most)? + 1;
@@ -101,7 +101,7 @@ fn bounded_by(count: usize, key: &str, least: usize, most: usize) -> Result<usiz
         _ if count > most => (codes::TOO_LARGE, format!("at most {most} are supported")),
         _ => return Ok(count),
     };
-    Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key).help(SAVE))
+    Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key).help(SAVE_AGAIN_HELP))
 }
 
 /// Number of features above which most names must have at least three bytes, if names differ.
@@ -113,7 +113,9 @@ fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelEr
     let count = names().count();
     if count != num_features {
         let message = format!("`feature_names` has {count} entries for {num_features} features");
-        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("feature_names").help(SAVE));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message)
+            .at("feature_names")
+            .help(SAVE_AGAIN_HELP));
     }
     let is_made_up = |(index, name): (usize, &str)| {
         name.strip_prefix("Column_").is_some_and(|number| number.parse() == Ok(index))
@@ -125,7 +127,7 @@ fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelEr
     // file.
     if count > FEW_NAMES && text.len() / 3 < count {
         let message = format!("the {count} names of features are too short to be all different");
-        return Err(ModelError::new(codes::TOO_LARGE, message).at("feature_names").help(SAVE));
+        return Err(ModelError::new(codes::TOO_LARGE, message).at("feature_names").help(SAVE_AGAIN_HELP));
     }
     let mut list = Vec::with_capacity(count);
     list.extend(names().map(str::to_owned));

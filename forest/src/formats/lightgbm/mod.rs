@@ -19,17 +19,17 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, LinearMissing, Types};
 use crate::json::keys;
-use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
+use crate::loaded::{Iterations, LoadedForest, ModelSource, Note, ReadOptions};
 use header::Header;
 use sched_columns::CategoryRule;
-use text::{SAVE, Sections};
+use text::{SAVE_AGAIN_HELP, Sections};
 
 /// Note for a random forest whose predictions depend on the release that saved it, which the file does not
 /// state.
-const EARLY_FOREST: &str = "LightGBM 2.0 to 2.2.2 predicts the average of the leaves of a random forest; \
-                            later releases and schedc apply the objective's transform to the average; the \
-                            file does not state its release: for a model of an early release, divide raw \
-                            scores by the number of iterations";
+const EARLY_FOREST_NOTE: &str = "LightGBM 2.0 to 2.2.2 predicts the average of the leaves of a random \
+                                 forest; later releases and schedc apply the objective's transform to the \
+                                 average; the file does not state its release: for a model of an early \
+                                 release, divide raw scores by the number of iterations";
 
 /// Whether a text begins as a model of LightGBM.
 pub(crate) fn is_model(text: &[u8]) -> bool {
@@ -46,13 +46,13 @@ pub(crate) fn is_dump(text: &[u8]) -> bool {
 }
 
 /// Reads a model from the bytes of a text file.
-pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     let text = text::from_bytes(bytes)?;
     let sections = Sections::find(text)?;
     let mut notes = Vec::new();
     let forest = forest(&sections, &options.iterations, &mut notes)?;
     // The version in the file is that of the format, not that of the trainer.
-    Ok(Loaded { forest, version: Vec::new(), notes, source: Source::default() })
+    Ok(LoadedForest { forest, version: Vec::new(), notes, source: ModelSource::default() })
 }
 
 fn forest(
@@ -62,7 +62,7 @@ fn forest(
 ) -> Result<Forest, ModelError> {
     let header = Header::read(sections.header, notes)?;
     let per_iteration = header.num_margins;
-    let (first, last) = selected(sections.trees.len(), per_iteration, iterations)?;
+    let (first, last) = selected_iterations(sections.trees.len(), per_iteration, iterations)?;
     let found = objective::find(header.objective, per_iteration)?;
     if !found.is_known {
         notes.push(Note(
@@ -77,7 +77,7 @@ fn forest(
     if header.averages {
         // Without a transform, all releases compute the same average.
         if header.is_version_2 && !output.value.is_empty() {
-            notes.push(Note(EARLY_FOREST.into()));
+            notes.push(Note(EARLY_FOREST_NOTE.into()));
         }
         output.value.insert(0, objective::average(last - first)?);
     }
@@ -92,7 +92,7 @@ fn forest(
             source: position as u32,
         };
         let (tree, leaves) = tree::convert(text, &context, &mut sets)
-            .map_err(|error| error.below(&format!("trees[{position}]")))?;
+            .map_err(|error| error.within(&format!("trees[{position}]")))?;
         if !leaves.is_empty() {
             linear.resize(index, Vec::new());
             linear.push(leaves);
@@ -123,7 +123,7 @@ fn forest(
 }
 
 /// The range of chosen iterations: the first one, and the number after the last one.
-fn selected(
+fn selected_iterations(
     num_trees: usize,
     per_iteration: usize,
     iterations: &Iterations,
@@ -131,7 +131,9 @@ fn selected(
     if !num_trees.is_multiple_of(per_iteration) {
         let message =
             format!("the {num_trees} trees are not a multiple of {per_iteration} trees for each iteration");
-        return Err(ModelError::new(codes::BAD_ITERATIONS, message).at("num_tree_per_iteration").help(SAVE));
+        return Err(ModelError::new(codes::BAD_ITERATIONS, message)
+            .at("num_tree_per_iteration")
+            .help(SAVE_AGAIN_HELP));
     }
     let selected = iterations.select(num_trees / per_iteration, None);
     selected.map_err(|error| match iterations {

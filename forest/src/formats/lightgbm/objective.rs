@@ -1,6 +1,6 @@
 //! LightGBM's objectives: how raw scores become predictions, in double precision.
 
-use super::text::{SAVE, excerpt};
+use super::text::{SAVE_AGAIN_HELP, excerpt};
 use crate::codes;
 use crate::error::ModelError;
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
@@ -78,7 +78,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
             "the objective `{}` needs {margins} trees in each iteration, and the model has {num_margins}",
             excerpt(line)
         );
-        return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE));
+        return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE_AGAIN_HELP));
     }
     Ok(Objective { output, is_known: true })
 }
@@ -112,7 +112,7 @@ impl<'a> Parameters<'a> {
 
     fn bad(self, what: &str) -> ModelError {
         let message = format!("`{}` needs {what}, as in `{} {what}`", excerpt(self.line), self.of);
-        ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE)
+        ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE_AGAIN_HELP)
     }
 
     fn sigmoid(self) -> Result<f64, ModelError> {

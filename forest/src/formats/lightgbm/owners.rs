@@ -20,7 +20,7 @@ impl Column {
 
 /// The list of names that belongs to a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum OwnedList {
     /// No list belongs to the feature.
     None,
     /// The list of this number certainly belongs to the feature.
@@ -40,7 +40,7 @@ const MOST_PAIRS: usize = 10_000_000;
 /// By default, LightGBM's package makes exactly the columns of pandas' type `category` categorical features,
 /// but users can list other ones. So the lists usually belong to the categorical features, and certainly do
 /// if no other assignment fits.
-pub(super) fn owners(columns: &[Column], lists: &[usize]) -> Vec<Owner> {
+pub(super) fn owned_lists(columns: &[Column], lists: &[usize]) -> Vec<OwnedList> {
     let categorical: Vec<usize> = (0..columns.len()).filter(|&at| columns[at].is_categorical).collect();
     let by_rule = categorical.len() == lists.len()
         && categorical.iter().zip(lists).all(|(&at, &names)| columns[at].fits(names));
@@ -52,13 +52,13 @@ pub(super) fn owners(columns: &[Column], lists: &[usize]) -> Vec<Owner> {
         let choice = choices.as_ref().map_or(Choice::Many, |choices| choices[at]);
         let rule = categorical.binary_search(&at).ok().filter(|_| by_rule);
         match (rule, choice) {
-            (Some(list), Choice::List(_)) => Owner::Certain(list),
-            (Some(list), _) => Owner::Likely(list),
-            (None, _) if by_rule => Owner::None,
-            (None, Choice::List(list)) => Owner::Certain(list),
-            (None, Choice::Nothing) => Owner::None,
-            (None, Choice::Many) if choices.is_none() && !columns[at].is_categorical => Owner::None,
-            (None, Choice::Many) => Owner::Unclear,
+            (Some(list), Choice::List(_)) => OwnedList::Certain(list),
+            (Some(list), _) => OwnedList::Likely(list),
+            (None, _) if by_rule => OwnedList::None,
+            (None, Choice::List(list)) => OwnedList::Certain(list),
+            (None, Choice::Nothing) => OwnedList::None,
+            (None, Choice::Many) if choices.is_none() && !columns[at].is_categorical => OwnedList::None,
+            (None, Choice::Many) => OwnedList::Unclear,
         }
     };
     (0..columns.len()).map(owner).collect()
@@ -134,37 +134,45 @@ mod tests {
     #[test]
     fn lists_belong_to_categorical_features() {
         let columns = [categorical(3), numeric(None), categorical(5)];
-        assert_eq!(owners(&columns, &[3, 9]), [Owner::Certain(0), Owner::None, Owner::Certain(1)]);
+        assert_eq!(
+            owned_lists(&columns, &[3, 9]),
+            [OwnedList::Certain(0), OwnedList::None, OwnedList::Certain(1)]
+        );
     }
 
     #[test]
     fn another_column_of_codes_makes_doubt() {
         let columns = [categorical(4), numeric(Some(5)), numeric(None)];
-        assert_eq!(owners(&columns, &[5]), [Owner::Likely(0), Owner::None, Owner::None]);
+        assert_eq!(owned_lists(&columns, &[5]), [OwnedList::Likely(0), OwnedList::None, OwnedList::None]);
         // The column has more values than the list has names, so the list cannot belong to it.
-        assert_eq!(owners(&columns, &[4]), [Owner::Certain(0), Owner::None, Owner::None]);
+        assert_eq!(owned_lists(&columns, &[4]), [OwnedList::Certain(0), OwnedList::None, OwnedList::None]);
     }
 
     #[test]
     fn ordered_categories_are_found_where_one_assignment_fits() {
         let columns = [numeric(Some(3)), categorical(4), numeric(None)];
-        assert_eq!(owners(&columns, &[3, 4]), [Owner::Certain(0), Owner::Certain(1), Owner::None]);
+        assert_eq!(
+            owned_lists(&columns, &[3, 4]),
+            [OwnedList::Certain(0), OwnedList::Certain(1), OwnedList::None]
+        );
         let columns = [numeric(Some(3)), numeric(Some(3)), categorical(4)];
-        assert_eq!(owners(&columns, &[3, 4]), [Owner::Unclear; 3]);
+        assert_eq!(owned_lists(&columns, &[3, 4]), [OwnedList::Unclear; 3]);
     }
 
     #[test]
     fn lists_that_fit_nowhere_leave_categorical_features_without_names() {
         let columns = [categorical(4), numeric(None)];
-        assert_eq!(owners(&columns, &[2]), [Owner::Unclear, Owner::None]);
-        assert_eq!(owners(&columns, &[4, 4]), [Owner::Unclear, Owner::None]);
+        assert_eq!(owned_lists(&columns, &[2]), [OwnedList::Unclear, OwnedList::None]);
+        assert_eq!(owned_lists(&columns, &[4, 4]), [OwnedList::Unclear, OwnedList::None]);
     }
 
     #[test]
     fn very_many_pairs_are_not_looked_at() {
         let columns = vec![categorical(1); 4_000];
-        assert!(owners(&columns, &vec![1; 4_000]).iter().all(|owner| matches!(owner, Owner::Likely(_))));
-        let owners = owners(&columns, &vec![1; 3_000]);
-        assert!(owners.iter().all(|owner| *owner == Owner::Unclear));
+        assert!(
+            owned_lists(&columns, &vec![1; 4_000]).iter().all(|owner| matches!(owner, OwnedList::Likely(_)))
+        );
+        let owners = owned_lists(&columns, &vec![1; 3_000]);
+        assert!(owners.iter().all(|owner| *owner == OwnedList::Unclear));
     }
 }

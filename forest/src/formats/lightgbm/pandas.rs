@@ -2,8 +2,8 @@
 //! pandas.
 
 use super::header::Header;
-use super::owners::{Column, Owner, owners};
-use super::text::{SAVE, Sections};
+use super::owners::{Column, OwnedList, owned_lists};
+use super::text::{SAVE_AGAIN_HELP, Sections};
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
@@ -25,14 +25,14 @@ pub(super) fn categories(
     header: &Header<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Names>, ModelError> {
-    let lists = lists(sections)?;
+    let lists = name_lists(sections)?;
     if lists.is_empty() {
         return Ok(Vec::new());
     }
     let columns = columns(sections, header);
     let lengths: Vec<usize> = lists.iter().map(Vec::len).collect();
-    let owners = owners(&columns, &lengths);
-    if owners.iter().any(|owner| matches!(owner, Owner::Unclear)) {
+    let owners = owned_lists(&columns, &lengths);
+    if owners.iter().any(|owner| matches!(owner, OwnedList::Unclear)) {
         notes.push(Note(format!(
             "the file names the categories of {} pandas columns and does not say which features these are: \
              the names are left out, and values have to be codes (--categories codes)",
@@ -42,11 +42,11 @@ pub(super) fn categories(
     let mut labels: Vec<Vec<Label>> =
         lists.into_iter().map(|list| list.into_iter().map(|Name(label)| label).collect()).collect();
     let mut taken = |list: usize| labels.get_mut(list).map(std::mem::take).unwrap_or_default();
-    let names = |owner: Owner| match owner {
-        Owner::None => Names::default(),
-        Owner::Unclear => Names::unknown(),
-        Owner::Certain(list) => Names::listed(taken(list)),
-        Owner::Likely(list) => Names { labels: taken(list), naming: Naming::Doubtful },
+    let names = |owner: OwnedList| match owner {
+        OwnedList::None => Names::default(),
+        OwnedList::Unclear => Names::unknown(),
+        OwnedList::Certain(list) => Names::listed(taken(list)),
+        OwnedList::Likely(list) => Names { labels: taken(list), naming: Naming::Doubtful },
     };
     Ok(owners.into_iter().map(names).collect())
 }
@@ -54,8 +54,10 @@ pub(super) fn categories(
 /// The columns of the training data, as far as the file describes them.
 fn columns(sections: &Sections<'_>, header: &Header<'_>) -> Vec<Column> {
     let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
-    let categorical: HashSet<usize> =
-        declared(sections.footer).unwrap_or_else(|| by_info(&infos)).into_iter().collect();
+    let categorical: HashSet<usize> = declared_categorical(sections.footer)
+        .unwrap_or_else(|| categorical_by_info(&infos))
+        .into_iter()
+        .collect();
     let column = |feature: usize| Column {
         is_categorical: categorical.contains(&feature),
         names_needed: infos.get(feature).and_then(|info| names_needed(info)),
@@ -70,20 +72,22 @@ const FEW_NAMES: usize = 10_000;
 const BYTES_PER_NAME: usize = 9;
 
 /// The lists of names, from the last line `pandas_categorical:`.
-fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
+fn name_lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
     let line = sections.footer.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
     // Real names differ, so most of them are long. Many short names would need far more memory than the bytes
     // of the file.
     let most = FEW_NAMES + sections.bytes / BYTES_PER_NAME;
     if line.is_some_and(|line| line.bytes().filter(|byte| *byte == b',').count() > most) {
         let message = "there are more names of categories than a file of this size can have";
-        return Err(ModelError::new(codes::TOO_LARGE, message).at("pandas_categorical").help(SAVE));
+        return Err(ModelError::new(codes::TOO_LARGE, message)
+            .at("pandas_categorical")
+            .help(SAVE_AGAIN_HELP));
     }
     let lists: Option<Vec<Vec<Name>>> = match line {
         // Floating-point categories may be infinite. Python writes these as `Infinity`, which is no JSON.
         Some(line) => crate::json::from_json(line.as_bytes()).map_err(|error| {
             let message = format!("the names of categories cannot be read: {}", error.message);
-            ModelError::new(codes::SYNTAX, message).at("pandas_categorical").help(SAVE)
+            ModelError::new(codes::SYNTAX, message).at("pandas_categorical").help(SAVE_AGAIN_HELP)
         })?,
         None => None,
     };
@@ -91,7 +95,7 @@ fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
 }
 
 /// The categorical features according to the line `[categorical_feature: ...]` of the training parameters.
-fn declared(footer: &str) -> Option<Vec<usize>> {
+fn declared_categorical(footer: &str) -> Option<Vec<usize>> {
     let line = footer.lines().find_map(|line| line.strip_prefix("[categorical_feature: "))?;
     let list = line.strip_suffix(']')?;
     list.split(',').map(|number| number.trim().parse().ok()).collect()
@@ -99,7 +103,7 @@ fn declared(footer: &str) -> Option<Vec<usize>> {
 
 /// The categorical features according to `feature_infos`: their values are listed, as in `0:3:1`, instead of
 /// a range such as `[0:3]`.
-fn by_info(infos: &[&str]) -> Vec<usize> {
+fn categorical_by_info(infos: &[&str]) -> Vec<usize> {
     let is_categorical =
         |info: &str| info.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit());
     (0..infos.len()).filter(|&feature| is_categorical(infos[feature])).collect()

@@ -7,7 +7,8 @@ use sched_diagnostics::Place;
 use std::str::FromStr;
 
 /// Help for damaged files.
-pub(super) const SAVE: &str = "save the model again with Booster.save_model(\"model.txt\") of LightGBM";
+pub(super) const SAVE_AGAIN_HELP: &str =
+    "save the model again with Booster.save_model(\"model.txt\") of LightGBM";
 
 /// Decodes a file.
 ///
@@ -111,8 +112,9 @@ impl<'a, const N: usize> Fields<'a, N> {
     /// # Errors
     /// `M0004` if the key is missing.
     pub(super) fn text(&self, key: &str) -> Result<&'a str, ModelError> {
-        let missing =
-            || ModelError::new(codes::STRUCTURE, format!("missing field `{key}`")).at(key).help(SAVE);
+        let missing = || {
+            ModelError::new(codes::STRUCTURE, format!("missing field `{key}`")).at(key).help(SAVE_AGAIN_HELP)
+        };
         self.get(key).ok_or_else(missing)
     }
 
@@ -124,7 +126,7 @@ impl<'a, const N: usize> Fields<'a, N> {
         let text = self.text(key)?;
         text.trim().parse::<u32>().map(|count| count as usize).map_err(|_| {
             let message = format!("`{key}` should be a count, not `{}`", excerpt(text));
-            ModelError::new(codes::BAD_PARAMETER, message).at(key).help(SAVE)
+            ModelError::new(codes::BAD_PARAMETER, message).at(key).help(SAVE_AGAIN_HELP)
         })
     }
 
@@ -140,7 +142,9 @@ impl<'a, const N: usize> Fields<'a, N> {
         for number in text.split(' ').filter(|number| !number.is_empty()) {
             let value = number.parse().map_err(|_| {
                 let message = format!("`{}` is not a valid number here", excerpt(number));
-                ModelError::new(codes::BAD_VALUE, message).at(format!("{key}[{}]", values.len())).help(SAVE)
+                ModelError::new(codes::BAD_VALUE, message)
+                    .at(format!("{key}[{}]", values.len()))
+                    .help(SAVE_AGAIN_HELP)
             })?;
             values.push(value);
         }
@@ -148,7 +152,7 @@ impl<'a, const N: usize> Fields<'a, N> {
             return Ok(values);
         }
         let message = format!("`{key}` has {} entries where {count} are expected", values.len());
-        Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(key).help(SAVE))
+        Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(key).help(SAVE_AGAIN_HELP))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Converts the lines of a tree to a [`Tree`].
 
-use super::text::{Fields, SAVE, excerpt};
+use super::text::{Fields, SAVE_AGAIN_HELP, excerpt};
 use crate::MAX_DEPTH;
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::codes;
@@ -82,7 +82,7 @@ pub(super) fn convert(
     let (lines, bare) = Fields::read(text, &KEYS);
     if let Some(line) = bare {
         let message = format!("the tree has the line `{}`, which has no value", excerpt(line));
-        return Err(ModelError::new(codes::SYNTAX, message).help(SAVE));
+        return Err(ModelError::new(codes::SYNTAX, message).help(SAVE_AGAIN_HELP));
     }
     let num_leaves = lines.count("num_leaves")?;
     if num_leaves == 0 {
@@ -102,7 +102,7 @@ pub(super) fn convert(
         _ => Nodes::read(&lines, num_leaves - 1, context)?,
     };
     let mut categories = Categories::read(&lines, num_leaves)?;
-    let mut tree = arrange(&nodes, &values, context, |node| categories.predicate(&nodes, node, sets))?;
+    let mut tree = sort_nodes(&nodes, &values, context, |node| categories.predicate(&nodes, node, sets))?;
     if linear.iter().all(|leaf| leaf.terms.is_empty()) {
         // If all linear leaves are constants, they become plain leaves.
         for leaf in &mut tree.leaves {
@@ -117,9 +117,9 @@ pub(super) fn convert(
 }
 
 /// Help for leaves that are NaN.
-const OVERFLOWN: &str = "LightGBM predicts NaN for rows that reach the leaf: labels, weights or gradients \
-                         were NaN, infinite or too \
-                         large; scale or remove them and train again";
+const NAN_LEAF_HELP: &str = "LightGBM predicts NaN for rows that reach the leaf: labels, weights or \
+                             gradients were NaN, infinite or too \
+                             large; scale or remove them and train again";
 
 /// A list of numbers, none of them NaN.
 fn numbers(lines: &Lines<'_>, key: &str, count: usize) -> Result<Vec<f64>, ModelError> {
@@ -127,7 +127,7 @@ fn numbers(lines: &Lines<'_>, key: &str, count: usize) -> Result<Vec<f64>, Model
     match numbers.iter().position(|number| number.is_nan()) {
         Some(at) => {
             let error = damaged(codes::BAD_VALUE, format!("`{key}` has a NaN"), key, at);
-            Err(if key == "threshold" { error } else { error.help(OVERFLOWN) })
+            Err(if key == "threshold" { error } else { error.help(NAN_LEAF_HELP) })
         }
         None => Ok(numbers),
     }
@@ -336,7 +336,7 @@ struct Link {
 }
 
 /// Sorts the nodes into depth-first order.
-fn arrange(
+fn sort_nodes(
     nodes: &Nodes,
     values: &[f64],
     context: &Context,
@@ -434,7 +434,7 @@ fn damaged(code: Code, message: String, array: &str, at: impl Into<Option<usize>
         Some(at) => format!("{array}[{at}]"),
         None => array.to_owned(),
     };
-    ModelError::new(code, message).at(place).help(SAVE)
+    ModelError::new(code, message).at(place).help(SAVE_AGAIN_HELP)
 }
 
 #[cfg(test)]

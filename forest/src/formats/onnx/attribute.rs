@@ -143,7 +143,7 @@ impl<'a> Attributes<'a> {
     /// `M0042` if its type is another one.
     pub fn tensor_floats(self, name: &str, float: Float) -> Result<Option<Vec<f64>>, ModelError> {
         let Some(tensor) = self.tensor(name)? else { return Ok(None) };
-        tensor.floats(float).map(Some).map_err(|error| error.below(name))
+        tensor.floats(float).map(Some).map_err(|error| error.within(name))
     }
 
     /// The elements of a tensor of bytes; empty if there is no such attribute.
@@ -152,6 +152,6 @@ impl<'a> Attributes<'a> {
     /// `M0042` if its type is another one.
     pub fn tensor_bytes(self, name: &str) -> Result<Vec<u8>, ModelError> {
         let Some(tensor) = self.tensor(name)? else { return Ok(Vec::new()) };
-        tensor.small().map_err(|error| error.below(name))
+        tensor.small().map_err(|error| error.within(name))
     }
 }

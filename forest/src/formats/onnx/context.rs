@@ -6,7 +6,7 @@ use crate::forest::Float;
 /// The context of the readers of tree ensembles, [`nodes`](super::nodes) and [`v5`](super::v5).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
-    pub found: &'a Ensemble<'a>,
+    pub ensemble: &'a Ensemble<'a>,
     /// The type of thresholds, weights and sums.
     pub float: Float,
     /// Maximum number of values in all leaf vectors, so that a small file cannot become a large forest.

@@ -39,7 +39,7 @@ impl Ensemble<'_> {
         if step.does_nothing() {
             return true;
         }
-        let is_plain = self.operator != Operator::Classifier && self.rows.compared() == Float::F32;
+        let is_plain = self.operator != Operator::Classifier && self.rows.comparison_type() == Float::F32;
         let follows = is_plain && self.after.len() < MOST_STEPS;
         if follows {
             self.after.push(step);
@@ -95,15 +95,15 @@ impl Rows {
     }
 
     /// The type to which the forest rounds rows: singles if any cast on the way rounds to single precision.
-    pub fn input(self) -> Float {
-        match self.is_single || self.compared() == Float::F32 {
+    pub fn row_type(self) -> Float {
+        match self.is_single || self.comparison_type() == Float::F32 {
             true => Float::F32,
             false => Float::F64,
         }
     }
 
     /// The type in which the ensemble compares and adds.
-    pub fn compared(self) -> Float {
+    pub fn comparison_type(self) -> Float {
         match self.element {
             element::DOUBLE => Float::F64,
             _ => Float::F32,
@@ -113,7 +113,7 @@ impl Rows {
 
 /// The value that a name of the graph stands for.
 #[derive(Clone, Copy, Debug)]
-enum Meaning {
+enum NamedValue {
     Rows(Rows),
     Scores,
     Labels,
@@ -125,9 +125,9 @@ enum Meaning {
 /// result.
 const MOST_STEPS: usize = 8;
 
-const ONLY_FOREST: &str = "convert the forest alone, without the steps around it, and do these steps \
+const ONLY_FOREST_HELP: &str = "convert the forest alone, without the steps around it, and do these steps \
                            before and after the prediction";
-const MULTIPLE: &str = "convert each tree ensemble to a model of its own";
+const MULTIPLE_ENSEMBLES_HELP: &str = "convert each tree ensemble to a model of its own";
 
 /// The number of the field that holds the operator of a node.
 pub(super) const NODE_OPERATOR: u32 = 4;
@@ -156,12 +156,12 @@ pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
     let mut known = HashMap::new();
     for input in graph.all(field::GRAPH_INPUT) {
         let input = input?;
-        known.insert(input.text(field::INPUT_NAME)?, Meaning::Rows(rows(input)?));
+        known.insert(input.text(field::INPUT_NAME)?, NamedValue::Rows(rows(input)?));
     }
     for constant in graph.all(field::GRAPH_CONSTANT) {
         let constant = constant?;
         if let Some(number) = single_number(constant)? {
-            known.insert(constant.text(field::CONSTANT_NAME)?, Meaning::Number(number));
+            known.insert(constant.text(field::CONSTANT_NAME)?, NamedValue::Number(number));
         }
     }
     let mut found: Option<Ensemble> = None;
@@ -173,7 +173,7 @@ pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
         let mut input = || inputs.next().map_or(Ok(None), |input| Ok(known.get(input?.as_text()?).copied()));
         let (value, second) = (input()?, input()?);
         let number = match second {
-            Some(Meaning::Number(number)) => Some(number),
+            Some(NamedValue::Number(number)) => Some(number),
             _ => None,
         };
         let standard = matches!(domain, "" | "ai.onnx");
@@ -183,34 +183,34 @@ pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
                 let to = Attributes::of(node).int("to")?.unwrap_or(0);
                 [Some(cast(value, to).map_err(|error| error.at(place()))?), None]
             }
-            (_, _, Some(Meaning::Scores)) if standard && Arithmetic::of(name, number).is_some() => {
+            (_, _, Some(NamedValue::Scores)) if standard && Arithmetic::of(name, number).is_some() => {
                 let step = Arithmetic::of(name, number).zip(found.as_mut());
                 if step.is_some_and(|(step, found)| !found.follow(step)) {
-                    return Err(unknown(node, name, domain, true)?.at(place()));
+                    return Err(unknown_operator(node, name, domain, true)?.at(place()));
                 }
-                [Some(Meaning::Scores), None]
+                [Some(NamedValue::Scores), None]
             }
-            ("ZipMap", "ai.onnx.ml", Some(Meaning::Scores)) => [Some(Meaning::Scores), None],
-            (_, "ai.onnx.ml", Some(Meaning::Rows(rows))) if operator(name).is_some() => {
+            ("ZipMap", "ai.onnx.ml", Some(NamedValue::Scores)) => [Some(NamedValue::Scores), None],
+            (_, "ai.onnx.ml", Some(NamedValue::Rows(rows))) if operator(name).is_some() => {
                 if found.is_some() {
                     let message = format!("the operator `{name}` is a second tree ensemble");
-                    return Err(not_understood(message).at(place()).help(MULTIPLE));
+                    return Err(not_understood(message).at(place()).help(MULTIPLE_ENSEMBLES_HELP));
                 }
                 let Some(operator) = operator(name) else { continue };
                 let attributes = Attributes::of(node);
                 found = Some(Ensemble {
                     operator,
                     attributes,
-                    rows: typed(rows)?,
+                    rows: check_row_type(rows)?,
                     after: Vec::new(),
                     place: place(),
                 });
                 match operator {
-                    Operator::Classifier => [Some(Meaning::Labels), Some(Meaning::Scores)],
-                    Operator::Regressor | Operator::Ensemble => [Some(Meaning::Scores), None],
+                    Operator::Classifier => [Some(NamedValue::Labels), Some(NamedValue::Scores)],
+                    Operator::Regressor | Operator::Ensemble => [Some(NamedValue::Scores), None],
                 }
             }
-            _ => return Err(unknown(node, name, domain, found.is_some())?.at(place())),
+            _ => return Err(unknown_operator(node, name, domain, found.is_some())?.at(place())),
         };
         for (output, value) in node.all(field::NODE_OUTPUT).zip(results) {
             if let Some(value) = value {
@@ -249,7 +249,7 @@ fn rows(input: Message) -> Result<Rows, ModelError> {
 }
 
 /// Checks that an ensemble can read rows of this type.
-fn typed(rows: Rows) -> Result<Rows, ModelError> {
+fn check_row_type(rows: Rows) -> Result<Rows, ModelError> {
     match rows.element {
         element::FLOAT | element::DOUBLE | element::INT32 | element::INT64 => Ok(rows),
         other => {
@@ -262,24 +262,24 @@ fn typed(rows: Rows) -> Result<Rows, ModelError> {
     }
 }
 
-fn cast(value: Meaning, to: i64) -> Result<Meaning, ModelError> {
+fn cast(value: NamedValue, to: i64) -> Result<NamedValue, ModelError> {
     let is_integer = |element| matches!(element, element::INT32 | element::INT64);
     let is_float = |element| matches!(element, element::FLOAT | element::DOUBLE);
     match value {
-        Meaning::Rows(rows) if is_float(to) => {
+        NamedValue::Rows(rows) if is_float(to) => {
             let is_single = rows.is_single || to == element::FLOAT;
-            Ok(Meaning::Rows(Rows { element: to, is_single, ..rows }))
+            Ok(NamedValue::Rows(Rows { element: to, is_single, ..rows }))
         }
-        Meaning::Rows(rows)
+        NamedValue::Rows(rows)
             if rows.element == to || (rows.element == element::INT32 && to == element::INT64) =>
         {
             Ok(value)
         }
-        Meaning::Scores if is_float(to) => Ok(value),
-        Meaning::Labels if is_integer(to) || to == element::STRING => Ok(value),
+        NamedValue::Scores if is_float(to) => Ok(value),
+        NamedValue::Labels if is_integer(to) || to == element::STRING => Ok(value),
         _ => {
             let message = format!("the operator `Cast` to {} changes values", element::name(to));
-            Err(not_understood(message).help(ONLY_FOREST))
+            Err(not_understood(message).help(ONLY_FOREST_HELP))
         }
     }
 }
@@ -289,7 +289,12 @@ fn not_understood(message: String) -> ModelError {
 }
 
 /// The error for an operator that the reader does not know, or that has unknown inputs.
-fn unknown(node: Message, name: &str, domain: &str, is_after_trees: bool) -> Result<ModelError, ModelError> {
+fn unknown_operator(
+    node: Message,
+    name: &str,
+    domain: &str,
+    is_after_trees: bool,
+) -> Result<ModelError, ModelError> {
     let full = match domain {
         "" | "ai.onnx" => String::from(name),
         _ => format!("{domain}.{name}"),
@@ -300,5 +305,5 @@ fn unknown(node: Message, name: &str, domain: &str, is_after_trees: bool) -> Res
     };
     let side = if is_after_trees { "after" } else { "before" };
     let message = format!("the operator `{full}`{called} {side} the trees is not understood");
-    Ok(not_understood(message).help(ONLY_FOREST))
+    Ok(not_understood(message).help(ONLY_FOREST_HELP))
 }

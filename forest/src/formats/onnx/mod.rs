@@ -21,7 +21,7 @@ mod wire;
 use crate::ForestParts;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
-use crate::loaded::{Loaded, Note, ReadOptions, Source};
+use crate::loaded::{LoadedForest, ModelSource, Note, ReadOptions};
 use context::Context;
 use graph::{Ensemble, Operator, Rows};
 
@@ -56,7 +56,7 @@ pub(crate) fn is_model(bytes: &[u8]) -> bool {
 }
 
 /// Reads a model.
-pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     let model = Message::new(bytes);
     let mut notes = Vec::new();
     for set in model.all(OPERATOR_SET) {
@@ -70,24 +70,24 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
         }
     }
     let found = graph::find(model.child(GRAPH)?)?;
-    let parts = ensemble(&found, bytes.len(), &mut notes).map_err(|error| error.below(&found.place))?;
+    let parts = ensemble(&found, bytes.len(), &mut notes).map_err(|error| error.within(&found.place))?;
     // A file has no iterations: all its trees count as one iteration.
     options.iterations.select(1, None)?;
-    let forest = Forest::new(parts).map_err(|error| error.below(&found.place))?;
+    let forest = Forest::new(parts).map_err(|error| error.within(&found.place))?;
     let version =
         model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
-    Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source: Source::default() })
+    Ok(LoadedForest { forest, version: version.unwrap_or_default(), notes, source: ModelSource::default() })
 }
 
 /// Reads the tree ensemble of a node, for rows of `num_features` values of the type `float`. `None` if the
-/// node is no tree ensemble. `file` is the size of the file in bytes, which bounds the size of the forest.
+/// node is no tree ensemble. `file_bytes` is the size of the file, which bounds the size of the forest.
 ///
 /// # Errors
 /// A [`ModelError`] if the node has no exact meaning. Its place is relative to the node.
 pub fn node_forest(
     node: Message<'_>,
     (float, num_features): (Float, usize),
-    file: usize,
+    file_bytes: usize,
     notes: &mut Vec<Note>,
 ) -> Result<Option<Forest>, ModelError> {
     let Some(operator) = graph::operator(node.text(graph::NODE_OPERATOR)?) else { return Ok(None) };
@@ -98,13 +98,13 @@ pub fn node_forest(
         after: Vec::new(),
         place: String::new(),
     };
-    Forest::new(ensemble(&found, file, notes)?).map(Some)
+    Forest::new(ensemble(&found, file_bytes, notes)?).map(Some)
 }
 
 /// The forest of an ensemble with the steps after it.
-fn ensemble(found: &Ensemble, file: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
-    let float = found.rows.compared();
-    let context = Context { found, float, most_values: file / 2 + (1 << 16) };
+fn ensemble(found: &Ensemble, file_bytes: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
+    let float = found.rows.comparison_type();
+    let context = Context { ensemble: found, float, most_values: file_bytes / 2 + (1 << 16) };
     let mut parts = match found.operator {
         Operator::Regressor | Operator::Classifier => nodes::read(&context, notes)?,
         Operator::Ensemble => v5::read(&context, notes)?,
@@ -123,7 +123,7 @@ fn ensemble(found: &Ensemble, file: usize, notes: &mut Vec<Note>) -> Result<Fore
         Operator::Ensemble => float,
         Operator::Regressor | Operator::Classifier => Float::F32,
     };
-    parts.types = Types { input: found.rows.input(), threshold: float, accumulator: float, output };
+    parts.types = Types { input: found.rows.row_type(), threshold: float, accumulator: float, output };
     parts.base = vec![0.0; parts.num_margins];
     parts.iteration_starts = vec![0, parts.trees.len()];
     Ok(parts)

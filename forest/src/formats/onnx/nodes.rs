@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::context::Context;
 use super::graph::Operator;
-use super::outcome::{self, Post, Votes, unsupported};
+use super::outcome::{self, PostTransform, VoteRule, unsupported};
 use super::sets::DistinctSets;
-use super::tree::{InnerNode, Met, Mode, Node, Trees};
+use super::tree::{InnerNode, Mode, Node, NodeMarks, Trees};
 use super::votes::{RawVotes, VoteList};
 use crate::ForestParts;
 use crate::codes;
@@ -32,11 +32,11 @@ struct Nodes {
 const CHILDREN: [&str; 2] = ["nodes_truenodeids", "nodes_falsenodeids"];
 
 pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
-    let attributes = context.found.attributes;
+    let attributes = context.ensemble.attributes;
     let nodes = Nodes::read(context)?;
     let runs = Runs::find(&nodes)?;
-    let is_classifier = context.found.operator == Operator::Classifier;
-    let post = Post::named(attributes.text("post_transform")?)?;
+    let is_classifier = context.ensemble.operator == Operator::Classifier;
+    let post = PostTransform::named(attributes.text("post_transform")?)?;
     let base = numbers(context, "base_values")?;
     let labels = if is_classifier { outcome::labels(attributes)? } else { Vec::new() };
     let count = match is_classifier {
@@ -44,11 +44,11 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
         false => outcome::count(attributes.int("n_targets")?.unwrap_or(0), "targets")?,
     };
     let votes = read_votes(context, &nodes, &runs, count)?;
-    let ballot = votes.ballot(count, &runs.ranges, |node| nodes.modes[node].is_none());
+    let summary = votes.summary(count, &runs.ranges, |node| nodes.modes[node].is_none());
     let outcome = if is_classifier {
-        outcome::classifier(labels, post, &base, &ballot, notes)?
+        outcome::classifier(labels, post, &base, &summary, notes)?
     } else {
-        let base = outcome::voted_base(base, &ballot)?;
+        let base = outcome::voted_base(base, &summary)?;
         let average = is_average(attributes.text("aggregate_function")?)?.then_some(runs.ranges.len());
         outcome::regressor(count, post, average, &base)?
     };
@@ -73,12 +73,12 @@ fn is_average(name: &str) -> Result<bool, ModelError> {
     match name {
         "" | "SUM" => Ok(false),
         "AVERAGE" => Ok(true),
-        other => Err(aggregate(other)),
+        other => Err(unsupported_aggregate(other)),
     }
 }
 
 /// The error for an aggregation other than sum and average.
-pub(super) fn aggregate(name: &str) -> ModelError {
+pub(super) fn unsupported_aggregate(name: &str) -> ModelError {
     unsupported(
         format!("`aggregate_function` is `{name}`, which schedc does not support"),
         "schedc reads SUM and AVERAGE: train a model whose trees are added",
@@ -89,10 +89,10 @@ pub(super) fn aggregate(name: &str) -> ModelError {
 /// The numbers of an attribute: a list in single precision, or a tensor `NAME_as_tensor` of the ensemble's
 /// type.
 fn numbers(context: &Context, name: &str) -> Result<Vec<f64>, ModelError> {
-    let attributes = context.found.attributes;
+    let attributes = context.ensemble.attributes;
     let tensor = format!("{name}_as_tensor");
     match attributes.tensor_floats(&tensor, context.float)?.filter(|values| !values.is_empty()) {
-        None => attributes.floats(name).map_err(|error| error.below(name)),
+        None => attributes.floats(name).map_err(|error| error.within(name)),
         Some(values) if !attributes.has(name)? || attributes.floats(name)?.is_empty() => Ok(values),
         Some(_) => {
             let message = format!("the node has both `{name}` and `{tensor}`");
@@ -112,7 +112,7 @@ pub(super) fn same_length(name: &str, length: usize, expected: usize, of: &str) 
 
 impl Nodes {
     fn read(context: &Context) -> Result<Nodes, ModelError> {
-        let attributes = context.found.attributes;
+        let attributes = context.ensemble.attributes;
         let ids = attributes.ints("nodes_nodeids")?;
         let count = ids.len();
         let checked = |name: &str| {
@@ -164,7 +164,7 @@ pub(super) fn threshold(value: f64) -> Result<(), ModelError> {
 fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelError> {
     let name = "nodes_modes";
     let mut modes = Vec::with_capacity(count);
-    for (index, mode) in context.found.attributes.texts(name)?.enumerate() {
+    for (index, mode) in context.ensemble.attributes.texts(name)?.enumerate() {
         modes.push(match mode?.bytes() {
             b"LEAF" => None,
             b"BRANCH_LEQ" => Some(Mode::LessOrEqual),
@@ -278,8 +278,8 @@ fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, 
 }
 
 fn read_votes(context: &Context, nodes: &Nodes, runs: &Runs, count: usize) -> Result<VoteList, ModelError> {
-    let attributes = context.found.attributes;
-    let prefix = if context.found.operator == Operator::Classifier { "class" } else { "target" };
+    let attributes = context.ensemble.attributes;
+    let prefix = if context.ensemble.operator == Operator::Classifier { "class" } else { "target" };
     let name = |suffix: &str| format!("{prefix}_{suffix}");
     let classes = attributes.ints(&name("ids"))?;
     let of_nodes = attributes.ints(&name("nodeids"))?;
@@ -313,11 +313,11 @@ fn build(
     runs: &Runs,
     roots: &[u32],
     votes: &VoteList,
-    (kind, num_margins): (Votes, usize),
+    (kind, num_margins): (VoteRule, usize),
     sets: &mut DistinctSets,
 ) -> Result<Trees, ModelError> {
     let mut trees = Trees::with_capacity(roots.len());
-    let mut met = Met::new(nodes.ids.len());
+    let mut met = NodeMarks::new(nodes.ids.len());
     let mut values_left = context.most_values;
     for (tree, &root) in roots.iter().enumerate() {
         let target = votes.target(runs.ranges[tree].clone(), kind);
@@ -330,14 +330,14 @@ fn build(
                     inner.children[side] = runs.child(nodes, tree, node, side)? as u32;
                 }
                 if nodes.modes[node] == Some(Mode::Equal) {
-                    chain(nodes, runs, (tree, node), &mut met, sets, &mut inner)?;
+                    merge_set_chain(nodes, runs, (tree, node), &mut met, sets, &mut inner)?;
                 }
                 return Ok(Node::Inner(inner));
             }
             values_left = values_left.checked_sub(per_leaf).ok_or_else(|| too_many_values(num_margins))?;
             let place = || at("nodes_nodeids", node);
-            if kind == Votes::Single && votes.of(node).len() == 0 && nodes.values[node] != 0.0 {
-                return Err(unvoted().at(place()));
+            if kind == VoteRule::Single && votes.of(node).len() == 0 && nodes.values[node] != 0.0 {
+                return Err(unvoted_leaf_error().at(place()));
             }
             let values = votes.values(node, target, kind, num_margins).map_err(|error| error.at(place()))?;
             let source = u32::try_from(nodes.ids[node]).map_err(|_| {
@@ -353,7 +353,7 @@ fn build(
 
 /// Refuses votes of leaves that no walk reaches, if the first node of the list is a leaf: ONNX Runtime then
 /// counts the votes for that leaf.
-fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), ModelError> {
+fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &NodeMarks) -> Result<(), ModelError> {
     let is_counted = nodes.modes.first().is_some_and(Option::is_none);
     let unreached = |&node: &usize| !met.is_marked(node) && votes.of(node).len() > 0;
     match (0..nodes.ids.len()).find(unreached).filter(|_| is_counted) {
@@ -370,11 +370,11 @@ fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), Mod
 
 /// Merges a chain of nodes that together test a set: each node tests one number, its child for false is the
 /// next node of the chain, and all nodes share the child for true.
-fn chain(
+fn merge_set_chain(
     nodes: &Nodes,
     runs: &Runs,
     (tree, first): (usize, usize),
-    met: &mut Met,
+    met: &mut NodeMarks,
     sets: &mut DistinctSets,
     inner: &mut InnerNode,
 ) -> Result<(), ModelError> {
@@ -406,7 +406,7 @@ fn chain(
     Ok(())
 }
 
-fn unvoted() -> ModelError {
+fn unvoted_leaf_error() -> ModelError {
     unsupported(
         "a leaf has no vote, and its entry in `nodes_values` is not 0: ONNX Runtime may use it as weight",
         "give each leaf a vote",

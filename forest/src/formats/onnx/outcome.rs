@@ -12,7 +12,7 @@ use sched_categories::Label;
 
 /// The attribute `post_transform`: the function that turns sums into results.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Post {
+pub(super) enum PostTransform {
     None,
     Logistic,
     Softmax,
@@ -20,14 +20,14 @@ pub(super) enum Post {
     Probit,
 }
 
-impl Post {
-    pub fn named(name: &str) -> Result<Post, ModelError> {
+impl PostTransform {
+    pub fn named(name: &str) -> Result<PostTransform, ModelError> {
         match name {
-            "" | "NONE" => Ok(Post::None),
-            "LOGISTIC" => Ok(Post::Logistic),
-            "SOFTMAX" => Ok(Post::Softmax),
-            "SOFTMAX_ZERO" => Ok(Post::SoftmaxZero),
-            "PROBIT" => Ok(Post::Probit),
+            "" | "NONE" => Ok(PostTransform::None),
+            "LOGISTIC" => Ok(PostTransform::Logistic),
+            "SOFTMAX" => Ok(PostTransform::Softmax),
+            "SOFTMAX_ZERO" => Ok(PostTransform::SoftmaxZero),
+            "PROBIT" => Ok(PostTransform::Probit),
             other => {
                 let message = format!("`post_transform` is `{other}`, which is not known");
                 Err(unsupported(message, "use NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT")
@@ -39,11 +39,11 @@ impl Post {
     /// The transformation for ensembles with several targets or classes.
     fn steps(self) -> Vec<Transform> {
         match self {
-            Post::None => Vec::new(),
-            Post::Logistic => vec![Transform::Sigmoid(Sigmoid::Mirrored)],
-            Post::Softmax => vec![Transform::Softmax(Softmax::Plain)],
-            Post::SoftmaxZero => vec![Transform::Softmax(Softmax::ZeroAside)],
-            Post::Probit => vec![Transform::Probit],
+            PostTransform::None => Vec::new(),
+            PostTransform::Logistic => vec![Transform::Sigmoid(Sigmoid::Mirrored)],
+            PostTransform::Softmax => vec![Transform::Softmax(Softmax::Plain)],
+            PostTransform::SoftmaxZero => vec![Transform::Softmax(Softmax::ZeroAside)],
+            PostTransform::Probit => vec![Transform::Probit],
         }
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn unsupported(message: impl Into<String>, help: &str) -> ModelError 
 
 /// The rule that turns votes into sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Votes {
+pub(super) enum VoteRule {
     /// One sum for each class or target.
     Each,
     /// One sum, to which all votes are added, whatever their class or target.
@@ -67,7 +67,7 @@ pub(super) enum Votes {
 /// The results that a node computes from votes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome {
-    pub votes: Votes,
+    pub votes: VoteRule,
     pub num_margins: usize,
     pub output: Output,
 }
@@ -88,7 +88,7 @@ pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
 /// The results of a regressor. `average` is the number of trees if sums are divided by it, else `None`.
 pub(super) fn regressor(
     targets: usize,
-    post: Post,
+    post: PostTransform,
     average: Option<usize>,
     base: &[f64],
 ) -> Result<Outcome, ModelError> {
@@ -98,12 +98,12 @@ pub(super) fn regressor(
     }
     let value = match (targets, post) {
         // With one target, ONNX Runtime ignores all transformations but PROBIT.
-        (1, Post::Probit) | (2.., _) => post.steps(),
+        (1, PostTransform::Probit) | (2.., _) => post.steps(),
         _ => Vec::new(),
     };
     let divide = average.map(|trees| Transform::Divide { by: trees as f64 });
     let raw = divide.into_iter().chain(added(base)).collect();
-    let votes = if targets == 1 { Votes::Single } else { Votes::Each };
+    let votes = if targets == 1 { VoteRule::Single } else { VoteRule::Each };
     Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
 }
 
@@ -111,12 +111,12 @@ pub(super) fn regressor(
 ///
 /// # Errors
 /// `M0041` for a base value of a target for which some rows have votes and others may have none.
-pub(super) fn voted_base(base: Vec<f64>, ballot: &Ballot) -> Result<Vec<f64>, ModelError> {
+pub(super) fn voted_base(base: Vec<f64>, summary: &VoteSummary) -> Result<Vec<f64>, ModelError> {
     // A single target keeps its base value even without votes. `regressor` refuses a wrong length later.
-    if ballot.voted.len() == 1 || base.len() != ballot.voted.len() {
+    if summary.voted.len() == 1 || base.len() != summary.voted.len() {
         return Ok(base);
     }
-    let added = |(target, value): (usize, f64)| match (ballot.always[target], ballot.voted[target]) {
+    let added = |(target, value): (usize, f64)| match (summary.always[target], summary.voted[target]) {
         (true, _) => Ok(value),
         (false, false) => Ok(0.0),
         (false, true) if value == 0.0 => Ok(value),
@@ -166,7 +166,7 @@ pub(super) fn follow(
 
 /// Properties of a model's votes.
 #[derive(Clone, Debug)]
-pub(super) struct Ballot {
+pub(super) struct VoteSummary {
     /// For each class or target, whether there are votes for it.
     pub voted: Vec<bool>,
     /// For each class or target, whether every row gets a vote for it.
@@ -178,9 +178,9 @@ pub(super) struct Ballot {
 /// The results of a classifier.
 pub(super) fn classifier(
     labels: Vec<Label>,
-    post: Post,
+    post: PostTransform,
     base: &[f64],
-    ballot: &Ballot,
+    summary: &VoteSummary,
     notes: &mut Vec<Note>,
 ) -> Result<Outcome, ModelError> {
     match labels.len() {
@@ -189,8 +189,8 @@ pub(super) fn classifier(
             "a model with one class predicts this class for every row, so no model is needed",
         )
         .at("classlabels_int64s")),
-        2 => two_classes(labels, post, base, ballot, notes),
-        _ => many_classes(labels, post, base, ballot),
+        2 => two_classes(labels, post, base, summary, notes),
+        _ => many_classes(labels, post, base, summary),
     }
 }
 
@@ -200,9 +200,9 @@ fn classes(rule: ClassRule, labels: Vec<Label>) -> Option<Classes> {
 
 fn many_classes(
     labels: Vec<Label>,
-    post: Post,
+    post: PostTransform,
     base: &[f64],
-    ballot: &Ballot,
+    summary: &VoteSummary,
 ) -> Result<Outcome, ModelError> {
     let num_margins = labels.len();
     if !base.is_empty() && base.len() != num_margins {
@@ -211,7 +211,7 @@ fn many_classes(
     }
     // ONNX Runtime never chooses a class for which the row has no vote, even if its sum of 0 is the largest.
     // Base values count as votes.
-    let is_plain = !base.is_empty() || ballot.all_positive || ballot.always.iter().all(|&always| always);
+    let is_plain = !base.is_empty() || summary.all_positive || summary.always.iter().all(|&always| always);
     if !is_plain {
         return Err(unsupported(
             "some rows get no vote for some classes, and votes are not all positive: ONNX Runtime then \
@@ -222,30 +222,30 @@ fn many_classes(
     }
     let classes = classes(ClassRule::LargestMargin, labels);
     let output = Output { raw: added(base).into_iter().collect(), value: post.steps(), classes };
-    Ok(Outcome { votes: Votes::Each, num_margins, output })
+    Ok(Outcome { votes: VoteRule::Each, num_margins, output })
 }
 
-const ONE_COLUMN: &str = "convert the model so that all votes are for class 0 and there is one base value \
-                          or none, as skl2onnx and onnxmltools do";
+const ONE_COLUMN_HELP: &str = "convert the model so that all votes are for class 0 and there is one base \
+                               value or none, as skl2onnx and onnxmltools do";
 
 fn two_classes(
     labels: Vec<Label>,
-    post: Post,
+    post: PostTransform,
     base: &[f64],
-    ballot: &Ballot,
+    summary: &VoteSummary,
     notes: &mut Vec<Note>,
 ) -> Result<Outcome, ModelError> {
     let each = |rule, labels| {
         let output = Output { raw: Vec::new(), value: post.steps(), classes: classes(rule, labels) };
-        Ok(Outcome { votes: Votes::Each, num_margins: 2, output })
+        Ok(Outcome { votes: VoteRule::Each, num_margins: 2, output })
     };
-    match (ballot.voted.as_slice(), base.len()) {
-        ([true, false], 0 | 1) => one_column(labels, post, base, ballot.any_negative),
+    match (summary.voted.as_slice(), base.len()) {
+        ([true, false], 0 | 1) => one_column(labels, post, base, summary.any_negative),
         // The sum of class 0 stays 0, so class 1 is chosen if its sum is above 0.
-        ([false, true], 0) if ballot.any_negative && ballot.always[1] => {
+        ([false, true], 0) if summary.any_negative && summary.always[1] => {
             each(ClassRule::LargestMargin, labels)
         }
-        ([true, true], 0) if ballot.always.iter().all(|&always| always) => {
+        ([true, true], 0) if summary.always.iter().all(|&always| always) => {
             notes.push(Note(
                 "schedc predicts the class with the larger sum, as the operator's description says; ONNX \
                  Runtime predicts the second class whenever its sum is above 0, and gives 0 or 1 in \
@@ -258,9 +258,9 @@ fn two_classes(
             format!(
                 "leaves vote for {} of two classes, and there are {bases} base values: ONNX Runtime's \
                  results are then no function of the sums of votes",
-                ballot.voted.iter().filter(|&&voted| voted).count()
+                summary.voted.iter().filter(|&&voted| voted).count()
             ),
-            ONE_COLUMN,
+            ONE_COLUMN_HELP,
         )
         .at("class_ids")),
     }
@@ -269,7 +269,7 @@ fn two_classes(
 /// The results for two classes if all votes name class 0. ONNX Runtime counts them for class 1.
 fn one_column(
     labels: Vec<Label>,
-    post: Post,
+    post: PostTransform,
     base: &[f64],
     any_negative: bool,
 ) -> Result<Outcome, ModelError> {
@@ -279,16 +279,18 @@ fn one_column(
     let single = |value| {
         let raw = added(base).into_iter().collect();
         let classes = Some(Classes::new(ClassRule::MarginAbove(bound), labels.clone()));
-        Outcome { votes: Votes::Single, num_margins: 1, output: Output { raw, value, classes } }
+        Outcome { votes: VoteRule::Single, num_margins: 1, output: Output { raw, value, classes } }
     };
     match (post, any_negative) {
-        (Post::Probit, _) => Err(unsupported(
+        (PostTransform::Probit, _) => Err(unsupported(
             "all votes of two classes are for one class, and for such models ONNX Runtime does not set the \
              second result of PROBIT",
             "use the post-transform NONE, or a regressor",
         )
         .at("post_transform")),
-        (Post::Logistic, _) => Ok(single(vec![Transform::Sigmoid(Sigmoid::Mirrored), Transform::Complement])),
+        (PostTransform::Logistic, _) => {
+            Ok(single(vec![Transform::Sigmoid(Sigmoid::Mirrored), Transform::Complement]))
+        }
         // ONNX Runtime ignores both forms of the softmax here.
         (_, false) => Ok(single(vec![Transform::Complement])),
         (_, true) => {
@@ -298,7 +300,7 @@ fn one_column(
             // above 0.
             let classes = Some(Classes::new(ClassRule::LargestMargin, labels));
             let output = Output { raw, value: Vec::new(), classes };
-            Ok(Outcome { votes: Votes::Mirrored, num_margins: 2, output })
+            Ok(Outcome { votes: VoteRule::Mirrored, num_margins: 2, output })
         }
     }
 }

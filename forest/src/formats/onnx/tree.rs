@@ -1,7 +1,7 @@
 //! Builds trees in depth-first order from nodes that refer to each other by number.
 
 use crate::codes;
-use crate::compare::{Test, one_comparison};
+use crate::compare::{NumericTest, unify_comparisons};
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
 
@@ -20,7 +20,7 @@ pub(super) enum Mode {
 /// The test of an inner node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Split {
-    Numeric(Test),
+    Numeric(NumericTest),
     /// Equality with a value.
     Equal(f64),
     /// Membership in the set of this number.
@@ -49,7 +49,7 @@ pub(super) struct InnerNode {
 impl InnerNode {
     /// A node with the operator's comparison. A missing value passes if `tracks_true` is set.
     pub fn new(mode: Mode, value: f64, set: u32, tracks_true: bool) -> InnerNode {
-        let numeric = |comparison| Split::Numeric(Test { comparison, threshold: value });
+        let numeric = |comparison| Split::Numeric(NumericTest { comparison, threshold: value });
         let (split, is_swapped) = match mode {
             Mode::LessOrEqual => (numeric(Comparison::LessOrEqual), false),
             Mode::Less => (numeric(Comparison::Less), false),
@@ -70,7 +70,7 @@ impl InnerNode {
 #[derive(Debug)]
 pub(super) struct Trees {
     pub trees: Vec<Tree>,
-    tests: Vec<Test>,
+    tests: Vec<NumericTest>,
 }
 
 impl Trees {
@@ -137,7 +137,7 @@ impl Trees {
 
     /// The trees, whose tests all have the returned comparison.
     pub fn finish(mut self, threshold: Float) -> Result<(Vec<Tree>, Comparison), ModelError> {
-        let comparison = one_comparison(self.tests.iter_mut(), threshold)?;
+        let comparison = unify_comparisons(self.tests.iter_mut(), threshold)?;
         let mut tests = self.tests.iter();
         for inner in self.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
             if let Predicate::Numeric { threshold } = &mut inner.predicate
@@ -152,11 +152,11 @@ impl Trees {
 
 /// The nodes visited so far, to detect nodes with two parents.
 #[derive(Debug)]
-pub(super) struct Met(Vec<bool>);
+pub(super) struct NodeMarks(Vec<bool>);
 
-impl Met {
-    pub fn new(nodes: usize) -> Met {
-        Met(vec![false; nodes])
+impl NodeMarks {
+    pub fn new(nodes: usize) -> NodeMarks {
+        NodeMarks(vec![false; nodes])
     }
 
     /// Whether a node was visited.

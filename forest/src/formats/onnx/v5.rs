@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::context::Context;
-use super::nodes::{aggregate, feature, same_length, threshold, too_many_values};
-use super::outcome::{self, Post, unsupported};
+use super::nodes::{feature, same_length, threshold, too_many_values, unsupported_aggregate};
+use super::outcome::{self, PostTransform, unsupported};
 use super::sets::DistinctSets;
-use super::tree::{InnerNode, Met, Mode, Node, Split, Trees};
+use super::tree::{InnerNode, Mode, Node, NodeMarks, Split, Trees};
 use crate::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
@@ -33,7 +33,7 @@ struct Nodes {
 const CHILDREN: [&str; 2] = ["nodes_truenodeids", "nodes_falsenodeids"];
 
 pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
-    let attributes = context.found.attributes;
+    let attributes = context.ensemble.attributes;
     let mut sets = DistinctSets::default();
     let nodes = Nodes::read(context, &mut sets)?;
     let roots = attributes.ints("tree_roots")?;
@@ -44,9 +44,9 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
     let average = match attributes.int("aggregate_function")?.unwrap_or(1) {
         0 => Some(roots.len()),
         1 => None,
-        2 => return Err(aggregate("MIN")),
-        3 => return Err(aggregate("MAX")),
-        other => return Err(aggregate(&other.to_string())),
+        2 => return Err(unsupported_aggregate("MIN")),
+        3 => return Err(unsupported_aggregate("MAX")),
+        other => return Err(unsupported_aggregate(&other.to_string())),
     };
     let post = post(attributes.int("post_transform")?.unwrap_or(0), targets, notes)?;
     let outcome = outcome::regressor(targets, post, average, &[])?;
@@ -66,21 +66,21 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
 
 /// The meaning of a number in `post_transform`. ONNX Runtime and the operator's description exchange the
 /// numbers of LOGISTIC and SOFTMAX.
-fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, ModelError> {
+fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<PostTransform, ModelError> {
     let post = match number {
-        0 => Post::None,
-        1 => Post::Logistic,
-        2 => Post::Softmax,
-        3 => Post::SoftmaxZero,
-        4 => Post::Probit,
+        0 => PostTransform::None,
+        1 => PostTransform::Logistic,
+        2 => PostTransform::Softmax,
+        3 => PostTransform::SoftmaxZero,
+        4 => PostTransform::Probit,
         other => {
             let message = format!("`post_transform` is {other}, which is not known");
             return Err(unsupported(message, "use a number from 0 to 4").at("post_transform"));
         }
     };
-    if targets > 1 && matches!(post, Post::Logistic | Post::Softmax) {
+    if targets > 1 && matches!(post, PostTransform::Logistic | PostTransform::Softmax) {
         let (runtime, description) =
-            if post == Post::Logistic { ("LOGISTIC", "SOFTMAX") } else { ("SOFTMAX", "LOGISTIC") };
+            if post == PostTransform::Logistic { ("LOGISTIC", "SOFTMAX") } else { ("SOFTMAX", "LOGISTIC") };
         notes.push(Note(format!(
             "`post_transform` is {number}: schedc computes {runtime}, as ONNX Runtime does; in the \
              operator's description, {number} is {description}"
@@ -91,7 +91,7 @@ fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, Mode
 
 impl Nodes {
     fn read(context: &Context, sets: &mut DistinctSets) -> Result<Nodes, ModelError> {
-        let attributes = context.found.attributes;
+        let attributes = context.ensemble.attributes;
         let modes = modes(&attributes.tensor_bytes("nodes_modes")?)?;
         let count = modes.len();
         let checked = |name: &str| {
@@ -117,7 +117,7 @@ impl Nodes {
 
     fn build(&self, context: &Context, roots: &[i32], num_targets: usize) -> Result<Trees, ModelError> {
         let mut trees = Trees::with_capacity(roots.len());
-        let mut met = Met::new(self.modes.len());
+        let mut met = NodeMarks::new(self.modes.len());
         let mut values_left = context.most_values;
         // The target of each leaf of a tree.
         let mut targets = Vec::new();
@@ -176,7 +176,7 @@ impl Nodes {
         &self,
         reference: u32,
         num_targets: usize,
-        met: &mut Met,
+        met: &mut NodeMarks,
         targets: &mut Vec<u32>,
     ) -> Result<Node, ModelError> {
         let number = reference >> 1;

@@ -1,6 +1,6 @@
 //! The votes of leaves: for each leaf, weights for classes or targets.
 
-use super::outcome::{Ballot, Votes, unsupported};
+use super::outcome::{VoteRule, VoteSummary, unsupported};
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{LeafValues, Target};
@@ -73,20 +73,20 @@ impl VoteList {
 
     /// Summarizes the votes: which classes have votes, and which get a vote for every row. `trees` are ranges
     /// of nodes.
-    pub fn ballot(
+    pub fn summary(
         &self,
         num_classes: usize,
         trees: &[std::ops::Range<usize>],
         is_leaf: impl Fn(usize) -> bool,
-    ) -> Ballot {
-        let mut ballot = Ballot {
+    ) -> VoteSummary {
+        let mut summary = VoteSummary {
             voted: vec![false; num_classes],
             always: vec![false; num_classes],
             any_negative: self.weights.iter().any(|&weight| weight < 0.0),
             all_positive: self.weights.iter().all(|&weight| weight > 0.0),
         };
         for &class in &self.classes {
-            ballot.voted[class as usize] = true;
+            summary.voted[class as usize] = true;
         }
         let mut leaves_with = vec![0; num_classes];
         for tree in trees {
@@ -97,18 +97,18 @@ impl VoteList {
             }
             for (class, _) in tree.clone().flat_map(|node| self.of(node)) {
                 let count = std::mem::take(&mut leaves_with[class as usize]);
-                ballot.always[class as usize] |= count > 0 && count >= leaves;
+                summary.always[class as usize] |= count > 0 && count >= leaves;
             }
         }
-        ballot
+        summary
     }
 
     /// The margins to which a tree adds: a single one if all its votes are for the same class or target.
-    pub fn target(&self, tree: std::ops::Range<usize>, votes: Votes) -> Target {
+    pub fn target(&self, tree: std::ops::Range<usize>, votes: VoteRule) -> Target {
         match votes {
-            Votes::Single => Target::One(0),
-            Votes::Mirrored => Target::All,
-            Votes::Each => {
+            VoteRule::Single => Target::One(0),
+            VoteRule::Mirrored => Target::All,
+            VoteRule::Each => {
                 let mut classes = tree.flat_map(|node| self.of(node)).map(|(class, _)| class);
                 let Some(first) = classes.next() else { return Target::One(0) };
                 if classes.all(|class| class == first) { Target::One(first) } else { Target::All }
@@ -124,7 +124,7 @@ impl VoteList {
         &self,
         node: usize,
         target: Target,
-        votes: Votes,
+        votes: VoteRule,
         num_margins: usize,
     ) -> Result<LeafValues, ModelError> {
         let twice = || {
@@ -133,15 +133,15 @@ impl VoteList {
                 "add the weights of such votes",
             )
         };
-        if votes != Votes::Each || matches!(target, Target::One(_)) {
+        if votes != VoteRule::Each || matches!(target, Target::One(_)) {
             let mut weights = self.of(node).map(|(_, weight)| weight);
             let weight = weights.next().unwrap_or(0.0);
             if weights.next().is_some() {
                 return Err(twice());
             }
             return Ok(match votes {
-                Votes::Mirrored => SmallVec::from_slice(&[-weight, weight]),
-                Votes::Each | Votes::Single => SmallVec::from_slice(&[weight]),
+                VoteRule::Mirrored => SmallVec::from_slice(&[-weight, weight]),
+                VoteRule::Each | VoteRule::Single => SmallVec::from_slice(&[weight]),
             });
         }
         let mut values = SmallVec::from_elem(0.0, num_margins);

@@ -39,7 +39,8 @@ pub struct Fields<'a> {
     end: usize,
 }
 
-const HELP: &str = "the file was probably damaged or cut short; copy it again or save the model again";
+const DAMAGED_HELP: &str =
+    "the file was probably damaged or cut short; copy it again or save the model again";
 
 impl<'a> Message<'a> {
     /// A whole file as a message.
@@ -133,7 +134,7 @@ impl<'a> Message<'a> {
 }
 
 fn damaged(message: impl Into<String>, at: usize) -> ModelError {
-    ModelError::new(codes::SYNTAX, message).at(Place::Byte(at)).help(HELP)
+    ModelError::new(codes::SYNTAX, message).at(Place::Byte(at)).help(DAMAGED_HELP)
 }
 
 impl<'a> Fields<'a> {

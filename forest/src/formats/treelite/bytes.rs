@@ -18,15 +18,18 @@ impl<'a> Bytes<'a> {
     }
 
     /// The number of bytes that are not read yet.
-    pub fn left(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         self.all.len() - self.at
     }
 
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], ModelError> {
         let end = self.at.checked_add(count).filter(|&end| end <= self.all.len());
         let Some(end) = end else {
-            let message =
-                format!("the file has {} bytes after byte {}, and {count} are needed", self.left(), self.at);
+            let message = format!(
+                "the file has {} bytes after byte {}, and {count} are needed",
+                self.remaining(),
+                self.at
+            );
             return Err(ModelError::new(codes::SYNTAX, message)
                 .at(Place::Byte(self.all.len()))
                 .help("the file was probably damaged or cut short; copy it again or save the model again"));

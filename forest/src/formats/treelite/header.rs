@@ -7,10 +7,10 @@ use crate::forest::Float;
 use crate::{MAX_FEATURES, MAX_MARGINS};
 
 /// The major release whose checkpoints can be read.
-const MAJOR: i32 = 4;
+const MAJOR_RELEASE: i32 = 4;
 
 /// Smallest size of a tree in bytes: its numbers and the lengths of its arrays.
-const LEAST_TREE: usize = 4 + 1 + 21 * 8 + 8;
+const LEAST_TREE_BYTES: usize = 4 + 1 + 21 * 8 + 8;
 
 /// Tasks, in the order of their numbers.
 const TASKS: [&str; 5] = ["binary_clf", "regressor", "multi_clf", "learning_to_rank", "isolation_forest"];
@@ -54,10 +54,11 @@ pub(crate) fn is_model(bytes: &[u8]) -> bool {
 impl Header {
     pub fn read(bytes: &mut Bytes) -> Result<Header, ModelError> {
         let version = [bytes.i32()?, bytes.i32()?, bytes.i32()?];
-        if version[0] != MAJOR {
+        if version[0] != MAJOR_RELEASE {
             let [major, minor, patch] = version;
             let message = format!(
-                "the checkpoint was written by Treelite {major}.{minor}.{patch}, and schedc reads {MAJOR}.x"
+                "the checkpoint was written by Treelite {major}.{minor}.{patch}, and schedc reads \
+                 {MAJOR_RELEASE}.x"
             );
             return Err(ModelError::new(codes::TREELITE_VERSION, message).at("major_ver").help(
                 "load the model with Treelite 4, or import it there again from its trainer, and save it with \
@@ -107,8 +108,8 @@ impl Header {
         };
         same("num_class", num_class.len(), "targets", num_target)?;
         let num_tree = usize::try_from(num_tree).unwrap_or(usize::MAX);
-        if num_tree > bytes.left() / LEAST_TREE {
-            bytes.take(num_tree.saturating_mul(LEAST_TREE))?;
+        if num_tree > bytes.remaining() / LEAST_TREE_BYTES {
+            bytes.take(num_tree.saturating_mul(LEAST_TREE_BYTES))?;
         }
         same("target_id", target_id.len(), "trees", num_tree)?;
         same("class_id", class_id.len(), "trees", num_tree)?;
@@ -157,7 +158,7 @@ impl Header {
     }
 
     /// Whether all targets have the same number of classes.
-    pub fn is_even(&self) -> bool {
+    pub fn has_equal_class_counts(&self) -> bool {
         self.num_class.iter().all(|&classes| classes == self.most_classes())
     }
 }

@@ -11,10 +11,10 @@ mod write;
 
 use crate::ForestParts;
 use crate::codes;
-use crate::compare::one_comparison;
+use crate::compare::unify_comparisons;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Predicate, Target, Tree, Types};
-use crate::loaded::{Loaded, Note, ReadOptions, Source};
+use crate::loaded::{LoadedForest, ModelSource, Note, ReadOptions};
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 use bytes::Bytes;
 use header::{Header, bad};
@@ -28,7 +28,7 @@ pub use write::write_treelite;
 const NEWEST_KNOWN: [i32; 2] = [4, 8];
 
 /// Reads a checkpoint.
-pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     let mut bytes = Bytes::new(bytes);
     let header = Header::read(&mut bytes)?;
     let mut notes = Vec::new();
@@ -45,18 +45,18 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
     let mut shared = Shared::default();
     let mut trees = Vec::new();
     for index in 0..header.num_tree {
-        let below = |error: ModelError| error.below(&format!("trees[{index}]"));
+        let below = |error: ModelError| error.within(&format!("trees[{index}]"));
         let arrays = Arrays::read(&mut bytes, &header).map_err(below)?;
         if (starts[first]..starts[last]).contains(&index) {
             trees.push(arrays.convert(&header, index, &mut shared).map_err(below)?);
         }
     }
-    if bytes.left() > 0 {
-        notes.push(Note(format!("{} bytes after the last tree are ignored", bytes.left())));
+    if bytes.remaining() > 0 {
+        notes.push(Note(format!("{} bytes after the last tree are ignored", bytes.remaining())));
     }
     let starts = starts[first..=last].iter().map(|start| start - starts[first]).collect();
     let forest = forest(&header, trees, shared, starts)?;
-    Ok(Loaded { forest, version, notes, source: Source::default() })
+    Ok(LoadedForest { forest, version, notes, source: ModelSource::default() })
 }
 
 fn forest(
@@ -65,7 +65,7 @@ fn forest(
     mut shared: Shared,
     iteration_starts: Vec<usize>,
 ) -> Result<Forest, ModelError> {
-    let comparison = one_comparison(shared.tests.iter_mut(), header.float)?;
+    let comparison = unify_comparisons(shared.tests.iter_mut(), header.float)?;
     let mut tests = shared.tests.iter();
     for inner in trees.iter_mut().flat_map(|tree| &mut tree.inner) {
         if let Predicate::Numeric { threshold } = &mut inner.predicate
@@ -151,7 +151,7 @@ fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
             ));
         }
     };
-    if !value.is_empty() && !header.is_even() {
+    if !value.is_empty() && !header.has_equal_class_counts() {
         let message = format!(
             "the postprocessor `{}` needs the same number of classes in all targets",
             header.postprocessor

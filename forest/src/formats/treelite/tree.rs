@@ -6,10 +6,10 @@ use super::bytes::{Array, Bytes, Floats};
 use super::header::Header;
 use crate::category::CategorySet;
 use crate::codes;
-use crate::compare::Test;
+use crate::compare::NumericTest;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Leaf, LeafValues, Predicate, Target, Tree};
-use crate::grow::{Growing, Slot};
+use crate::grow::{Slot, TreeBuilder};
 use sched_diagnostics::Code;
 
 /// The arrays of a tree that predictions use.
@@ -36,7 +36,7 @@ pub(super) struct Arrays<'a> {
 #[derive(Default)]
 pub(super) struct Shared {
     /// The tests of numeric nodes, tree after tree in the order of inner nodes.
-    pub tests: Vec<Test>,
+    pub tests: Vec<NumericTest>,
     pub sets: Vec<CategorySet>,
     known: HashMap<CategorySet, u32>,
 }
@@ -45,7 +45,7 @@ pub(super) struct Shared {
 struct NodeTest {
     predicate: Predicate,
     /// Whether the children are exchanged: the file's child for true becomes the right one.
-    swapped: bool,
+    is_swapped: bool,
 }
 
 impl<'a> Arrays<'a> {
@@ -110,7 +110,7 @@ impl<'a> Arrays<'a> {
     pub fn convert(&self, header: &Header, index: usize, shared: &mut Shared) -> Result<Tree, ModelError> {
         let target = target(header, index)?;
         let mut seen = vec![false; self.left.len()];
-        let mut out = Growing::new(target, index as u32);
+        let mut out = TreeBuilder::new(target, index as u32);
         let mut todo = vec![(Slot::ROOT, 0usize)];
         while let Some((slot, node)) = todo.pop() {
             if std::mem::replace(&mut seen[node], true) {
@@ -128,12 +128,12 @@ impl<'a> Arrays<'a> {
                 let message = format!("node {node} tests a feature that the model does not have");
                 return Err(fault(codes::FEATURE_OUT_OF_RANGE, message, "split_index", node));
             };
-            let NodeTest { predicate, swapped } = self.test(node, shared)?;
-            let missing_left = (self.default_left.u8(node) != Some(0)) != swapped;
+            let NodeTest { predicate, is_swapped } = self.test(node, shared)?;
+            let missing_left = (self.default_left.u8(node) != Some(0)) != is_swapped;
             let (slot_left, slot_right) = out.inner(slot, feature, predicate, missing_left)?;
             let (mut left, mut right) =
                 (self.child(left, "cleft", node)?, self.child(right, "cright", node)?);
-            if swapped {
+            if is_swapped {
                 std::mem::swap(&mut left, &mut right);
             }
             todo.push((slot_right, right));
@@ -164,8 +164,8 @@ impl<'a> Arrays<'a> {
                     shared.sets.push(set.clone());
                     next
                 });
-                let swapped = self.set_is_right.u8(node) != Some(0);
-                Ok(NodeTest { predicate: Predicate::Member { set }, swapped })
+                let is_swapped = self.set_is_right.u8(node) != Some(0);
+                Ok(NodeTest { predicate: Predicate::Member { set }, is_swapped })
             }
             Some(1) => self.compared(node, shared),
             _ => Err(fault(codes::BAD_VALUE, format!("node {node} has an unknown type"), "node_type", node)),
@@ -178,9 +178,9 @@ impl<'a> Arrays<'a> {
             let message = format!("the threshold of node {node} is not a number");
             return Err(fault(codes::BAD_VALUE, message, "threshold", node));
         }
-        let (comparison, swapped) = match self.operator.u8(node) {
+        let (comparison, is_swapped) = match self.operator.u8(node) {
             Some(1) => {
-                return Ok(NodeTest { predicate: Predicate::Equal { value: threshold }, swapped: false });
+                return Ok(NodeTest { predicate: Predicate::Equal { value: threshold }, is_swapped: false });
             }
             Some(2) => (Comparison::Less, false),
             Some(3) => (Comparison::LessOrEqual, false),
@@ -191,8 +191,8 @@ impl<'a> Arrays<'a> {
                 return Err(fault(codes::BAD_VALUE, message, "cmp", node));
             }
         };
-        shared.tests.push(Test { comparison, threshold });
-        Ok(NodeTest { predicate: Predicate::Numeric { threshold }, swapped })
+        shared.tests.push(NumericTest { comparison, threshold });
+        Ok(NodeTest { predicate: Predicate::Numeric { threshold }, is_swapped })
     }
 
     fn set(&self, node: usize) -> Result<CategorySet, ModelError> {

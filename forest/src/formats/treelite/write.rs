@@ -41,26 +41,27 @@ fn cannot(what: impl Into<String>, help: &str) -> ModelError {
     ModelError::new(codes::NO_TREELITE, format!("Treelite cannot compute {}", what.into())).help(help)
 }
 
-const BUILD: &str = "build a library with `schedc build` instead: it supports every model that schedc reads";
+const BUILD_HELP: &str =
+    "build a library with `schedc build` instead: it supports every model that schedc reads";
 
 fn fields_of(forest: &Forest) -> Result<CheckpointFields, ModelError> {
     let float = forest.types.accumulator;
     if forest.types != crate::Types::all(float) {
-        return Err(cannot("with different types for rows, thresholds, sums and results", BUILD));
+        return Err(cannot("with different types for rows, thresholds, sums and results", BUILD_HELP));
     }
     if !forest.single_margins.is_empty() {
-        return Err(cannot("some sums in single and others in double precision", BUILD));
+        return Err(cannot("some sums in single and others in double precision", BUILD_HELP));
     }
     if forest.linear.iter().any(|tree| !tree.is_empty()) {
-        return Err(cannot("linear leaves", BUILD));
+        return Err(cannot("linear leaves", BUILD_HELP));
     }
-    if !forest.computed.read.is_empty() {
-        return Err(cannot("columns, as in pipelines with steps before the trees", BUILD));
+    if !forest.computed.read_by_trees.is_empty() {
+        return Err(cannot("columns, as in pipelines with steps before the trees", BUILD_HELP));
     }
     check_predicates(forest)?;
     let vectors = forest.trees.iter().filter(|tree| tree.target == Target::All).count();
     if vectors != 0 && vectors != forest.trees.len() {
-        return Err(cannot("trees for one output together with trees for all outputs", BUILD));
+        return Err(cannot("trees for one output together with trees for all outputs", BUILD_HELP));
     }
     let (average, base_scores) = raw(forest)?;
     let (task, is_multiclass) = match forest.output.classes.as_ref().map(|classes| &classes.rule) {
@@ -70,10 +71,10 @@ fn fields_of(forest: &Forest) -> Result<CheckpointFields, ModelError> {
         Some(ClassRule::LargestMargin | ClassRule::LargestValue) => (2, true),
         Some(ClassRule::ValueAbove(0.5) | ClassRule::MarginAbove(0.0)) => (0, false),
         Some(ClassRule::Computed(_)) => {
-            return Err(cannot("a class that is an expression over margins", BUILD));
+            return Err(cannot("a class that is an expression over margins", BUILD_HELP));
         }
         Some(ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound)) => {
-            return Err(cannot(format!("a class whose threshold is {bound}"), BUILD));
+            return Err(cannot(format!("a class whose threshold is {bound}"), BUILD_HELP));
         }
     };
     let count = forest.num_margins as i32;
@@ -84,7 +85,7 @@ fn fields_of(forest: &Forest) -> Result<CheckpointFields, ModelError> {
             true => Ok(()),
             false => Err(cannot(
                 format!("with the parameter {number}, which a checkpoint holds only in single precision"),
-                BUILD,
+                BUILD_HELP,
             )),
         }
     };
@@ -108,7 +109,10 @@ fn fields_of(forest: &Forest) -> Result<CheckpointFields, ModelError> {
         [Transform::Softmax(Softmax::Doubled | Softmax::Plain)] => "softmax",
         steps => {
             let names: Vec<&str> = steps.iter().map(Transform::name).collect();
-            return Err(cannot(format!("the steps {} from sums to predictions", names.join(", ")), BUILD));
+            return Err(cannot(
+                format!("the steps {} from sums to predictions", names.join(", ")),
+                BUILD_HELP,
+            ));
         }
     };
     Ok(CheckpointFields {
@@ -129,7 +133,10 @@ fn raw(forest: &Forest) -> Result<(bool, Vec<f64>), ModelError> {
     let (average, steps) = match steps {
         [Transform::Divide { by }, rest @ ..] => {
             if trees_evenly(&forest.trees, forest.num_margins) != Some(*by) {
-                return Err(cannot(format!("an average over {by}, which is not the number of trees"), BUILD));
+                return Err(cannot(
+                    format!("an average over {by}, which is not the number of trees"),
+                    BUILD_HELP,
+                ));
             }
             (true, rest)
         }
@@ -140,7 +147,7 @@ fn raw(forest: &Forest) -> Result<(bool, Vec<f64>), ModelError> {
         [] if !has_base => Ok((average, vec![0.0; forest.num_margins])),
         [] if !average => Ok((average, forest.base.clone())),
         [Transform::Scale { factor: 1.0, bias }] if !has_base => Ok((average, bias.clone())),
-        _ => Err(cannot("the steps from sums to margins", BUILD)),
+        _ => Err(cannot("the steps from sums to margins", BUILD_HELP)),
     }
 }
 
@@ -149,7 +156,7 @@ fn check_predicates(forest: &Forest) -> Result<(), ModelError> {
     for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
         match inner.predicate {
             Predicate::NumericNotZero { .. } => {
-                return Err(cannot("with zeros that count as missing", BUILD));
+                return Err(cannot("with zeros that count as missing", BUILD_HELP));
             }
             Predicate::Member { .. } => has_sets = true,
             Predicate::Numeric { .. } | Predicate::Equal { .. } => {}
@@ -174,7 +181,7 @@ fn check_predicates(forest: &Forest) -> Result<(), ModelError> {
         true => Ok(()),
         false => Err(cannot(
             "the categories of this model: its trainer converts feature values to categories by another rule",
-            BUILD,
+            BUILD_HELP,
         )),
     }
 }

@@ -6,7 +6,7 @@ use super::releases::{Change, Rule, Rules};
 use crate::codes;
 use crate::error::ModelError;
 
-const PLACE: &str = "learner.learner_model_param.base_score";
+const BASE_SCORE_PLACE: &str = "learner.learner_model_param.base_score";
 
 /// The margins of a model without trees, from release 3.1 on.
 ///
@@ -34,7 +34,7 @@ pub(super) fn margins(
         return Ok(vec![f64::from(DEFAULT_MARGIN); model.num_margins]);
     }
     let Some(Text(text)) = &param.base_score else {
-        return Err(ModelError::new(codes::STRUCTURE, "missing field `base_score`").at(PLACE));
+        return Err(ModelError::new(codes::STRUCTURE, "missing field `base_score`").at(BASE_SCORE_PLACE));
     };
     let mut scores = numbers(text, model.num_margins)?;
     let allowed = model.objective.scores;
@@ -54,7 +54,7 @@ fn numbers(text: &str, num_margins: usize) -> Result<Vec<f32>, ModelError> {
     let bad = || {
         let message =
             format!("`base_score` should be a number or a list of numbers, not `{}`", text.escape_debug());
-        ModelError::new(codes::BAD_PARAMETER, message).at(PLACE)
+        ModelError::new(codes::BAD_PARAMETER, message).at(BASE_SCORE_PLACE)
     };
     let bare = text.trim();
     let list = [('[', ']'), ('(', ')')]
@@ -70,7 +70,7 @@ fn numbers(text: &str, num_margins: usize) -> Result<Vec<f32>, ModelError> {
     }
     if scores.len() != num_margins {
         let message = format!("`base_score` has {} numbers for {num_margins} outputs", scores.len());
-        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(PLACE));
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(BASE_SCORE_PLACE));
     }
     Ok(scores)
 }
@@ -97,5 +97,5 @@ fn refused(score: f32, text: &str, model: &Model<'_>, rules: &Rules) -> ModelErr
               value that the objective accepts"
             .into(),
     };
-    ModelError::new(code, message).at(PLACE).help(help)
+    ModelError::new(code, message).at(BASE_SCORE_PLACE).help(help)
 }

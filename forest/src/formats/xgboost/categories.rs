@@ -15,10 +15,10 @@ use std::collections::HashMap;
 /// The smallest number that XGBoost does not accept as a category.
 pub(super) const FIRST_INVALID: u32 = 1 << 24;
 
-const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
+const DAMAGED_HELP: &str = "the file was changed or damaged; save the model again with XGBoost";
 
 /// Maximum number of members of all complements together, which take 256 MB.
-const MOST_OTHERS: usize = 1 << 26;
+const MOST_COMPLEMENT_MEMBERS: usize = 1 << 26;
 
 /// Number of bits in a word. XGBoost stores sets as words of bits.
 const WORD_BITS: u32 = 32;
@@ -27,7 +27,7 @@ const WORD_BITS: u32 = 32;
 pub(super) struct Sets {
     numbers: HashMap<CategorySet, u32>,
     rule: Rule,
-    others_left: usize,
+    remaining_others: usize,
 }
 
 /// The test of a categorical node.
@@ -44,7 +44,7 @@ impl Sets {
     /// An empty collection, by the rules of a release.
     pub(super) fn new(rules: &Rules) -> Sets {
         let rule = rules.find(Change::Categories);
-        Sets { numbers: HashMap::new(), rule, others_left: MOST_OTHERS }
+        Sets { numbers: HashMap::new(), rule, remaining_others: MOST_COMPLEMENT_MEMBERS }
     }
 
     /// The test of a node that sends `members` to the right, and missing values to its default side.
@@ -61,7 +61,7 @@ impl Sets {
         let last = members.members().last().copied().unwrap_or(0);
         let bits = (last / WORD_BITS + 1) * WORD_BITS;
         let others = bits as usize - members.members().len();
-        self.others_left = self.others_left.checked_sub(others).ok_or_else(|| {
+        self.remaining_others = self.remaining_others.checked_sub(others).ok_or_else(|| {
             let message = "by the rules of XGBoost 1.6, tests need the categories outside of each set, and \
                 these are too many";
             ModelError::new(codes::TOO_LARGE, message)
@@ -114,7 +114,7 @@ pub(super) fn names(
     let mut left_out = Vec::new();
     for (feature, names) in enc.into_iter().enumerate() {
         let place = format!("enc[{feature}]");
-        let found = labels(names).map_err(|error| error.below(&place))?;
+        let found = labels(names).map_err(|error| error.within(&place))?;
         all.push(found);
     }
     check_segments(&all, &feature_segments)?;
@@ -313,7 +313,7 @@ fn check_order(all: &[Vec<Label>], segments: &[i32], order: &[i32]) -> Result<()
 }
 
 fn damaged(code: Code, message: String, place: &str) -> ModelError {
-    let error = ModelError::new(code, message).help(DAMAGED);
+    let error = ModelError::new(code, message).help(DAMAGED_HELP);
     if place.is_empty() { error } else { error.at(place) }
 }
 

@@ -14,12 +14,12 @@ pub(super) struct Document {
     #[serde(default)]
     pub version: Vec<i64>,
     #[serde(rename = "Model")]
-    pub snapshot: Option<Saved>,
+    pub snapshot: Option<ModelSnapshot>,
 }
 
 /// The model within a snapshot.
 #[derive(Deserialize)]
-pub(super) struct Saved {
+pub(super) struct ModelSnapshot {
     pub learner: Option<Learner>,
     #[serde(default)]
     pub version: Vec<i64>,
@@ -69,7 +69,7 @@ pub(super) struct Booster {
     #[serde(default)]
     pub name: String,
     pub model: Option<Model>,
-    pub gbtree: Option<Inner>,
+    pub gbtree: Option<InnerBooster>,
     pub weight_drop: Option<Vec<Real>>,
 }
 
@@ -81,7 +81,7 @@ impl Booster {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Inner {
+pub(super) struct InnerBooster {
     pub model: Option<Model>,
 }
 
@@ -136,11 +136,11 @@ pub(super) struct Tree {
 pub(super) struct VectorDocument {
     pub learner: Option<VectorLearner>,
     #[serde(rename = "Model")]
-    pub snapshot: Option<VectorSaved>,
+    pub snapshot: Option<VectorSnapshot>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct VectorSaved {
+pub(super) struct VectorSnapshot {
     pub learner: Option<VectorLearner>,
 }
 

@@ -14,7 +14,7 @@ use crate::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
-use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
+use crate::loaded::{Iterations, LoadedForest, ModelSource, Note, ReadOptions};
 use crate::release::Release;
 use crate::{MAX_FEATURES, MAX_MARGINS};
 use categories::Sets;
@@ -34,12 +34,12 @@ pub(crate) fn is_json(text: &[u8]) -> bool {
 }
 
 /// Reads a model from a JSON document.
-pub(crate) fn read_json(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub(crate) fn read_json(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     assemble(crate::json::from_json(bytes)?, &|| crate::json::from_json(bytes), options)
 }
 
 /// Reads a model from Universal Binary JSON.
-pub(crate) fn read_ubjson(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub(crate) fn read_ubjson(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     assemble(crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), options)
 }
 
@@ -49,13 +49,13 @@ type ReadVectors<'a> = &'a dyn Fn() -> Result<VectorDocument, ModelError>;
 /// The newest major release whose files were tested.
 const NEWEST_KNOWN: i64 = 3;
 
-const MODEL: &str = "learner.gradient_booster.model";
+const MODEL_PLACE: &str = "learner.gradient_booster.model";
 
 fn assemble(
     document: Document,
-    vectors: ReadVectors<'_>,
+    read_vectors: ReadVectors<'_>,
     options: &ReadOptions,
-) -> Result<Loaded, ModelError> {
+) -> Result<LoadedForest, ModelError> {
     let (learner, version, container) = match (document.learner, document.snapshot) {
         (Some(learner), _) => (Some(learner), document.version, ""),
         (None, Some(saved)) => (saved.learner, saved.version, "Model"),
@@ -78,11 +78,11 @@ fn assemble(
     let mut rules = Rules::of(release(&version, options, &mut notes));
     let mut learner = learner;
     let types = std::mem::take(&mut learner.feature_types);
-    let forest = forest(learner, vectors, &options.iterations, &mut rules, &mut notes)
-        .map_err(|error| error.below(container))?;
+    let forest = forest(learner, read_vectors, &options.iterations, &mut rules, &mut notes)
+        .map_err(|error| error.within(container))?;
     let feature_types = for_each_feature(types, "types", forest.num_features, &mut notes);
-    let source = Source { feature_types, rules: rules.applied(), ..Source::default() };
-    Ok(Loaded { forest, version, notes, source })
+    let source = ModelSource { feature_types, rules: rules.applied(), ..ModelSource::default() };
+    Ok(LoadedForest { forest, version, notes, source })
 }
 
 /// The release by whose rules the file is read: the requested one, or else the one that saved it.
@@ -103,7 +103,7 @@ fn release(version: &[u64], options: &ReadOptions, notes: &mut Vec<Note>) -> Rel
 
 fn forest(
     learner: Learner,
-    vectors: ReadVectors<'_>,
+    read_vectors: ReadVectors<'_>,
     iterations: &Iterations,
     rules: &mut Rules,
     notes: &mut Vec<Note>,
@@ -139,7 +139,7 @@ fn forest(
     };
     let base = base::margins(&param, &base, rules)?;
     let names = categories::names(std::mem::take(&mut model.cats), num_features, notes)
-        .map_err(|error| error.below(&format!("{MODEL}.cats")))?;
+        .map_err(|error| error.within(&format!("{MODEL_PLACE}.cats")))?;
     let targets = targets(&model, num_margins)?;
     let starts = iteration_starts(&model, num_margins)?;
     let (first, last) = iterations.select(starts.len() - 1, best_iteration)?;
@@ -157,9 +157,9 @@ fn forest(
         notes.push(Note("the model has no trees: it predicts the same for every row".into()));
     }
     let mut sets = Sets::new(rules);
-    let facts =
-        Facts { num_features, num_margins, targets, weights, vectors: node_vectors(&model, vectors)? };
-    let trees = convert_trees(&model, starts[first]..starts[last], &facts, &mut sets)?;
+    let vectors = read_node_vectors(&model, read_vectors)?;
+    let properties = TreeProperties { num_features, num_margins, targets, weights, vectors };
+    let trees = convert_trees(&model, starts[first]..starts[last], &properties, &mut sets)?;
     let category_rule = sets.category_rule(rules);
     let output = objective::output(found.output, &objective.name, (&trees, &base), rules)?;
     let is_rounded = trees.len() > num_margins && base.iter().any(|&base| base != 0.0);
@@ -187,7 +187,7 @@ fn forest(
         best_iteration,
         ..ForestParts::default()
     };
-    Forest::new(parts).map_err(|error| error.below(MODEL))
+    Forest::new(parts).map_err(|error| error.within(MODEL_PLACE))
 }
 
 /// The trees of the booster, and the weights of DART's trees (empty if there are none). DART files up to
@@ -237,7 +237,7 @@ fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec
         && declared.0.trim().parse() != Ok(num_trees)
     {
         let message = format!("the model says it has {} trees, and there are {num_trees}", declared.0);
-        let place = format!("{MODEL}.gbtree_model_param.num_trees");
+        let place = format!("{MODEL_PLACE}.gbtree_model_param.num_trees");
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place));
     }
     Ok((model, weights))
@@ -251,12 +251,12 @@ fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
         return Ok(());
     }
     let message = format!("the model says that leaves hold {size} values, and some trees do not");
-    let place = format!("{MODEL}.gbtree_model_param.size_leaf_vector");
+    let place = format!("{MODEL_PLACE}.gbtree_model_param.size_leaf_vector");
     Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place))
 }
 
 /// Properties of the model that the conversion of each tree uses.
-struct Facts {
+struct TreeProperties {
     num_features: usize,
     num_margins: usize,
     /// The margin of each tree.
@@ -268,11 +268,11 @@ struct Facts {
 }
 
 /// The `base_weights` of each tree, if some tree stores its leaf vectors there; otherwise empty.
-fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVectors>, ModelError> {
+fn read_node_vectors(model: &Model, read_vectors: ReadVectors<'_>) -> Result<Vec<NodeVectors>, ModelError> {
     if !model.trees.iter().flatten().any(tree::needs_node_vectors) {
         return Ok(Vec::new());
     }
-    let document = vectors()?;
+    let document = read_vectors()?;
     let learner = document.learner.or_else(|| document.snapshot.and_then(|saved| saved.learner));
     Ok(learner.and_then(|learner| learner.gradient_booster.model).map_or(Vec::new(), |model| model.trees))
 }
@@ -282,7 +282,7 @@ fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVecto
 fn convert_trees(
     model: &Model,
     range: std::ops::Range<usize>,
-    facts: &Facts,
+    properties: &TreeProperties,
     sets: &mut Sets,
 ) -> Result<Vec<Tree>, ModelError> {
     let documents = model.trees.as_deref().unwrap_or_default();
@@ -294,9 +294,8 @@ fn convert_trees(
             _ => {
                 let message =
                     format!("the tree's `id` {} is out of range or used twice", tree.id.unwrap_or_default());
-                return Err(
-                    ModelError::new(codes::LENGTH_MISMATCH, message).at(format!("{MODEL}.trees[{index}].id"))
-                );
+                return Err(ModelError::new(codes::LENGTH_MISMATCH, message)
+                    .at(format!("{MODEL_PLACE}.trees[{index}].id")));
             }
         }
     }
@@ -304,15 +303,15 @@ fn convert_trees(
     for position in range {
         let index = listed[position].unwrap_or(position);
         let context = tree::Context {
-            num_features: facts.num_features,
-            num_margins: facts.num_margins,
-            target: facts.targets[position],
-            node_vectors: facts.vectors.get(index).map(|tree| &tree.base_weights[..]),
+            num_features: properties.num_features,
+            num_margins: properties.num_margins,
+            target: properties.targets[position],
+            node_vectors: properties.vectors.get(index).map(|tree| &tree.base_weights[..]),
             source: position as u32,
-            weight: facts.weights.get(position).map_or(1.0, |weight| weight.0),
+            weight: properties.weights.get(position).map_or(1.0, |weight| weight.0),
         };
         let tree = tree::convert(&documents[index], &context, sets);
-        trees.push(tree.map_err(|error| error.below(&format!("{MODEL}.trees[{index}]")))?);
+        trees.push(tree.map_err(|error| error.within(&format!("{MODEL_PLACE}.trees[{index}]")))?);
     }
     Ok(trees)
 }
@@ -321,7 +320,7 @@ fn convert_trees(
 /// irregular, so it cannot be computed. Only a model with one output may omit the field.
 fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
-    let place = format!("{MODEL}.tree_info");
+    let place = format!("{MODEL_PLACE}.tree_info");
     let info = match &model.tree_info {
         Some(info) => info,
         None if num_margins == 1 => return Ok(vec![0; num_trees]),
@@ -344,7 +343,7 @@ fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
 /// `num_parallel_tree` trees for each output.
 fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
-    let place = format!("{MODEL}.iteration_indptr");
+    let place = format!("{MODEL_PLACE}.iteration_indptr");
     let Some(starts) = &model.iteration_indptr else {
         let parallel =
             count(&model.gbtree_model_param.num_parallel_tree, "num_parallel_tree", Some(1), usize::MAX)?;
@@ -367,7 +366,7 @@ fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, Mod
 /// A count from a parameter, which the file stores as a string.
 fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -> Result<usize, ModelError> {
     let place = match name {
-        "num_parallel_tree" => format!("{MODEL}.gbtree_model_param.{name}"),
+        "num_parallel_tree" => format!("{MODEL_PLACE}.gbtree_model_param.{name}"),
         _ => format!("learner.learner_model_param.{name}"),
     };
     let Some(text) = text else {

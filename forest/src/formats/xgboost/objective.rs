@@ -167,7 +167,7 @@ pub(super) fn output(
 ) -> Result<Output, ModelError> {
     let bounded = Transform::Sigmoid(Sigmoid::Bounded);
     let is_unbounded = output.value.contains(&bounded)
-        && least_margin(trees, base) < LEAST_BOUNDED
+        && least_margin(trees, base) < LEAST_BOUNDED_MARGIN
         && rules.apply(Change::Sigmoid) == Rule::SigmoidUnbounded;
     if is_unbounded {
         return Ok(Output { value: vec![Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 })], ..output });
@@ -188,7 +188,7 @@ pub(super) fn output(
 }
 
 /// From release 1.6 on, smaller margins have the probability of this margin.
-const LEAST_BOUNDED: f64 = -88.7;
+const LEAST_BOUNDED_MARGIN: f64 = -88.7;
 
 /// A lower bound of all margins.
 fn least_margin(trees: &[Tree], base: &[f64]) -> f64 {

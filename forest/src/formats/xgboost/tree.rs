@@ -31,10 +31,10 @@ pub(super) struct Context<'a> {
     pub weight: f32,
 }
 
-const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
+const DAMAGED_HELP: &str = "the file was changed or damaged; save the model again with XGBoost";
 
 /// Help for leaves that are NaN.
-const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach the leaf: labels or weights were near \
+const NAN_LEAF_HELP: &str = "XGBoost predicts NaN for rows that reach the leaf: labels or weights were near \
                          the largest number of single precision, about 3.4e38, or gradients of a custom \
                          objective were NaN; scale or remove them and train again";
 
@@ -319,7 +319,7 @@ impl Source<'_> {
             values.iter().map(|value| f64::from(value.0 * self.context.weight)).collect();
         if let Some(index) = values.iter().position(|value| value.is_nan()) {
             let message = format!("the value of leaf {node} is not a number");
-            return Err(damaged(codes::BAD_VALUE, message, name, first + index).help(OVERFLOWN));
+            return Err(damaged(codes::BAD_VALUE, message, name, first + index).help(NAN_LEAF_HELP));
         }
         out.leaves.push(Leaf { source: node as u32, values });
         Ok(out.leaves.len() as u32 - 1)
@@ -372,5 +372,5 @@ fn damaged(code: Code, message: String, array: &str, node: impl Into<Option<usiz
         Some(node) => format!("{array}[{node}]"),
         None => array.to_owned(),
     };
-    ModelError::new(code, message).at(place).help(DAMAGED)
+    ModelError::new(code, message).at(place).help(DAMAGED_HELP)
 }

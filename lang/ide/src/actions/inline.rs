@@ -15,14 +15,14 @@ pub(super) fn inline(a: &Analysis, span: Span) -> Option<Action> {
     let stmts = &a.parsed().file.stmts;
     let (stmt, name, value) = stmts.iter().find_map(|stmt| declares(stmt, *declared))?;
     // A value from the command line may differ from the one in the text.
-    let is_set = a.options().sets.iter().any(|(set, _)| *set == name.text);
+    let is_set = a.options().param_values.iter().any(|(set, _)| *set == name.text);
     if is_set || !is_sound(value) || has_comment(a, value.span) {
         return None;
     }
     let mut uses = Vec::new();
-    a.parsed().file.flat().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
+    a.parsed().file.all_stmts().for_each(|stmt| find_uses(stmt, &name.text, &mut uses));
     // A use that is not an operand, such as the number of a copy, cannot be replaced.
-    let is_complete = uses.len() + 1 == names.alike(here).count();
+    let is_complete = uses.len() + 1 == names.with_same_meaning(here).count();
     let is_recursive =
         uses.iter().any(|found| stmt.span.start <= found.0.start && found.0.end <= stmt.span.end);
     if uses.is_empty() || !is_complete || is_recursive {

@@ -6,22 +6,22 @@ use sched_nest::{Axis, Layout, LoopId};
 use super::item::{Completion, CompletionKind, WORK};
 use super::number::{functions, is_general, names};
 use super::stage;
-use crate::Here;
+use crate::ScheduleAnalysis;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Parameter, Role, Signature, TILINGS, find};
 use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
 use sched_lang::legal_next::{Argument, Operation};
-use sched_lang::lineage::{Annotation, DirectiveIndex, Index, Select};
+use sched_lang::lineage::{Annotation, DirectiveIndex, IndexRecord, LoopSelector};
 use sched_nest::show::range;
 use sched_nest::sym::Sym;
 
 /// Most numbers that are tried for one loop. If the checker refuses them all, the loop is usually at fault,
 /// not the number.
-const TRIED: usize = 2;
+const MAX_TRIED_NUMBERS: usize = 2;
 /// The completions of the argument at the cursor.
-pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {
+pub(super) fn complete(analysis: ScheduleAnalysis, offset: usize, call: &CallAt) -> Vec<Completion> {
     let Some(signature) = find(call.name) else { return Vec::new() };
     let mut at = ArgumentPlace::new(analysis, offset, call, signature);
     if call.function.is_some() {
@@ -31,7 +31,7 @@ pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Comp
     let parameter = if signature.repeats { call.at.min(last) } else { call.at };
     match signature.parameters.get(parameter).map(|parameter| parameter.role) {
         Some(Role::Index) if signature.op == Op::Reorder => {
-            let mut all = at.reordered();
+            let mut all = at.reorder_loops();
             all.extend(at.loops_of_stages());
             all
         }
@@ -54,7 +54,7 @@ pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Comp
 
 /// The argument at the cursor, and the call around it.
 struct ArgumentPlace<'a> {
-    analysis: Here<'a>,
+    analysis: ScheduleAnalysis<'a>,
     call: &'a CallAt<'a>,
     op: Op,
     signature: &'static Signature,
@@ -65,10 +65,15 @@ struct ArgumentPlace<'a> {
 }
 
 impl<'a> ArgumentPlace<'a> {
-    fn new(analysis: Here<'a>, offset: usize, call: &'a CallAt<'a>, signature: &'static Signature) -> Self {
+    fn new(
+        analysis: ScheduleAnalysis<'a>,
+        offset: usize,
+        call: &'a CallAt<'a>,
+        signature: &'static Signature,
+    ) -> Self {
         let prepared = analysis.prepared();
         let own = prepared.step_at(call.stmt.span);
-        let point = prepared.point(call.stmt.span.start as usize, own);
+        let point = prepared.insertion_point(call.stmt.span.start as usize, own);
         ArgumentPlace { analysis, call, op: signature.op, signature, point, own, offset, work: WORK }
     }
 
@@ -80,7 +85,7 @@ impl<'a> ArgumentPlace<'a> {
 
     fn is_taken(&self, name: &str) -> bool {
         let prepared = self.analysis.prepared();
-        prepared.is_taken(name) && !self.own.is_some_and(|own| prepared.makes(own, name))
+        prepared.is_taken(name) && !self.own.is_some_and(|own| prepared.makes_loop(own, name))
     }
 
     /// Whether an operation is legal here. Always false after the budget of work is spent.
@@ -151,7 +156,7 @@ impl<'a> ArgumentPlace<'a> {
             return known.value.clone();
         }
         let call = self.analysis.prepared().call(self.own?)?;
-        call.number(at).filter(|_| !call.broken).cloned()
+        call.number(at).filter(|_| !call.has_wrong_count).cloned()
     }
 
     /// The name under the cursor, qualifiers included.
@@ -162,7 +167,7 @@ impl<'a> ArgumentPlace<'a> {
     fn loops(&mut self) -> Vec<Completion> {
         let replace = self.path();
         let mut names: Vec<(usize, NamedLoop)> =
-            candidates::names(self.point.nest()).into_iter().enumerate().collect();
+            candidates::live_names(self.point.nest()).into_iter().enumerate().collect();
         // The newest loops are tried first, while there is work left: they are the likeliest, and mostly
         // small.
         names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
@@ -172,7 +177,7 @@ impl<'a> ArgumentPlace<'a> {
                 break;
             }
             let forms = self.forms(&named);
-            if let Some(form) = forms.into_iter().take(TRIED).find(|form| self.fits(form)) {
+            if let Some(form) = forms.into_iter().take(MAX_TRIED_NUMBERS).find(|form| self.fits(form)) {
                 all.push((place, self.loop_item(&named, &form, replace)));
             }
         }
@@ -195,17 +200,18 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// Loops that, with those already written, form a chain of perfectly nested loops.
-    fn reordered(&mut self) -> Vec<Completion> {
+    fn reorder_loops(&mut self) -> Vec<Completion> {
         let replace = self.path();
         let count = self.call.arguments.len();
-        let given: Vec<Select> =
-            (0..count).filter_map(|at| self.argument_text(at)).filter_map(Select::read).collect();
+        let given: Vec<LoopSelector> =
+            (0..count).filter_map(|at| self.argument_text(at)).filter_map(LoopSelector::parse).collect();
         let mut all = Vec::new();
-        for named in candidates::names(self.point.nest()) {
+        for named in candidates::live_names(self.point.nest()) {
             if given.contains(&named.0) {
                 continue;
             }
-            let order = if given.is_empty() { self.swapped(&named) } else { self.chain(&given, &named) };
+            let order =
+                if given.is_empty() { self.order_beginning_with(&named) } else { self.chain(&given, &named) };
             let Some(order) = order else { continue };
             let form = Operation::Reorder(order);
             if self.fits(&form) {
@@ -217,26 +223,26 @@ impl<'a> ArgumentPlace<'a> {
 
     /// An order that begins with the loop. The loop directly around it follows, if that contains nothing
     /// else; otherwise the only loop inside.
-    fn swapped(&self, (select, id): &NamedLoop) -> Option<Vec<Select>> {
+    fn order_beginning_with(&self, (select, id): &NamedLoop) -> Option<Vec<LoopSelector>> {
         let nest = self.point.nest();
         let only = |id: LoopId| nest.tree().inside(id).only();
         let outer = nest.tree().parent(*id).filter(|parent| only(*parent) == Some(*id));
         let other = outer.or_else(|| only(*id))?;
-        Some(vec![select.clone(), self.like(select, other)])
+        Some(vec![select.clone(), self.select_in_style_of(select, other)])
     }
 
     /// The name of a loop in the style of a neighbouring name: for all copies together, or for each copy.
-    fn like(&self, select: &Select, id: LoopId) -> Select {
+    fn select_in_style_of(&self, select: &LoopSelector, id: LoopId) -> LoopSelector {
         let nest = self.point.nest();
         if select.scope.is_empty() && select.number.is_none() {
-            Select::all(&nest.node(id).name)
+            LoopSelector::all(&nest.node(id).name)
         } else {
             nest.names().select_of(id)
         }
     }
 
     /// The loops in the text, this one, and all loops between them.
-    fn chain(&self, given: &[Select], (select, id): &NamedLoop) -> Option<Vec<Select>> {
+    fn chain(&self, given: &[LoopSelector], (select, id): &NamedLoop) -> Option<Vec<LoopSelector>> {
         let nest = self.point.nest();
         let mut ids = vec![*id];
         for select in given {
@@ -251,7 +257,7 @@ impl<'a> ArgumentPlace<'a> {
         let mut order = given.to_vec();
         order.push(select.clone());
         let between = path.get(from..)?.iter().filter(|on| !ids.contains(on));
-        order.extend(between.map(|on| self.like(select, *on)));
+        order.extend(between.map(|on| self.select_in_style_of(select, *on)));
         Some(order)
     }
 
@@ -259,12 +265,12 @@ impl<'a> ArgumentPlace<'a> {
     fn new_names(&mut self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_name);
         let nest = self.point.nest();
-        let source = self.argument_text(0).and_then(Select::read);
-        let named = |index: &&Index| source.as_ref().is_some_and(|source| index.name == source.name);
+        let source = self.argument_text(0).and_then(LoopSelector::parse);
+        let named = |index: &&IndexRecord| source.as_ref().is_some_and(|source| index.name == source.name);
         let sort = self.analysis.lineage().indices.iter().find(named).map_or(Axis::Row, |index| index.axis);
         let other = self.argument_text(if self.call.at == 1 { 2 } else { 1 });
         let is_taken = |name: &str| self.is_taken(name) || other == Some(name);
-        let (first, second) = candidates::fresh(nest, sort, &is_taken);
+        let (first, second) = candidates::fresh_names(nest, sort, &is_taken);
         let parameter = self.signature.parameters.get(self.call.at).map_or("", |parameter| parameter.name);
         // If the other name is in the text, the first unused name continues its numbers.
         let name = if self.call.at == 1 || other.is_some() { first } else { second };
@@ -283,7 +289,7 @@ impl<'a> ArgumentPlace<'a> {
             return self.in_expression();
         }
         let forms: Forms = if self.is_about_a_loop() {
-            let Some(named) = self.named() else { return self.in_expression() };
+            let Some(named) = self.first_loop() else { return self.in_expression() };
             self.forms(&named)
         } else {
             self.all_forms()
@@ -315,8 +321,8 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// The loop that the first argument names.
-    fn named(&self) -> Option<NamedLoop> {
-        let select = self.argument_text(0).and_then(Select::read)?;
+    fn first_loop(&self) -> Option<NamedLoop> {
+        let select = self.argument_text(0).and_then(LoopSelector::parse)?;
         let ids = self.point.nest().select(DirectiveIndex(0), 0, &select).ok()?;
         Some((select, *ids.first()?))
     }
@@ -339,16 +345,16 @@ impl<'a> ArgumentPlace<'a> {
         let forms: Forms = match (self.op, self.call.at) {
             (Op::Representation, 0) => Layout::ALL.iter().map(|layout| Operation::Layout(*layout)).collect(),
             (Op::Representation, _) => {
-                let Some((v, _)) = self.named() else { return Vec::new() };
+                let Some((v, _)) = self.first_loop() else { return Vec::new() };
                 Layout::ALL
                     .iter()
-                    .map(|layout| Operation::State(v.clone(), Annotation::Layout(*layout)))
+                    .map(|layout| Operation::Annotate(v.clone(), Annotation::Layout(*layout)))
                     .collect()
             }
             (Op::TileTrees, _) => return self.tilings(replace),
             _ if !self.is_about_a_loop() => self.all_forms(),
             _ => {
-                let Some(named) = self.named() else { return Vec::new() };
+                let Some(named) = self.first_loop() else { return Vec::new() };
                 self.forms(&named)
             }
         };
@@ -365,8 +371,8 @@ impl<'a> ArgumentPlace<'a> {
 
     /// Words for the tiling of trees. Without a profile of the leaves only one is legal.
     fn tilings(&self, replace: Span) -> Vec<Completion> {
-        let profiled = self.analysis.options().model.as_ref().is_some_and(|model| model.profiled);
-        let ways = TILINGS.iter().filter(|way| profiled || **way != "probability");
+        let has_profile = self.analysis.options().model.as_ref().is_some_and(|model| model.has_profile);
+        let ways = TILINGS.iter().filter(|way| has_profile || **way != "probability");
         ways.map(|way| word_item((*way).to_owned(), replace)).collect()
     }
 }

@@ -4,7 +4,7 @@ use sched_grammar::ast::{Span, StmtKind};
 
 use super::item::{Completion, CompletionKind};
 use super::number::{functions, is_general, names};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use crate::cursor::{CallAt, Typed, is_name, word};
 use crate::hover::{device_text, target_text};
 use sched_lang::check::Outcome;
@@ -14,12 +14,17 @@ use sched_lang::options::TargetKind;
 use sched_nest::sym::Sym;
 
 /// Numbers that people give names to, the most usual first.
-const USUAL: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
+const USUAL_NUMBERS: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
 /// Longest text, in bytes, that is checked once for each usual number.
-const LONGEST: usize = 16 * 1024;
+const MAX_TRIED_TEXT_BYTES: usize = 16 * 1024;
 
 /// The completions after a header's keyword.
-pub(super) fn complete(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
+pub(super) fn complete(
+    analysis: ScheduleAnalysis,
+    keyword: &str,
+    words: usize,
+    typed: Typed,
+) -> Vec<Completion> {
     match keyword {
         "target" if words == 0 => ["cpu", "gpu"]
             .map(|kind| {
@@ -40,7 +45,7 @@ pub(super) fn complete(analysis: Here, keyword: &str, words: usize, typed: Typed
 }
 
 /// The completions of a block's condition.
-fn condition(analysis: Here, words: usize, typed: Typed) -> Vec<Completion> {
+fn condition(analysis: ScheduleAnalysis, words: usize, typed: Typed) -> Vec<Completion> {
     let Some(stmt) = typed.stmt else { return Vec::new() };
     let after = typed.span.end as usize;
     let has_block =
@@ -70,7 +75,7 @@ fn condition(analysis: Here, words: usize, typed: Typed) -> Vec<Completion> {
 }
 
 /// The value of a param or const, or what can follow it.
-fn value(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
+fn value(analysis: ScheduleAnalysis, keyword: &str, words: usize, typed: Typed) -> Vec<Completion> {
     let Some(stmt) = typed.stmt else { return Vec::new() };
     let left = analysis.source().get(stmt.span.start as usize..typed.span.start as usize);
     let before = left.unwrap_or_default().trim_end();
@@ -96,10 +101,10 @@ fn value(analysis: Here, keyword: &str, words: usize, typed: Typed) -> Vec<Compl
 }
 
 /// Numbers for the whole value: the usual sizes that give the schedule the fewest errors and warnings.
-fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completion> {
+fn usual_numbers(analysis: ScheduleAnalysis, declaration: Span, typed: Span) -> Vec<Completion> {
     let source = analysis.source();
     let left = source.get(declaration.start as usize..typed.start as usize).unwrap_or_default();
-    if !left.trim_end().ends_with('=') || source.len() > LONGEST {
+    if !left.trim_end().ends_with('=') || source.len() > MAX_TRIED_TEXT_BYTES {
         return Vec::new();
     }
     let (Some(before), Some(after)) =
@@ -109,10 +114,10 @@ fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completi
     };
     let problems = |number: &i64| {
         let text = format!("{before}{number}{after}");
-        let checked = Outcome::brief(&text, (source, analysis.parsed()), analysis.options());
+        let checked = Outcome::brief_diagnostics(&text, (source, analysis.parsed()), analysis.options());
         checked.iter().filter(|diagnostic| diagnostic.severity > Severity::Hint).count()
     };
-    let counted: Vec<(i64, usize)> = USUAL.iter().map(|number| (*number, problems(number))).collect();
+    let counted: Vec<(i64, usize)> = USUAL_NUMBERS.iter().map(|number| (*number, problems(number))).collect();
     let fewest = counted.iter().map(|(_, problems)| *problems).min();
     let best = counted.into_iter().filter(|(_, problems)| Some(*problems) == fewest);
     best.map(|(number, _)| {
@@ -123,7 +128,7 @@ fn usual_numbers(analysis: Here, declaration: Span, typed: Span) -> Vec<Completi
 }
 
 /// The completions in the parentheses of a target.
-pub(super) fn devices(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {
+pub(super) fn devices(analysis: ScheduleAnalysis, offset: usize, call: &CallAt) -> Vec<Completion> {
     let kind = match call.name {
         "cpu" => TargetKind::Cpu,
         "gpu" => TargetKind::Gpu,

@@ -22,7 +22,7 @@ pub struct Completion {
     /// The new text.
     pub insert: String,
     /// Whether `insert` is a snippet with places to fill in; `$`, `}` and `\` are escaped then.
-    pub snippet: bool,
+    pub is_snippet: bool,
     /// The sort key. Editors show the items in its ascending order.
     pub sort: String,
     /// The text that editors compare with the word under the cursor.
@@ -54,7 +54,7 @@ impl Completion {
             documentation: String::new(),
             replace,
             insert: label.clone(),
-            snippet: false,
+            is_snippet: false,
             sort: String::new(),
             filter: label.clone(),
             is_next: false,
@@ -63,9 +63,9 @@ impl Completion {
     }
 
     /// The text after accepting the proposal, if that is a directive with all its arguments.
-    pub fn taken(&self, source: &str) -> Option<String> {
+    pub fn accepted_directive(&self, source: &str) -> Option<String> {
         let (start, end) = (self.replace.start as usize, self.replace.end as usize);
-        let is_whole = self.kind == CompletionKind::Directive && self.snippet;
+        let is_whole = self.kind == CompletionKind::Directive && self.is_snippet;
         let (before, after) = (source.get(..start)?, source.get(end..)?);
         is_whole.then(|| format!("{before}{}{after}", self.label))
     }
@@ -83,7 +83,7 @@ impl Completion {
     }
 
     pub(super) fn snippet(self, insert: impl Into<String>) -> Self {
-        Completion { insert: insert.into(), snippet: true, ..self }
+        Completion { insert: insert.into(), is_snippet: true, ..self }
     }
 }
 

@@ -3,7 +3,7 @@
 use sched_grammar::ast::Span;
 
 use super::item::{Completion, CompletionKind};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use crate::hover::{function, named, property_meaning, property_text, property_value};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 use sched_nest::sym::{Property, Sym};
@@ -16,7 +16,7 @@ pub(super) struct NamedNumber {
 }
 
 /// All names of numbers that are declared before `before`, and the model properties.
-pub(super) fn names(analysis: Here, before: usize, replace: Span) -> Vec<NamedNumber> {
+pub(super) fn names(analysis: ScheduleAnalysis, before: usize, replace: Span) -> Vec<NamedNumber> {
     let declared =
         analysis.prepared().numbers().iter().filter(|number| (number.span.start as usize) < before);
     let mut all: Vec<NamedNumber> = declared

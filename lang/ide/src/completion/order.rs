@@ -2,18 +2,18 @@
 //!
 //! An author who always accepts the first proposal gets a schedule that schedc could choose: tile the rows,
 //! walk a tree with a whole block, share blocks among threads, copy their rows, choose a layout, fill the
-//! vectors, interleave several of them. Layouts have the chooser's order (`sched_nest::Layout::turn`).
-//! Directives that the schedule already has come later. Predicted gains, if known, take precedence over this
-//! order (`gains.rs`).
+//! vectors, interleave several of them. Layouts have the chooser's order
+//! (`sched_nest::Layout::trial_position`). Directives that the schedule already has come later. Predicted
+//! gains, if known, take precedence over this order (`gains.rs`).
 
 use sched_lang::TargetKind;
 use sched_lang::device::Limits;
 use sched_lang::directives::{Op, SIGNATURES};
 use sched_lang::legal_next::Operation;
-use sched_lang::lineage::{Annotation, NestBuilder, Select};
+use sched_lang::lineage::{Annotation, LoopSelector, NestBuilder};
 use sched_nest::{Axis, Layout, LoopId, ModelInfo, Shapes};
 
-use crate::Here;
+use crate::ScheduleAnalysis;
 
 /// The directives of a fast schedule in their order.
 const USUAL_ORDER: &[Op] = &[
@@ -33,7 +33,7 @@ const SCALAR_BLOCK: i64 = 64;
 /// Most vectors of rows that are interleaved: there are at most 32 registers, and each vector needs a few.
 const MOST_VECTORS: i64 = 8;
 /// Bits of the shortest registers that are worth filling with rows.
-const LONG_REGISTER: u32 = 256;
+const MIN_WIDE_REGISTER_BITS: u32 = 256;
 
 /// The position of a proposal; smaller ones come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,10 +56,10 @@ pub(crate) struct Ranker<'a> {
 }
 
 impl<'a> Ranker<'a> {
-    pub(crate) fn new(here: Here<'a>) -> Self {
-        let limits = Limits::of_check(&here.checked().target, here.options());
+    pub(crate) fn new(here: ScheduleAnalysis<'a>) -> Self {
+        let limits = Limits::of_check(&here.verdict().target, here.options());
         let (is_cpu, vector_bits) = (limits.kind == TargetKind::Cpu, limits.vector_bits);
-        Ranker { whole: here.whole(), model: here.model(), vector_bits, is_cpu }
+        Ranker { whole: here.final_nest(), model: here.model(), vector_bits, is_cpu }
     }
 
     /// The rank of an operation among all that are legal.
@@ -92,7 +92,7 @@ impl<'a> Ranker<'a> {
 
     /// The position among proposals of the same directive. `None` if a fast schedule has no such step.
     fn within(&self, operation: &Operation, nest: &NestBuilder) -> Option<usize> {
-        let find = |v: &Select| first(nest, v);
+        let find = |v: &LoopSelector| first(nest, v);
         match operation {
             Operation::Tile(v, ..) => (nest.node(find(v)?).axis == Axis::Row).then_some(0),
             Operation::Reorder(order) => {
@@ -101,8 +101,8 @@ impl<'a> Ranker<'a> {
                 let around = axes.first() == Some(&Axis::Row) && axes.last() == Some(&Axis::Row);
                 (around && axes.contains(&Axis::Tree)).then_some(0)
             }
-            Operation::Layout(layout) => Some(self.turn(*layout)),
-            Operation::State(v, annotation) => {
+            Operation::Layout(layout) => Some(self.layout_position(*layout)),
+            Operation::Annotate(v, annotation) => {
                 let id = find(v)?;
                 let is_row = nest.node(id).axis == Axis::Row;
                 match annotation {
@@ -122,10 +122,10 @@ impl<'a> Ranker<'a> {
 
     /// The position of a layout in the chooser's order, after all others if it does not suit the model.
     /// Without a model, only layouts for trees of any shape suit.
-    fn turn(&self, layout: Layout) -> usize {
+    fn layout_position(&self, layout: Layout) -> usize {
         let suits = self.model.map_or(layout.shapes() == Shapes::Any, |model| layout.suits(model));
         let behind = if suits { 0 } else { Layout::ALL.len() };
-        behind + layout.turn() as usize
+        behind + layout.trial_position() as usize
     }
 
     /// Sorts forms of an operation that differ in a number: the best for the target comes first.
@@ -133,7 +133,7 @@ impl<'a> Ranker<'a> {
         let Some(wanted) = forms.first().and_then(|form| self.number(form, nest)) else { return };
         let number = |form: &Operation| match form {
             Operation::Tile(.., size) => size.as_int(),
-            Operation::State(_, Annotation::Vectorize(number) | Annotation::Interleave(number)) => {
+            Operation::Annotate(_, Annotation::Vectorize(number) | Annotation::Interleave(number)) => {
                 number.map(i64::from)
             }
             _ => None,
@@ -150,16 +150,16 @@ impl<'a> Ranker<'a> {
             Operation::Tile(v, ..) => {
                 let id = first(nest, v)?;
                 let is_whole = nest.node(id).axis == Axis::Row && nest.node(id).trips().is_none();
-                is_whole.then_some(if bits < LONG_REGISTER { SCALAR_BLOCK } else { VECTOR_BLOCK })
+                is_whole.then_some(if bits < MIN_WIDE_REGISTER_BITS { SCALAR_BLOCK } else { VECTOR_BLOCK })
             }
-            Operation::State(v, Annotation::Vectorize(_)) => {
+            Operation::Annotate(v, Annotation::Vectorize(_)) => {
                 let id = first(nest, v)?;
                 let lanes = bits / 8 / self.element_bytes(nest.node(id).axis);
                 let most = nest.node(id).trips().unwrap_or(i64::MAX).max(1);
                 let fits = if i64::from(lanes) <= most { i64::from(lanes) } else { 1 << most.ilog2() };
                 Some(fits)
             }
-            Operation::State(v, Annotation::Interleave(_)) => self.vectors(first(nest, v)?, nest),
+            Operation::Annotate(v, Annotation::Interleave(_)) => self.vectors(first(nest, v)?, nest),
             _ => None,
         }
     }
@@ -191,6 +191,6 @@ impl<'a> Ranker<'a> {
     }
 }
 
-fn first(nest: &NestBuilder, v: &Select) -> Option<LoopId> {
+fn first(nest: &NestBuilder, v: &LoopSelector) -> Option<LoopId> {
     nest.select(sched_lang::lineage::DirectiveIndex(0), 0, v).ok()?.first().copied()
 }

@@ -3,12 +3,12 @@
 use sched_grammar::ast::Span;
 
 use super::item::{Completion, CompletionKind};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use sched_lang::check::StageVariant;
 use sched_lang::directives::Op;
 use sched_lang::legal_next::Operation;
 use sched_lang::legal_next::candidates;
-use sched_lang::lineage::{Select, Tag};
+use sched_lang::lineage::{LoopSelector, Qualifier};
 use sched_nest::show::range;
 use sched_nest::{Axis, LoopId};
 
@@ -18,14 +18,14 @@ const MOST_STAGES: usize = 8;
 /// Loops over the sums of stages, and over their terms, with which a directive is legal at the end of the
 /// text.
 pub(super) fn loops(
-    analysis: Here,
+    analysis: ScheduleAnalysis,
     op: Op,
     replace: Span,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Completion> {
     let variant = analysis.variant();
     let arranged = &variant.stages;
-    let others = StageVariant::others(analysis.options().model.as_ref(), variant.target, arranged);
+    let others = StageVariant::unarranged(analysis.options().model.as_ref(), variant.target, arranged);
     let stages = arranged.iter().chain(&others).take(MOST_STAGES);
     stages.flat_map(|stage| loops_of(stage, op, replace, is_taken)).collect()
 }
@@ -49,8 +49,8 @@ fn item(
 ) -> Option<Completion> {
     let builder = &stage.builder;
     let node = builder.indices().get(id)?;
-    let tag = Tag { name: stage.stage.name.as_str().into(), number: None };
-    let named = |name: &str| Select { scope: vec![tag.clone()], ..Select::all(name) };
+    let qualifier = Qualifier { name: stage.stage.name.as_str().into(), number: None };
+    let named = |name: &str| LoopSelector { scope: vec![qualifier.clone()], ..LoopSelector::all(name) };
     let select = named(&node.name);
     let forms: Vec<Operation> = match op {
         Op::Reorder => {

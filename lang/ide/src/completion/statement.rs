@@ -4,7 +4,7 @@ use sched_grammar::ast::StmtKind;
 
 use super::item::{Completion, CompletionKind, WORK, escape};
 use super::order::{Rank, Ranker};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
 use sched_lang::check::{InsertionPoint, Work};
@@ -14,26 +14,27 @@ use sched_lang::legal_next::{Argument, Operation, candidate_ops};
 use sched_nest::Layout;
 
 /// Most forms of one directive that are proposed.
-const FORMS: usize = 3;
+const MAX_FORMS: usize = 3;
 /// Most forms of `reorder`, where each is another order.
-const ORDERS: usize = 5;
+const MAX_REORDER_FORMS: usize = 5;
 /// Most forms of `representation`, where each is another layout.
-const LAYOUTS: usize = Layout::ALL.len();
+const MAX_LAYOUT_FORMS: usize = Layout::ALL.len();
 /// Most numbers that are tried for one loop. If the checker refuses them all, the loop is usually at fault,
 /// not the number.
-const TRIED: usize = 2;
+const MAX_TRIED_NUMBERS: usize = 2;
 /// Maximum loops for which directives are proposed. In larger nests the limit of work ends the search earlier
 /// anyway.
-const LOOPS: usize = 32;
+const MAX_PROPOSED_LOOPS: usize = 32;
 
-pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Completion> {
+pub(super) fn complete(analysis: ScheduleAnalysis, offset: usize, typed: Typed) -> Vec<Completion> {
     let prepared = analysis.prepared();
     let own = typed.stmt.and_then(|stmt| prepared.step_at(stmt.span));
     let at = typed.stmt.map_or(offset, |stmt| stmt.span.start as usize);
-    let mut point = prepared.point(at, own);
-    let is_taken = |name: &str| prepared.is_taken(name) && !own.is_some_and(|own| prepared.makes(own, name));
+    let mut point = prepared.insertion_point(at, own);
+    let is_taken =
+        |name: &str| prepared.is_taken(name) && !own.is_some_and(|own| prepared.makes_loop(own, name));
     let ranker = Ranker::new(analysis);
-    let found = legal(&mut point, &is_taken, &ranker);
+    let found = legal_forms(&mut point, &is_taken, &ranker);
     let is_call = analysis.source().get(typed.span.end as usize..).is_some_and(|rest| rest.starts_with('('));
     let nest = point.nest();
     let mut ranked: Vec<(Rank, Completion)> = Vec::new();
@@ -48,7 +49,7 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
             let bare = |item| Completion {
                 label: signature.name.to_owned(),
                 insert: signature.name.to_owned(),
-                snippet: false,
+                is_snippet: false,
                 ..item
             };
             ranked.extend(forms.take(1).map(|(rank, item)| (rank, bare(item))));
@@ -61,34 +62,34 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
     if !is_call && !analysis.is_in_block() {
         all.push(block(typed));
         all.extend(header_lines(analysis, typed));
-        begin(analysis, typed, &mut all);
+        empty_text_menu(analysis, typed, &mut all);
     }
     all
 }
 
 /// Finds legal forms of each directive. The first round looks for one form of each directive. Later rounds
 /// look for one more each, up to the directive's limit or until the work is used up.
-fn legal(
+fn legal_forms(
     point: &mut InsertionPoint,
     is_taken: &dyn Fn(&str) -> bool,
     ranker: &Ranker,
 ) -> Vec<(Op, Vec<Operation>)> {
     let ops = candidate_ops(None);
     let mut work = WORK;
-    let mut names = candidates::names(point.nest());
-    names.truncate(LOOPS);
+    let mut names = candidates::live_names(point.nest());
+    names.truncate(MAX_PROPOSED_LOOPS);
     let mut searches: Vec<Search> =
         ops.into_iter().map(|op| Search::new(op, point, &names, is_taken, ranker)).collect();
     // Annotations are quick to try. They come first, and leave their remaining work to modifiers.
-    let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
+    let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.is_modifier);
     let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
         searches.iter_mut().partition(|search| is_quick(search));
-    for round in 0..LAYOUTS.max(ORDERS) {
+    for round in 0..MAX_LAYOUT_FORMS.max(MAX_REORDER_FORMS) {
         let mut rest = quick.len() + slow.len();
         let goes_on = |search: &&mut &mut Search| match search.op {
-            Op::Reorder => round < ORDERS,
-            Op::Representation => round < LAYOUTS,
-            _ => round < FORMS,
+            Op::Reorder => round < MAX_REORDER_FORMS,
+            Op::Representation => round < MAX_LAYOUT_FORMS,
+            _ => round < MAX_FORMS,
         };
         for search in quick.iter_mut().chain(&mut slow).filter(goes_on) {
             let share = if round == 0 { work.share(rest) } else { work };
@@ -127,7 +128,7 @@ impl Search {
     /// Looks for one more form, with at most this much work.
     fn next(&mut self, point: &mut InsertionPoint, work: &mut Work) {
         while let Some(forms) = self.rest.pop() {
-            for form in forms.into_iter().take(TRIED) {
+            for form in forms.into_iter().take(MAX_TRIED_NUMBERS) {
                 if work.is_done() {
                     return;
                 }
@@ -157,7 +158,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
         .map(|(at, argument)| format!("${{{}:{}}}", at + 1, escape(argument.text())))
         .collect();
     let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
-    let detail = match (on_gpu, signature.shapes) {
+    let detail = match (on_gpu, signature.is_modifier) {
         (true, _) => "for GPUs only",
         (false, true) => "changes the nest",
         (false, false) => "annotates the nest",
@@ -176,7 +177,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
 }
 
 /// The menu of an empty text: the model, the target and an example come first. `all` has all other proposals.
-fn begin(analysis: Here, typed: Typed, all: &mut Vec<Completion>) {
+fn empty_text_menu(analysis: ScheduleAnalysis, typed: Typed, all: &mut Vec<Completion>) {
     let stmts = &analysis.parsed().file.stmts;
     if stmts.iter().any(|stmt| typed.stmt.is_none_or(|own| own.span != stmt.span)) {
         return;
@@ -189,16 +190,16 @@ fn begin(analysis: Here, typed: Typed, all: &mut Vec<Completion>) {
     let example = Completion::new(CompletionKind::Keyword, EXAMPLE_LABEL, typed.span)
         .detail("four lines")
         .documentation(format!(
-            "Blocks of rows in parallel. Each tree walks a whole block.\n```sched\n{EXAMPLE}```"
+            "Blocks of rows in parallel. Each tree walks a whole block.\n```sched\n{EXAMPLE_SNIPPET}```"
         ))
-        .snippet(escape(EXAMPLE));
+        .snippet(escape(EXAMPLE_SNIPPET));
     menu.push(example);
     menu.extend(rest);
     *all = menu;
 }
 
-/// The example of the menu.
-const EXAMPLE: &str =
+/// Text that the completion [`EXAMPLE_LABEL`] inserts.
+const EXAMPLE_SNIPPET: &str =
     "tile(batch, block, row, 64)\nreorder(block, tree, row)\nparallel(block)\ninterleave(row, 8)\n";
 /// Name of the example in the menu of completions.
 const EXAMPLE_LABEL: &str = "example of a schedule";
@@ -213,7 +214,7 @@ fn block(typed: Typed) -> Completion {
 }
 
 /// Lines of the header that the file may still have.
-fn header_lines(analysis: Here, typed: Typed) -> Vec<Completion> {
+fn header_lines(analysis: ScheduleAnalysis, typed: Typed) -> Vec<Completion> {
     let stmts = &analysis.parsed().file.stmts;
     let has = |test: fn(&StmtKind) -> bool| {
         stmts.iter().any(|stmt| test(&stmt.kind) && typed.stmt.is_none_or(|own| own.span != stmt.span))

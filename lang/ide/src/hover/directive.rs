@@ -7,7 +7,7 @@ use sched_grammar::ast::{Directive, Span, Stmt};
 use super::answer::{Hover, touches};
 use super::stage;
 use crate::cursor::{is_name, word};
-use crate::{Here, pages};
+use crate::{ScheduleAnalysis, pages};
 use sched_lang::check::StageVariant;
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::{Signature, find};
@@ -16,10 +16,10 @@ use sched_nest::show::show_window;
 use sched_nest::{Accumulation, LoopId, Nest};
 
 /// Most lines of a nest that are shown. Longer nests are cut to the lines around the change.
-const LINES: usize = 14;
+const MAX_NEST_LINES: usize = 14;
 
 /// All about the directive whose name is under the cursor.
-pub(super) fn hover(analysis: Here, stmt: &Stmt, directive: &Directive) -> Option<Hover> {
+pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &Stmt, directive: &Directive) -> Option<Hover> {
     let signature = find(&directive.name.text)?;
     let mut markdown = about(signature);
     if let Some(step) = analysis.prepared().step_at(stmt.span)
@@ -31,7 +31,7 @@ pub(super) fn hover(analysis: Here, stmt: &Stmt, directive: &Directive) -> Optio
 }
 
 /// Hover of a directive of which only the name is written.
-pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn unfinished(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let name = word(analysis.source(), start, is_name);
     let signature = find(analysis.text(name)).filter(|_| touches(name, offset))?;
@@ -48,24 +48,30 @@ pub(crate) fn about(signature: &Signature) -> String {
 }
 
 /// The effect of the directive here.
-fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signature) -> Option<String> {
+fn effect(
+    analysis: ScheduleAnalysis,
+    stmt: &Stmt,
+    step: DirectiveIndex,
+    signature: &Signature,
+) -> Option<String> {
     let prepared = analysis.prepared();
-    if !signature.shapes {
+    if !signature.is_modifier {
         let stages = &analysis.variant().stages;
         let of_stages = stages.iter().filter_map(|stage| annotations(&stage.builder, step));
-        let all: Vec<String> = annotations(analysis.whole(), step).into_iter().chain(of_stages).collect();
+        let all: Vec<String> =
+            annotations(analysis.final_nest(), step).into_iter().chain(of_stages).collect();
         return (!all.is_empty()).then(|| all.join("\n"));
     }
     let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
-    let mut diagnostics = analysis.checked().diagnostics.iter();
+    let mut diagnostics = analysis.verdict().diagnostics.iter();
     if diagnostics.any(|d| d.severity == Severity::Error && inside(d.span())) {
         return Some("It is refused here, and does not change the nest.".to_owned());
     }
-    let before = prepared.until(stmt.span.start as usize);
-    let after = prepared.until(stmt.span.end as usize);
+    let before = prepared.nest_until(stmt.span.start as usize);
+    let after = prepared.nest_until(stmt.span.end as usize);
     let ((old, _), (new, _)) = (before.nest(), after.nest());
     let same_order = old.accumulation == new.accumulation;
-    let stages = stage::changed(analysis, stmt);
+    let stages = stage::changed_stages(analysis, stmt);
     let of_stage = |(old, new): &(StageVariant, StageVariant)| {
         format!("In `{}`: {}", new.stage.name, before_and_after(&old.builder, &new.builder))
     };
@@ -131,7 +137,7 @@ fn annotations(whole: &NestBuilder, step: DirectiveIndex) -> Option<String> {
 fn window(nest: &Nest, ids: &[LoopId], is_marked: &dyn Fn(&LoopId) -> bool) -> String {
     let marks: Vec<LoopId> =
         (0_u32..).zip(ids).filter(|(_, id)| is_marked(id)).map(|(at, _)| LoopId(at)).collect();
-    show_window(nest, &marks, LINES)
+    show_window(nest, &marks, MAX_NEST_LINES)
 }
 
 fn order(accumulation: &Accumulation) -> String {

@@ -3,7 +3,7 @@
 use sched_grammar::ast::{Span, Stmt, StmtKind, When};
 
 use super::answer::{Hover, touches};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use sched_lang::device::Cpu;
 use sched_lang::options::ModelInfo;
 use sched_machines::GpuKind;
@@ -13,7 +13,7 @@ use sched_nest::show::show_nest;
 const MOST_LINES: usize = 20;
 
 /// Hover of a header line.
-pub(super) fn hover(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
     if let Some(hover) = keyword(analysis, stmt, offset) {
         return Some(hover);
     }
@@ -37,7 +37,7 @@ pub(super) fn hover(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover>
 }
 
 /// The meaning of the line's first word.
-pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn keyword(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let text = analysis.text(stmt.span);
     let len = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
@@ -51,7 +51,7 @@ pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hove
     match &stmt.kind {
         StmtKind::Model { .. } => markdown = format!("{markdown}\n\n{}", model(analysis)),
         StmtKind::Target { .. } => {
-            let kind = if analysis.checked().target.is_gpu() { "a GPU" } else { "a CPU" };
+            let kind = if analysis.verdict().target.is_gpu() { "a GPU" } else { "a CPU" };
             markdown.push_str(&format!("\n\nThis schedule is for {kind}."));
         }
         _ => {}
@@ -60,10 +60,10 @@ pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hove
 }
 
 /// Hover of a `when` block: its calls and its nest.
-pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> Option<Hover> {
+pub(super) fn block(analysis: ScheduleAnalysis, stmt: &Stmt, when: &When, offset: usize) -> Option<Hover> {
     let mut hover = keyword(analysis, stmt, offset)?;
     let Some(max_rows) = analysis.max_rows(stmt) else { return Some(hover) };
-    let bounds = analysis.all().filter_map(|here| here.variant().max_rows);
+    let bounds = analysis.schedules().filter_map(|here| here.variant().max_rows);
     let fewer = bounds.filter(|other| *other < max_rows).max();
     let calls = match fewer {
         Some(fewer) if fewer + 1 == max_rows => {
@@ -76,7 +76,7 @@ pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> 
         None => format!("calls of at most {max_rows} rows"),
     };
     hover.markdown.push_str(&format!("\n\nThis block is for {calls}."));
-    let nest = analysis.here(when.block.start as usize + 1).nest().map(show_nest);
+    let nest = analysis.schedule_at(when.block.start as usize + 1).nest().map(show_nest);
     if let Some(nest) = nest.filter(|nest| nest.lines().count() <= MOST_LINES) {
         hover.markdown.push_str(&format!("\n\n```text\n{nest}```"));
     }
@@ -127,7 +127,7 @@ pub(crate) fn target(word: &str) -> Option<&'static str> {
 }
 
 /// Text about the model, in Markdown.
-fn model(analysis: Here) -> String {
+fn model(analysis: ScheduleAnalysis) -> String {
     match &analysis.options().model {
         None => "No model has been read, so ranges are symbolic.".to_owned(),
         Some(model) => summary(model),
@@ -156,7 +156,7 @@ pub(crate) fn device(name: &str) -> Option<String> {
         return Some(format!(
             "**{name}**, a GPU: up to {} threads in a block, {} KiB of shared memory for a block.",
             gpu.limits.threads,
-            gpu.limits.shared / KIB
+            gpu.limits.shared_bytes / KIB
         ));
     }
     let cpu = Cpu::named(name)?;

@@ -5,15 +5,21 @@ use std::fmt::Write;
 use sched_grammar::ast::{ExprKind, Path, Stmt};
 
 use super::answer::{Hover, touches};
-use super::loops::{LISTED, headers, is_limited, iterations};
+use super::loops::{MAX_LISTED_LOOPS, headers, is_limited, iterations};
 use super::stage;
-use crate::Here;
-use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder, Select, Tag};
+use crate::ScheduleAnalysis;
+use sched_lang::lineage::{Annotation, DirectiveIndex, LoopSelector, NestBuilder, Qualifier};
 use sched_lang::resolve::Arg;
 use sched_nest::{Axis, LoopId};
 
 /// An index that a directive names.
-pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: usize) -> Option<Hover> {
+pub(super) fn use_hover(
+    analysis: ScheduleAnalysis,
+    stmt: &Stmt,
+    at: usize,
+    path: &Path,
+    offset: usize,
+) -> Option<Hover> {
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span);
     let call = step.and_then(|step| prepared.call(step));
@@ -23,32 +29,32 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: 
     let written = select_of(path)?;
     let (select, span) = match (qualifier, call.and_then(|call| call.args.get(at))) {
         (Some(at), _) => {
-            let tag = written.scope.get(at)?;
+            let qualifier = written.scope.get(at)?;
             let scope = written.scope.get(..at)?.to_vec();
-            let select = Select { scope, name: tag.name.to_string(), number: None };
+            let select = LoopSelector { scope, name: qualifier.name.to_string(), number: None };
             (select, path.segments.get(at)?.name.span)
         }
         (None, Some(Arg::Index(select))) => (select.clone(), path.span),
         (None, _) => (written, path.span),
     };
-    let shapes = call.is_none_or(|call| call.shapes);
-    let at_the_place = shapes.then(|| prepared.until(stmt.span.start as usize));
-    let here = at_the_place.as_ref().unwrap_or(analysis.whole());
+    let is_modifier = call.is_none_or(|call| call.is_modifier);
+    let at_the_place = is_modifier.then(|| prepared.nest_until(stmt.span.start as usize));
+    let here = at_the_place.as_ref().unwrap_or(analysis.final_nest());
     let ids = here.select(DirectiveIndex(0), 0, &select).unwrap_or_default();
-    let ids = if ids.is_empty() { copies_anywhere(analysis.whole(), &select) } else { ids };
+    let ids = if ids.is_empty() { copies_anywhere(analysis.final_nest(), &select) } else { ids };
     if ids.is_empty() {
-        return stage::used(analysis, stmt, &select, span);
+        return stage::use_hover(analysis, stmt, &select, span);
     }
     let markdown = describe(analysis, here, &ids)?;
     Some(Hover::new(span, markdown).page("language/lineage"))
 }
 
 /// Hover of an index variable in the directive that makes it.
-pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
+pub(super) fn declaration_hover(analysis: ScheduleAnalysis, stmt: &Stmt, path: &Path) -> Option<Hover> {
     let name = path.as_ident()?;
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span)?;
-    let here = prepared.until(stmt.span.end as usize);
+    let here = prepared.nest_until(stmt.span.end as usize);
     let copies = here.names().copies(name.text.as_str());
     let own: Vec<LoopId> =
         copies.iter().filter(|id| here.node(**id).made_by == Some(step)).copied().collect();
@@ -57,29 +63,29 @@ pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
 }
 
 /// The name as written, without numbers in brackets that are expressions.
-fn select_of(path: &Path) -> Option<Select> {
+fn select_of(path: &Path) -> Option<LoopSelector> {
     let (last, rest) = path.segments.split_last()?;
     let number = |index: &Option<Box<sched_grammar::ast::Expr>>| match index.as_deref().map(|e| &e.kind) {
         Some(ExprKind::Int(n)) => u32::try_from(*n).ok(),
         _ => None,
     };
-    let tag = |segment: &sched_grammar::ast::Segment| Tag {
+    let qualifier = |segment: &sched_grammar::ast::Segment| Qualifier {
         name: segment.name.text.as_str().into(),
         number: number(&segment.index),
     };
-    let scope = rest.iter().map(tag).collect();
-    Some(Select { scope, name: last.name.text.clone(), number: number(&last.index) })
+    let scope = rest.iter().map(qualifier).collect();
+    Some(LoopSelector { scope, name: last.name.text.clone(), number: number(&last.index) })
 }
 
 /// Loops of this name anywhere in the schedule, also those that directives replaced.
-fn copies_anywhere(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
+fn copies_anywhere(whole: &NestBuilder, select: &LoopSelector) -> Vec<LoopId> {
     whole.names().copies(select.name.as_str()).to_vec()
 }
 
 /// Describes the copies of one index variable in the nest `here`.
-fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
+fn describe(analysis: ScheduleAnalysis, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
     let id = *ids.first()?;
-    let node = here.indices().get(id).or_else(|| analysis.whole().indices().get(id))?;
+    let node = here.indices().get(id).or_else(|| analysis.final_nest().indices().get(id))?;
     let (nest, origin) = here.nest();
     let mut text = format!("```sched\n{}\n```", headers(&nest, &origin, ids, node));
     let axis = match node.axis {
@@ -89,7 +95,12 @@ fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String
         Axis::Feature => "Loop over the terms of a stage's sums",
     };
     let _ = write!(text, "\n{axis}, {}.", iterations(node, is_limited(&nest, &origin, id, node)));
-    let parts = [maker(analysis, id), fate(analysis, ids), place(analysis, ids), annotations(analysis, ids)];
+    let parts = [
+        maker_text(analysis, id),
+        successors_text(analysis, ids),
+        place_text(analysis, ids),
+        annotations(analysis, ids),
+    ];
     for part in parts.into_iter().flatten() {
         let _ = write!(text, "\n\n{part}");
     }
@@ -100,8 +111,8 @@ fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String
 }
 
 /// Text about the directive that made a loop.
-fn maker(analysis: Here, id: LoopId) -> Option<String> {
-    let whole = analysis.whole();
+fn maker_text(analysis: ScheduleAnalysis, id: LoopId) -> Option<String> {
+    let whole = analysis.final_nest();
     let node = whole.indices().get(id)?;
     let Some(step) = node.made_by else {
         return Some(match node.axis {
@@ -115,35 +126,37 @@ fn maker(analysis: Here, id: LoopId) -> Option<String> {
             Axis::Feature => "A loop that each stage of sums begins with: the terms of a sum.".to_owned(),
         });
     };
-    let event = analysis.lineage().event(step)?;
+    let event = analysis.lineage().directive(step)?;
     let from = parent(whole, id).map(|parent| format!(" from `{}`", plain(analysis, parent)));
     Some(format!("Made on line {} by `{}`{}", event.line, event.text, from.unwrap_or_default()))
 }
 
 /// Text about the directives that replaced copies of a loop, and about the new loops.
-fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
-    let whole = analysis.whole();
+fn successors_text(analysis: ScheduleAnalysis, ids: &[LoopId]) -> Option<String> {
+    let whole = analysis.final_nest();
     let mut lines: Vec<String> = Vec::new();
     for id in ids {
         let node = whole.indices().get(*id)?;
-        let Some(event) = node.consumed_by.and_then(|step| analysis.lineage().event(step)) else { continue };
-        let next = node.successors.iter().take(LISTED);
+        let Some(event) = node.consumed_by.and_then(|step| analysis.lineage().directive(step)) else {
+            continue;
+        };
+        let next = node.successors.iter().take(MAX_LISTED_LOOPS);
         let into: Vec<String> = next.map(|next| format!("`{}`", plain(analysis, *next))).collect();
-        let more = if node.successors.len() > LISTED { ", ..." } else { "" };
+        let more = if node.successors.len() > MAX_LISTED_LOOPS { ", ..." } else { "" };
         let text =
             format!("Consumed on line {} by `{}`: became {}{more}", event.line, event.text, into.join(", "));
         if !lines.contains(&text) {
             lines.push(text);
         }
     }
-    lines.truncate(LISTED);
+    lines.truncate(MAX_LISTED_LOOPS);
     (!lines.is_empty()).then(|| lines.join("  \n"))
 }
 
 /// A sentence on a loop's place in the final nest: that of its first copy there, and the number of copies.
 /// `None` if directives replaced all copies.
-fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
-    let whole = analysis.whole();
+fn place_text(analysis: ScheduleAnalysis, ids: &[LoopId]) -> Option<String> {
+    let whole = analysis.final_nest();
     let live: Vec<LoopId> = ids
         .iter()
         .filter(|id| whole.indices().get(**id).is_some_and(|node| node.consumed_by.is_none()))
@@ -166,11 +179,11 @@ fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
 }
 
 /// Text about the annotations of copies of a loop, and of loops around them that apply to their walks.
-fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
-    let whole = analysis.whole();
+fn annotations(analysis: ScheduleAnalysis, ids: &[LoopId]) -> Option<String> {
+    let whole = analysis.final_nest();
     let mut lines: Vec<String> = Vec::new();
     let mut add = |step: DirectiveIndex, note: String| {
-        let Some(event) = analysis.lineage().event(step) else { return };
+        let Some(event) = analysis.lineage().directive(step) else { return };
         let line = format!("- `{}` on line {}{note}", event.text, event.line);
         if !lines.contains(&line) {
             lines.push(line);
@@ -197,8 +210,8 @@ fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
             }
         }
     }
-    let left = lines.len().saturating_sub(2 * LISTED);
-    lines.truncate(2 * LISTED);
+    let left = lines.len().saturating_sub(2 * MAX_LISTED_LOOPS);
+    lines.truncate(2 * MAX_LISTED_LOOPS);
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
@@ -206,11 +219,11 @@ fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
 }
 
 /// `batch` → `b1` → **`c0`**
-fn lineage(analysis: Here, id: LoopId) -> Option<String> {
+fn lineage(analysis: ScheduleAnalysis, id: LoopId) -> Option<String> {
     const LONGEST: usize = 12;
     let mut names = vec![format!("**`{}`**", plain(analysis, id))];
     let mut at = id;
-    while let Some(next) = parent(analysis.whole(), at) {
+    while let Some(next) = parent(analysis.final_nest(), at) {
         if names.len() == LONGEST {
             names.push("...".to_owned());
             break;
@@ -223,7 +236,7 @@ fn lineage(analysis: Here, id: LoopId) -> Option<String> {
 }
 
 /// Name of a loop without qualifiers.
-fn plain<'a>(analysis: Here<'a>, id: LoopId) -> &'a str {
+fn plain<'a>(analysis: ScheduleAnalysis<'a>, id: LoopId) -> &'a str {
     analysis.lineage().indices.get(id.0 as usize).map_or("", |index| index.name.as_str())
 }
 

@@ -6,7 +6,7 @@ use sched_nest::sym::{Property, Sym};
 use sched_nest::{Constraint, LoopId, Nest};
 
 /// Most loops that are listed.
-pub(super) const LISTED: usize = 4;
+pub(super) const MAX_LISTED_LOOPS: usize = 4;
 
 /// The loops as the nest shows them.
 pub(super) fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> String {
@@ -15,9 +15,9 @@ pub(super) fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &Loo
         .filter(|(_, from)| ids.contains(from))
         .map(|(at, _)| show_line(nest, LoopId(at)))
         .collect();
-    let mut lines: Vec<String> = shown.iter().take(LISTED).cloned().collect();
-    if shown.len() > LISTED {
-        lines.push(format!("// and {} more copies", shown.len() - LISTED));
+    let mut lines: Vec<String> = shown.iter().take(MAX_LISTED_LOOPS).cloned().collect();
+    if shown.len() > MAX_LISTED_LOOPS {
+        lines.push(format!("// and {} more copies", shown.len() - MAX_LISTED_LOOPS));
     }
     if lines.is_empty() {
         lines.push(format!("for {} in {}", node.name, range(&node.start, &node.stop, &node.step)));

@@ -3,18 +3,24 @@
 use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
 
 use super::answer::{Hover, part_at, touches};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use sched_lang::Param;
 use sched_lang::resolve::{Arg, PROPERTIES};
 use sched_nest::sym::{Property, Sym};
 
 /// The name of a param or const in its declaration.
-pub(super) fn declared(analysis: Here, name: &Ident) -> Option<Hover> {
+pub(super) fn declaration_hover(analysis: ScheduleAnalysis, name: &Ident) -> Option<Hover> {
     named(analysis, &name.text).map(|markdown| Hover::new(name.span, markdown).page("language/params"))
 }
 
 /// A number as an argument: the name under the cursor, or the value of the whole expression.
-pub(super) fn argument(analysis: Here, stmt: &Stmt, at: usize, expr: &Expr, offset: usize) -> Option<Hover> {
+pub(super) fn argument(
+    analysis: ScheduleAnalysis,
+    stmt: &Stmt,
+    at: usize,
+    expr: &Expr,
+    offset: usize,
+) -> Option<Hover> {
     let found = expression(analysis, expr, offset);
     if found.is_some() || matches!(expr.kind, ExprKind::Int(_)) {
         return found;
@@ -28,7 +34,7 @@ pub(super) fn argument(analysis: Here, stmt: &Stmt, at: usize, expr: &Expr, offs
 }
 
 /// A name or a function in an expression.
-pub(super) fn expression(analysis: Here, expr: &Expr, offset: usize) -> Option<Hover> {
+pub(super) fn expression(analysis: ScheduleAnalysis, expr: &Expr, offset: usize) -> Option<Hover> {
     let part = part_at(expr, offset);
     match &part.kind {
         ExprKind::Path(path) => {
@@ -51,15 +57,15 @@ pub(super) fn expression(analysis: Here, expr: &Expr, offset: usize) -> Option<H
 }
 
 /// A name in the brackets of a copy: `v[K].b1`.
-pub(super) fn in_brackets(analysis: Here, path: &Path, offset: usize) -> Option<Hover> {
+pub(super) fn in_brackets(analysis: ScheduleAnalysis, path: &Path, offset: usize) -> Option<Hover> {
     let mut index = path.segments.iter().filter_map(|segment| segment.index.as_deref());
     let inside = index.rfind(|index| touches(index.span, offset))?;
     expression(analysis, inside, offset)
 }
 
 /// Text on a declared name.
-pub(crate) fn named(analysis: Here, name: &str) -> Option<String> {
-    let checked = analysis.checked();
+pub(crate) fn named(analysis: ScheduleAnalysis, name: &str) -> Option<String> {
+    let checked = analysis.verdict();
     if let Some(param) = checked.params.iter().find(|param| param.name == name) {
         return Some(param_text(param));
     }
@@ -86,7 +92,7 @@ fn param_text(param: &Param) -> String {
 }
 
 /// The meaning of a model property, and its value.
-pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
+pub(crate) fn property(analysis: ScheduleAnalysis, name: &str) -> Option<String> {
     if name == "n_rows" {
         return Some("`n_rows`: the rows of the call, known only at run time.".to_owned());
     }
@@ -105,7 +111,7 @@ pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
 }
 
 /// The value of a property, if it is known.
-pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> {
+pub(crate) fn property_value(analysis: ScheduleAnalysis, property: Property) -> Option<i64> {
     let model = analysis.options().model.as_deref();
     match property {
         Property::Rows | Property::RunDepth | Property::Units | Property::Terms => None,
@@ -130,7 +136,7 @@ pub(crate) fn property_meaning(property: Property) -> &'static str {
         Property::TreesToDepth(_) => "the number of trees that are no deeper than this.",
         Property::Units => "the number of sums of a stage.",
         Property::Terms => "the number of terms of a stage's sums.",
-        Property::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
+        Property::RunDepth => "the depth of the deepest tree in a run that `splitByDepth` made.",
     }
 }
 

@@ -6,21 +6,31 @@ use sched_grammar::ast::{Span, Stmt};
 
 use super::answer::Hover;
 use super::loops::{headers, is_limited, iterations};
-use crate::Here;
+use crate::ScheduleAnalysis;
 use sched_lang::check::StageVariant;
-use sched_lang::lineage::{DirectiveIndex, Select};
+use sched_lang::lineage::{DirectiveIndex, LoopSelector};
 use sched_nest::{Axis, StageInfo, StageKind};
 
 /// A loop of a stage that a directive names, or the name of a stage before a loop.
-pub(super) fn used(analysis: Here, stmt: &Stmt, select: &Select, span: Span) -> Option<Hover> {
+pub(super) fn use_hover(
+    analysis: ScheduleAnalysis,
+    stmt: &Stmt,
+    select: &LoopSelector,
+    span: Span,
+) -> Option<Hover> {
     let prepared = analysis.prepared();
     let at = |end: u32| used_at(analysis, prepared.stages_until(end as usize), select, span);
     at(stmt.span.start).or_else(|| at(stmt.span.end))
 }
 
-fn used_at(analysis: Here, arranged: Vec<StageVariant>, select: &Select, span: Span) -> Option<Hover> {
+fn used_at(
+    analysis: ScheduleAnalysis,
+    arranged: Vec<StageVariant>,
+    select: &LoopSelector,
+    span: Span,
+) -> Option<Hover> {
     let model = analysis.options().model.as_ref();
-    let others = StageVariant::others(model, analysis.variant().target, &arranged);
+    let others = StageVariant::unarranged(model, analysis.variant().target, &arranged);
     let stages: Vec<&StageVariant> = arranged.iter().chain(&others).collect();
     if let Some(stage) = stages.iter().find(|stage| stage.stage.name == select.name) {
         let text = format!("`{}`: {}.", select.name, about(&stage.stage));
@@ -33,12 +43,12 @@ fn used_at(analysis: Here, arranged: Vec<StageVariant>, select: &Select, span: S
 }
 
 /// The stages before and after a directive that a directive changes or annotates.
-pub(super) fn changed(analysis: Here, stmt: &Stmt) -> Vec<(StageVariant, StageVariant)> {
+pub(super) fn changed_stages(analysis: ScheduleAnalysis, stmt: &Stmt) -> Vec<(StageVariant, StageVariant)> {
     let prepared = analysis.prepared();
     let model = analysis.options().model.as_ref();
     let before = prepared.stages_until(stmt.span.start as usize);
     let after = prepared.stages_until(stmt.span.end as usize);
-    let plain = StageVariant::others(model, analysis.variant().target, &[]);
+    let plain = StageVariant::unarranged(model, analysis.variant().target, &[]);
     let pair = |after: StageVariant| {
         let is_same = |stage: &&StageVariant| stage.stage == after.stage;
         let old = before.iter().find(is_same).or_else(|| plain.iter().find(is_same))?.clone();
@@ -48,7 +58,7 @@ pub(super) fn changed(analysis: Here, stmt: &Stmt) -> Vec<(StageVariant, StageVa
 }
 
 /// The loops of a stage that a name means.
-fn describe(variant: &StageVariant, select: &Select) -> Option<String> {
+fn describe(variant: &StageVariant, select: &LoopSelector) -> Option<String> {
     let builder = &variant.builder;
     let ids = builder.select(DirectiveIndex(0), 0, select).ok()?;
     let id = *ids.first()?;

@@ -1,13 +1,13 @@
 //! Words for annotations that do not fit the nest.
 
-use super::context::{Context, Wording, use_one_of};
+use super::context::{MessageContext, Wording, use_one_of};
 use crate::diagnostics::Applicability;
-use crate::illegal::{Size, UnrollAndJamNeeds};
+use crate::illegal::{CodeSize, UnrollAndJamNeeds};
 use crate::lineage::DirectiveIndex;
-use crate::resolve::list;
+use crate::resolve::quoted_list;
 use sched_nest::{Axis, Layout};
 
-pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wording {
+pub(super) fn contradiction(context: &MessageContext, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
     let what = if first.is_empty() { "the model".to_owned() } else { format!("`{first}`") };
     let (this, other) = (context.quote(context.illegal.step), context.quote(earlier));
@@ -17,7 +17,7 @@ pub(super) fn contradiction(context: &Context, earlier: DirectiveIndex) -> Wordi
         .fixes([context.remove(context.illegal.step), context.remove(earlier)])
 }
 
-pub(super) fn not_leaf(context: &Context, leaves: &[String]) -> Wording {
+pub(super) fn not_leaf(context: &MessageContext, leaves: &[String]) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{directive}` needs an innermost loop, and `{first}` contains loops");
@@ -31,21 +31,21 @@ pub(super) fn not_leaf(context: &Context, leaves: &[String]) -> Wording {
     }
 }
 
-pub(super) fn too_small(context: &Context, value: i64) -> Wording {
+pub(super) fn too_small(context: &MessageContext, value: i64) -> Wording {
     let directive = context.directive();
     Wording::new(format!("`{directive}` needs a number of at least 1, not {value}"), "below 1")
         .help("Write a larger number, or leave the directive out.")
         .fix(context.replace(if directive == "interleave" { "2" } else { "1" }, Applicability::Unsure))
 }
 
-pub(super) fn too_large(context: &Context, value: i64, limit: i64) -> Wording {
+pub(super) fn too_large(context: &MessageContext, value: i64, limit: i64) -> Wording {
     let directive = context.directive();
     Wording::new(format!("`{directive}` takes at most {limit}, not {value}"), format!("above {limit}"))
         .help(format!("Write a number from 1 to {limit}."))
         .fix(context.replace(&limit.to_string(), Applicability::Unsure))
 }
 
-pub(super) fn not_parallel(context: &Context) -> Wording {
+pub(super) fn not_parallel(context: &MessageContext) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("the iterations of `{first}` are not parallel, so there are no partial sums");
@@ -56,7 +56,7 @@ pub(super) fn not_parallel(context: &Context) -> Wording {
 }
 
 /// Words for `unrollAndJam` on an unsuitable loop.
-pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds) -> Wording {
+pub(super) fn cannot_unroll_and_jam(context: &MessageContext, need: &UnrollAndJamNeeds) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let wording = match need {
         UnrollAndJamNeeds::Rows { leaves } => {
@@ -69,7 +69,7 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
                 ),
                 leaves => wording.help(format!(
                     "Name the tree loop directly around {}, or leave `unrollAndJam` out.",
-                    list(leaves)
+                    quoted_list(leaves)
                 )),
             }
         }
@@ -93,11 +93,13 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
                                leave `unrollAndJam` out."
             ))
         }
-        UnrollAndJamNeeds::Vectors { leaf, vectors, several } => {
+        UnrollAndJamNeeds::Vectors { leaf, has_vectors, is_interleaved } => {
             let message =
                 format!("`{leaf}` does not interleave vectors of rows, so there are no idle vectors to fill");
-            let wanted =
-                [(*vectors, format!("vectorize({leaf}, 16)")), (*several, format!("interleave({leaf}, 4)"))];
+            let wanted = [
+                (*has_vectors, format!("vectorize({leaf}, 16)")),
+                (*is_interleaved, format!("interleave({leaf}, 4)")),
+            ];
             let missing: Vec<String> =
                 wanted.into_iter().filter(|(has, _)| !has).map(|(_, directive)| directive).collect();
             Wording::new(message, "no vectors to fill")
@@ -108,7 +110,7 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
     wording.fix(Some(context.remove(step)))
 }
 
-pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
+pub(super) fn not_power_of_two(context: &MessageContext, width: i64) -> Wording {
     let above = u64::try_from(width).ok().and_then(u64::checked_next_power_of_two).unwrap_or(8);
     let near = [above / 2, above].map(|n| n.max(1).to_string());
     Wording::new(format!("a vector width of {width} is not a power of two"), "not a power of two")
@@ -118,12 +120,16 @@ pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
 
 pub(super) fn run_depth_unknown() -> Wording {
     Wording::new("`run_depth` has no value here", "not in a run of `splitByDepth`").help(
-        "It is the depth of the trees in a run that `splitByDepth` made. Use it in a directive for such a \
-         run, or for a loop inside one.",
+        "It is the depth of the deepest tree in a run that `splitByDepth` made. Use it in a directive for \
+         such a run, or for a loop inside one.",
     )
 }
 
-pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles: DirectiveIndex) -> Wording {
+pub(super) fn layout_needs_single_nodes(
+    context: &MessageContext,
+    layout: Layout,
+    tiles: DirectiveIndex,
+) -> Wording {
     let message = format!("the layout `{}` holds single nodes, not tiles of nodes", layout.word());
     Wording::new(message, "cannot hold tiles")
         .and(tiles, "makes tiles")
@@ -132,7 +138,7 @@ pub(super) fn layout_needs_single_nodes(context: &Context, layout: Layout, tiles
         .fix(Some(context.remove(tiles)))
 }
 
-pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) -> Wording {
+pub(super) fn walk_needs_single_nodes(context: &MessageContext, tiles: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{directive}` needs walks that step through single nodes, not through tiles");
@@ -155,7 +161,7 @@ pub(super) fn no_profile() -> Wording {
     )
 }
 
-pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
+pub(super) fn code_too_large(context: &MessageContext, size: &CodeSize) -> Wording {
     let directive = context.directive();
     let message = format!("{}, too much to compile in reasonable time", code(size));
     Wording::new(message, "multiplies the code the most")
@@ -163,7 +169,7 @@ pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
         .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
 }
 
-pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording {
+pub(super) fn parallel_on_gpu(context: &MessageContext, gpu: DirectiveIndex) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     let (message, help) = match context.illegal.loops.get(1).map(|id| context.builder.name(*id)) {
@@ -182,7 +188,7 @@ pub(super) fn parallel_on_gpu(context: &Context, gpu: DirectiveIndex) -> Wording
         .fixes([context.remove(step), context.remove(gpu)])
 }
 
-pub(super) fn gpu_on_cpu(context: &Context) -> Wording {
+pub(super) fn gpu_on_cpu(context: &MessageContext) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let step = context.illegal.step;
@@ -204,7 +210,7 @@ pub(super) fn block_outside_grid() -> Wording {
         .help("Map a loop around it to `grid.x`, or reorder the loops.")
 }
 
-pub(super) fn block_not_constant(context: &Context) -> Wording {
+pub(super) fn block_not_constant(context: &MessageContext) -> Wording {
     let first = context.first();
     let message = format!("the number of threads of `{first}` is known only at run time");
     Wording::new(message, "not constant")
@@ -216,7 +222,7 @@ pub(super) fn too_many_threads(threads: i64, limit: i64) -> Wording {
         .help("Tile the loop and map the inner loop of the tile, or use a smaller tile.")
 }
 
-pub(super) fn not_block_trees(context: &Context) -> Wording {
+pub(super) fn not_block_trees(context: &MessageContext) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let step = context.illegal.step;
@@ -240,7 +246,7 @@ pub(super) fn not_block_trees(context: &Context) -> Wording {
     }
 }
 
-pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
+pub(super) fn vector_on_gpu(context: &MessageContext, lanes: Option<u32>) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     if let Some(lanes) = lanes {
@@ -268,12 +274,12 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
 }
 
 /// The start of a message about the code that a schedule expands to.
-pub(super) fn code(Size { walks, instructions, loops }: &Size) -> String {
+pub(super) fn code(CodeSize { walks, instructions, loops }: &CodeSize) -> String {
     format!("this schedule expands to {walks} walks, about {instructions} instructions with {loops} loops")
 }
 
 /// The directive with the layout that holds tiles.
-fn sparse(context: &Context) -> String {
+fn sparse(context: &MessageContext) -> String {
     let mut texts = context.report.argument_texts(context.illegal.step);
     texts.pop();
     texts.push("sparse");
@@ -281,11 +287,11 @@ fn sparse(context: &Context) -> String {
 }
 
 /// The directive as an `interleave`.
-fn interleave(context: &Context) -> String {
+fn interleave(context: &MessageContext) -> String {
     format!("interleave({})", context.report.argument_texts(context.illegal.step).join(", "))
 }
 
-impl Context<'_> {
+impl MessageContext<'_> {
     /// Axis of the first loop.
     fn axis(&self) -> Option<Axis> {
         self.illegal.loops.first().map(|id| self.builder.node(*id).axis)

@@ -4,7 +4,7 @@ use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Illegal;
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::report::Report;
-use crate::resolve::list;
+use crate::resolve::quoted_list;
 
 /// An illegal operation in words.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Wording {
 }
 
 /// Input of the wording.
-pub(super) struct Context<'a> {
+pub(super) struct MessageContext<'a> {
     pub(super) illegal: &'a Illegal,
     pub(super) builder: &'a NestBuilder,
     pub(super) report: &'a Report<'a>,
@@ -52,7 +52,7 @@ pub(super) struct Context<'a> {
     pub(super) for_cpu: bool,
 }
 
-impl Context<'_> {
+impl MessageContext<'_> {
     /// The name of the directive at fault.
     pub(super) fn directive(&self) -> &str {
         self.report.directive_name(self.illegal.step)
@@ -115,6 +115,6 @@ pub(super) fn use_one_of(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [only] => format!("Use `{only}`."),
-        [rest @ .., last] => format!("Use {} or `{last}`.", list(rest).replace(" and ", ", ")),
+        [rest @ .., last] => format!("Use {} or `{last}`.", quoted_list(rest).replace(" and ", ", ")),
     }
 }

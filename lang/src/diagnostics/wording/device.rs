@@ -1,12 +1,12 @@
-//! Words for limits of devices and memory.
+//! Words for limits of GPUs and of memory.
 
-use super::context::{Context, Wording};
+use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::SharedMemoryUse;
-use sched_nest::{GpuDimension, Layout};
+use sched_nest::GpuDimension;
 
 pub(super) fn dimension_too_large(
-    context: &Context,
+    context: &MessageContext,
     dimension: GpuDimension,
     count: i64,
     limit: i64,
@@ -19,7 +19,12 @@ pub(super) fn dimension_too_large(
     .help(format!("Tile `{first}`, or map it to another dimension."))
 }
 
-pub(super) fn shared_memory(context: &Context, total: u64, limit: u64, uses: &[SharedMemoryUse]) -> Wording {
+pub(super) fn shared_memory(
+    context: &MessageContext,
+    total: u64,
+    limit: u64,
+    uses: &[SharedMemoryUse],
+) -> Wording {
     let step = context.illegal.step;
     let message = format!("a block would use {} of shared memory, but has only {}", size(total), size(limit));
     let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
@@ -37,38 +42,14 @@ pub(super) fn shared_memory_unsure(total: u64, everywhere: u64) -> Wording {
         .help("Name the GPU to have it checked: `target gpu(sm_90)`.")
 }
 
-pub(super) fn cache_outside_launch(context: &Context) -> Wording {
+pub(super) fn cache_outside_launch(context: &MessageContext) -> Wording {
     let first = context.first();
     let message = format!("`{first}` is outside every loop over blocks, so no block can hold the copy");
     Wording::new(message, "no grid loop at or around it")
         .help("Cache a loop on a `grid` dimension, or one inside it.")
 }
 
-pub(super) fn layout_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
-    let message = format!("stored as complete trees, trees of this depth need at least {}", size(bytes));
-    Wording::new(message, format!("above {}", size(limit)))
-        .help("Use `sparse`, or `preorder` for rows in vectors: both store only the nodes that exist.")
-        .fix(Some(other_layout(context, Layout::Sparse)))
-}
-
-pub(super) fn not_oblivious(context: &Context, tree: usize) -> Wording {
-    let message =
-        format!("tree {tree} is not oblivious: a level has several tests, or its leaves differ in depth");
-    Wording::new(message, "needs oblivious trees")
-        .help("Use `quantized`, which holds any trees, or walk the oblivious trees in a separate loop.")
-        .fix(Some(other_layout(context, Layout::Quantized)))
-}
-
-/// A fix that writes another layout.
-fn other_layout(context: &Context, layout: Layout) -> Fix {
-    let at = usize::from(!context.illegal.loops.is_empty());
-    let span = context.report.place(context.illegal.step, Some(at));
-    let word = layout.word();
-    let edits = vec![Edit { span, text: word.to_owned() }];
-    Fix { title: format!("write `{word}`"), edits, applicability: Applicability::Unsure }
-}
-
-pub(super) fn padding(context: &Context, bytes: u64, limit: u64, most: u32) -> Wording {
+pub(super) fn padding(context: &MessageContext, bytes: u64, limit: u64, most: u32) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     let message = format!("padding the trees to this depth needs at least {}", size(bytes));

@@ -1,10 +1,10 @@
 //! Words for copies and sums that the threads of a launch cannot share.
 
-use super::context::{Context, Wording};
+use super::context::{MessageContext, Wording};
 use crate::lineage::DirectiveIndex;
 use sched_nest::Layout;
 
-pub(super) fn bins_not_cached(context: &Context, layout: Layout) -> Wording {
+pub(super) fn bins_not_cached(context: &MessageContext, layout: Layout) -> Wording {
     let first = context.first();
     let word = layout.word();
     let message = format!(
@@ -25,7 +25,7 @@ pub(super) fn bins_not_cached(context: &Context, layout: Layout) -> Wording {
     }
 }
 
-pub(super) fn thread_cache(context: &Context) -> Wording {
+pub(super) fn thread_cache(context: &MessageContext) -> Wording {
     let thread = context.second();
     Wording::new(
         format!(
@@ -38,7 +38,7 @@ pub(super) fn thread_cache(context: &Context) -> Wording {
     .fix(Some(context.remove(context.illegal.step)))
 }
 
-pub(super) fn unlimited_cache(context: &Context) -> Wording {
+pub(super) fn unlimited_cache(context: &MessageContext) -> Wording {
     let (first, inner) = (context.first(), context.second());
     Wording::new(
         format!(
@@ -54,7 +54,7 @@ pub(super) fn unlimited_cache(context: &Context) -> Wording {
     .fix(Some(context.remove(context.illegal.step)))
 }
 
-pub(super) fn walks_outside(context: &Context) -> Wording {
+pub(super) fn walks_outside(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(
         format!("the walks of `{first}` are outside all GPU launches, and other walks are inside one"),
@@ -63,7 +63,7 @@ pub(super) fn walks_outside(context: &Context) -> Wording {
     .help("Map a loop around these walks with `gpuDimension` too, or map no loop.")
 }
 
-pub(super) fn several_tree_loops(context: &Context) -> Wording {
+pub(super) fn several_tree_loops(context: &MessageContext) -> Wording {
     let outer = context.second();
     Wording::new(
         format!(
@@ -75,7 +75,7 @@ pub(super) fn several_tree_loops(context: &Context) -> Wording {
     .fix(Some(context.remove(context.illegal.step)))
 }
 
-pub(super) fn same_sums(context: &Context) -> Wording {
+pub(super) fn same_sums(context: &MessageContext) -> Wording {
     let (one, other) = (context.first(), context.second());
     Wording::new(
         format!("`{one}` and `{other}` add to the sums of the same rows in different threads"),
@@ -87,7 +87,7 @@ pub(super) fn same_sums(context: &Context) -> Wording {
     )
 }
 
-pub(super) fn unlimited_sums(context: &Context) -> Wording {
+pub(super) fn unlimited_sums(context: &MessageContext) -> Wording {
     let thread = context.second();
     Wording::new(
         format!("the threads of `{thread}` walk any number of rows, whose sums do not fit shared memory"),
@@ -97,7 +97,7 @@ pub(super) fn unlimited_sums(context: &Context) -> Wording {
     .fix(Some(context.remove(context.illegal.step)))
 }
 
-pub(super) fn split_sums(context: &Context) -> Wording {
+pub(super) fn split_sums(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(
         format!(
@@ -113,7 +113,7 @@ pub(super) fn split_sums(context: &Context) -> Wording {
     .fix(Some(context.remove(context.illegal.step)))
 }
 
-impl Context<'_> {
+impl MessageContext<'_> {
     /// The name of the second loop concerned and the directive that maps it, if there are two.
     fn mapping(&self) -> Option<(String, DirectiveIndex)> {
         let second = *self.illegal.loops.get(1)?;

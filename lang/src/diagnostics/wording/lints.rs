@@ -1,23 +1,23 @@
 //! Words for legal schedules that are probably unintended.
 
 use super::annotations::code;
-use super::context::{Context, Wording};
+use super::context::{MessageContext, Wording};
 use super::device::size;
 use crate::diagnostics::{Applicability, Fix};
-use crate::illegal::Size;
+use crate::illegal::CodeSize;
 use crate::lineage::DirectiveIndex;
 use crate::obligation::Obligation;
 use sched_nest::Layout;
 use sched_nest::sym::Property;
 
-const MODEL: &str = "To check it, name a model in a `model` line or on the command line.";
-const BATCH_SIZE: &str = "Give the largest number of rows that the loops process at once: `schedc check ... \
-                          --batch-size 4096`. \
-                          Or write a number instead of `batch_size`.";
-const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
-                    `schedc check ... --batch-size 4096`.";
+const NAME_MODEL_HELP: &str = "To check it, name a model in a `model` line or on the command line.";
+const GIVE_BATCH_SIZE_HELP: &str = "Give the largest number of rows that the loops process at once: \
+                                    `schedc check ... --batch-size 4096`. Or write a number instead of \
+                                    `batch_size`.";
+const NAME_MODEL_AND_BATCH_SIZE_HELP: &str = "Name a model in a `model` line or on the command line, and \
+                                              give the batch size: `schedc check ... --batch-size 4096`.";
 
-pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
+pub(super) fn repeated(context: &MessageContext, earlier: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
     // A name may mean more copies than before, but the same text has the same meaning.
     let text = |step| context.report.argument_text(step, None);
@@ -28,14 +28,14 @@ pub(super) fn repeated(context: &Context, earlier: DirectiveIndex) -> Wording {
         .fix(Some(Fix { applicability, ..context.remove(step) }))
 }
 
-pub(super) fn unverified(context: &Context, what: &Obligation) -> Wording {
+pub(super) fn unverified(context: &MessageContext, what: &Obligation) -> Wording {
     let needs_model = what.mentions(&|property| property != Property::BatchSize);
     let (missing, help) = match (context.builder.model(), needs_model) {
         (None, true) if what.mentions(&|property| property == Property::BatchSize) => {
-            ("a model and a batch size", BOTH)
+            ("a model and a batch size", NAME_MODEL_AND_BATCH_SIZE_HELP)
         }
-        (None, true) => ("a model", MODEL),
-        _ => ("a batch size", BATCH_SIZE),
+        (None, true) => ("a model", NAME_MODEL_HELP),
+        _ => ("a batch size", GIVE_BATCH_SIZE_HELP),
     };
     let written = context.argument_text();
     let number = written.contains("batch_size").then(|| written.replace("batch_size", "4096"));
@@ -49,7 +49,7 @@ pub(super) fn tile_of_one() -> Wording {
         .help("Use a larger size, or leave the tile out.")
 }
 
-pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording {
+pub(super) fn partial_tile(context: &MessageContext, extent: i64, size: i64) -> Wording {
     let last = extent % size;
     let sizes = nearest_divisors(extent, size);
     let is_useless = sizes.iter().all(|size| *size == extent);
@@ -72,14 +72,14 @@ pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording
     .fixes(fixes)
 }
 
-pub(super) fn interleave_of_one(context: &Context) -> Wording {
+pub(super) fn interleave_of_one(context: &MessageContext) -> Wording {
     let step = context.illegal.step;
     Wording::new("interleaving a single walk changes nothing", "has no effect")
         .help("Use a larger number, or leave `interleave` out.")
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording {
+pub(super) fn empty_lanes(context: &MessageContext, lanes: u32, trips: i64) -> Wording {
     let first = context.first();
     let fits = (trips >= 2).then(|| 1_i64 << trips.ilog2());
     let message = format!(
@@ -91,7 +91,7 @@ pub(super) fn empty_lanes(context: &Context, lanes: u32, trips: i64) -> Wording 
         .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
 }
 
-pub(super) fn no_steps(context: &Context, layout: Layout, chosen: DirectiveIndex) -> Wording {
+pub(super) fn no_steps(context: &MessageContext, layout: Layout, chosen: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
     let message = format!(
         "in the layout `{}`, vectors of rows test all nodes of a tree and take no steps",
@@ -103,14 +103,14 @@ pub(super) fn no_steps(context: &Context, layout: Layout, chosen: DirectiveIndex
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn unroll_beyond(context: &Context, depth: u32, deepest: u32) -> Wording {
+pub(super) fn unroll_beyond(context: &MessageContext, depth: u32, deepest: u32) -> Wording {
     let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
     Wording::new(message, format!("beyond {deepest}"))
         .help(format!("Write {deepest}, or `max_depth` to follow the model."))
         .fix(context.replace(&deepest.to_string(), Applicability::Unsure))
 }
 
-pub(super) fn peel_pointless(context: &Context, unroll: DirectiveIndex) -> Wording {
+pub(super) fn peel_pointless(context: &MessageContext, unroll: DirectiveIndex) -> Wording {
     let step = context.illegal.step;
     Wording::new("these steps are already straight-line code", "peels nothing")
         .and(unroll, "unrolled here")
@@ -118,7 +118,7 @@ pub(super) fn peel_pointless(context: &Context, unroll: DirectiveIndex) -> Wordi
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Wording {
+pub(super) fn cache_too_large(context: &MessageContext, bytes: u64, limit: u64) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     let message = format!(
@@ -131,7 +131,7 @@ pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Word
         .fix(Some(context.remove(step)))
 }
 
-pub(super) fn divergent_warp(context: &Context, together: i64, warp: i64) -> Wording {
+pub(super) fn divergent_warp(context: &MessageContext, together: i64, warp: i64) -> Wording {
     let first = context.first();
     let message = format!(
         "the {warp} threads of a warp run different iterations of `{first}`, which have different code"
@@ -146,7 +146,7 @@ pub(super) fn divergent_warp(context: &Context, together: i64, warp: i64) -> Wor
     ))
 }
 
-pub(super) fn code_large(size: &Size) -> Wording {
+pub(super) fn code_large(size: &CodeSize) -> Wording {
     let message = format!("{}, which compiles slowly", code(size));
     Wording::new(message, "multiplies the code the most").help(
         "This is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with \
@@ -154,7 +154,7 @@ pub(super) fn code_large(size: &Size) -> Wording {
     )
 }
 
-pub(super) fn nested_parallel(context: &Context, outer: &str, earlier: DirectiveIndex) -> Wording {
+pub(super) fn nested_parallel(context: &MessageContext, outer: &str, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     let inner = context.illegal.loops.last().map(|id| context.builder.name(*id)).unwrap_or(first);

@@ -5,6 +5,7 @@ mod annotations;
 mod context;
 mod device;
 mod launches;
+mod layout;
 mod lints;
 mod rewrites;
 mod shape;
@@ -16,7 +17,7 @@ use crate::diagnostics::Fix;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::NestBuilder;
 use crate::report::Report;
-use context::{Context, Wording};
+use context::{MessageContext, Wording};
 
 /// Options of the wording.
 pub(crate) struct WordingOptions {
@@ -28,14 +29,14 @@ pub(crate) struct WordingOptions {
 }
 
 /// Puts a problem into words.
-pub(crate) fn word(
+pub(crate) fn put_into_words(
     illegal: &Illegal,
     builder: &NestBuilder,
     report: &Report,
     options: &WordingOptions,
 ) -> Wording {
-    let context = Context { illegal, builder, report, for_cpu: options.for_cpu };
-    let mut wording = words(&context);
+    let context = MessageContext { illegal, builder, report, for_cpu: options.for_cpu };
+    let mut wording = wording_of(&context);
     let deletes = |fix: &Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
     if let Some(limits) = options.limits.as_ref().filter(|_| wording.fixes.iter().all(deletes)) {
         wording.fixes.splice(0..0, alternatives::alternatives(&context, limits));
@@ -44,7 +45,7 @@ pub(crate) fn word(
 }
 
 /// Words for each problem. A problem without words does not compile.
-fn words(context: &Context) -> Wording {
+fn wording_of(context: &MessageContext) -> Wording {
     use Problem as P;
     match &context.illegal.problem {
         // Poisoned names need no message.
@@ -109,8 +110,8 @@ fn words(context: &Context) -> Wording {
         P::UnlimitedSums => launches::unlimited_sums(context),
         P::SplitSums => launches::split_sums(context),
         P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
-        P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
-        P::NotOblivious { tree } => device::not_oblivious(context, *tree),
+        P::LayoutTooLarge { bytes, limit } => layout::too_large(context, *bytes, *limit),
+        P::NotOblivious { tree } => layout::not_oblivious(context, *tree),
         P::NotBlockTrees => annotations::not_block_trees(context),
         P::VectorOnGpu { lanes } => annotations::vector_on_gpu(context, *lanes),
         P::LayoutNeedsSingleNodes { layout, tiles } => {

@@ -1,11 +1,11 @@
 //! Fixes that write other directives, or move the directive.
 
-use super::context::Context;
+use super::context::MessageContext;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::lineage::DirectiveIndex;
 use sched_nest::{Axis, LoopId};
 
-impl Context<'_> {
+impl MessageContext<'_> {
     /// A fix that writes `text` in place of the whole directive.
     pub(super) fn rewrite(&self, text: String) -> Fix {
         let span = self.report.place(self.illegal.step, None);

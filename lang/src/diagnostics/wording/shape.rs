@@ -1,20 +1,20 @@
 //! Words for refused names and loop modifiers.
 
-use super::context::{Context, Wording, use_one_of};
+use super::context::{MessageContext, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
-use crate::resolve::list;
+use crate::resolve::quoted_list;
 use sched_nest::sym::Sym;
 
-pub(super) fn no_such_copy(context: &Context, path: &str) -> Wording {
+pub(super) fn no_such_copy(context: &MessageContext, path: &str) -> Wording {
     let names = context.names();
     Wording::new(format!("no loop is called `{path}`"), "no such copy")
         .help(use_one_of(&names))
         .fixes(context.replace_by_any(&names))
 }
 
-pub(super) fn name_taken(context: &Context, name: &str) -> Wording {
-    let other = fresh(context, name);
+pub(super) fn name_taken(context: &MessageContext, name: &str) -> Wording {
+    let other = fresh_name(context, name);
     Wording::new(format!("`{name}` is the name of another loop"), "taken")
         .help("Each loop needs a different name.")
         .fix(context.replace(&other, Applicability::Unsure))
@@ -25,7 +25,7 @@ pub(super) fn tile_size(size: i64) -> Wording {
         .help("The size is a number of rows, trees, units or features, at least 1.")
 }
 
-pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wording {
+pub(super) fn tile_off_step(context: &MessageContext, size: i64, stride: i64) -> Wording {
     let first = context.first();
     let message = format!("a tile of {size} does not fit `{first}`, which counts in steps of {stride}");
     let near = multiples(size, stride);
@@ -34,7 +34,7 @@ pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wordin
         .fixes(context.replace_by_any(&near))
 }
 
-pub(super) fn split_off_step(context: &Context, offset: i64, stride: i64) -> Wording {
+pub(super) fn split_off_step(context: &MessageContext, offset: i64, stride: i64) -> Wording {
     let first = context.first();
     let at = context.report_value();
     let near: Vec<String> = match at {
@@ -55,7 +55,7 @@ pub(super) fn split_off_step(context: &Context, offset: i64, stride: i64) -> Wor
     .fixes(context.replace_by_any(&near))
 }
 
-pub(super) fn reorder_few(context: &Context) -> Wording {
+pub(super) fn reorder_few(context: &MessageContext) -> Wording {
     Wording::new("`reorder` needs at least two loops", "nothing to reorder")
         .help("Name the loops of a chain in the order you want, outermost first.")
         .fix(Some(context.remove(context.illegal.step)))
@@ -73,9 +73,9 @@ pub(super) fn reorder_no_path() -> Wording {
     )
 }
 
-pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) -> Wording {
+pub(super) fn reorder_fork(context: &MessageContext, outer: &str, inside: &[String]) -> Wording {
     let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
-    let contains = format!("`{outer}` contains {}.", list(inside));
+    let contains = format!("`{outer}` contains {}.", quoted_list(inside));
     let help = match context.reorder_before_split() {
         Some((line, by)) => {
             let (number, split) = (context.report.line(by), context.quote(by));
@@ -87,8 +87,8 @@ pub(super) fn reorder_fork(context: &Context, outer: &str, inside: &[String]) ->
     Wording::new(message, "not perfectly nested").help(help).fix(fix)
 }
 
-pub(super) fn reorder_gap(context: &Context, outer: &str, inner: &str, between: &[String]) -> Wording {
-    let names = list(between);
+pub(super) fn reorder_gap(context: &MessageContext, outer: &str, inner: &str, between: &[String]) -> Wording {
+    let names = quoted_list(between);
     let verb = if between.len() == 1 { "is" } else { "are" };
     let wording = Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous");
     match context.reorder_whole_chain() {
@@ -99,20 +99,20 @@ pub(super) fn reorder_gap(context: &Context, outer: &str, inner: &str, between: 
     }
 }
 
-pub(super) fn specialize_leaf(context: &Context) -> Wording {
+pub(super) fn specialize_leaf(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(format!("there is no loop inside `{first}` to specialize"), "a leaf loop")
         .help(format!("To expand the walks of a leaf loop, use `unroll({first})`."))
 }
 
-pub(super) fn trips_unknown(context: &Context) -> Wording {
+pub(super) fn trips_unknown(context: &MessageContext) -> Wording {
     let first = context.first();
     let message = format!("the number of iterations of `{first}` is known only at run time");
     Wording::new(message, "unknown number of iterations")
         .help(format!("Tile `{first}` first: the inner loop of a tile has a known number of iterations."))
 }
 
-pub(super) fn trips_huge(context: &Context, trips: i64, limit: i64) -> Wording {
+pub(super) fn trips_huge(context: &MessageContext, trips: i64, limit: i64) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{directive}` would make {trips} copies");
@@ -121,7 +121,7 @@ pub(super) fn trips_huge(context: &Context, trips: i64, limit: i64) -> Wording {
         .fix(context.expand_a_tile())
 }
 
-pub(super) fn specialized(context: &Context, by: DirectiveIndex) -> Wording {
+pub(super) fn specialized(context: &MessageContext, by: DirectiveIndex) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{first}` is specialized, so it cannot be reshaped any more");
@@ -132,7 +132,7 @@ pub(super) fn specialized(context: &Context, by: DirectiveIndex) -> Wording {
     })
 }
 
-pub(super) fn not_trees(context: &Context) -> Wording {
+pub(super) fn not_trees(context: &MessageContext) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let trees: Vec<String> = context.tree_loops();
@@ -144,14 +144,14 @@ pub(super) fn not_trees(context: &Context) -> Wording {
     .fixes(context.replace_by_any(&trees))
 }
 
-pub(super) fn depth_twice(context: &Context, by: DirectiveIndex) -> Wording {
+pub(super) fn depth_twice(context: &MessageContext, by: DirectiveIndex) -> Wording {
     let first = context.first();
-    Wording::new(format!("all trees of `{first}` already have the same depth"), "already split by depth")
+    Wording::new(format!("`{first}` is already a run of `splitByDepth`"), "already split by depth")
         .and(by, "split here")
         .fix(Some(context.remove(context.illegal.step)))
 }
 
-pub(super) fn trees_unknown(context: &Context) -> Wording {
+pub(super) fn trees_unknown(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(
         format!("it would take too long to find out which trees one iteration of `{first}` covers"),
@@ -165,7 +165,7 @@ pub(super) fn trees_unknown(context: &Context) -> Wording {
     )
 }
 
-pub(super) fn position_unknown(context: &Context, outer: &str) -> Wording {
+pub(super) fn position_unknown(context: &MessageContext, outer: &str) -> Wording {
     let first = context.first();
     let message = format!("which trees one iteration of `{first}` covers depends on `{outer}` around it");
     Wording::new(message, "trees unknown")
@@ -182,7 +182,7 @@ pub(super) fn too_deep() -> Wording {
         .help("Tile less often.")
 }
 
-pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
+pub(super) fn unknown_index(context: &MessageContext, name: &str) -> Wording {
     let mut known = context.builder.names().live();
     known.sort_unstable();
     let wording = Wording::new(format!("no loop is called `{name}`"), "unknown");
@@ -204,18 +204,18 @@ pub(super) fn unknown_index(context: &Context, name: &str) -> Wording {
         }
         None => {
             known.truncate(12);
-            wording.help(format!("The loops at this point are {}.", list(&known)))
+            wording.help(format!("The loops at this point are {}.", quoted_list(&known)))
         }
     }
 }
 
 /// An unused name that resembles `name`.
-fn fresh(context: &Context, name: &str) -> String {
+fn fresh_name(context: &MessageContext, name: &str) -> String {
     let is_free = |candidate: &String| !context.builder.names().is_declared(candidate);
     (1..100).map(|n| format!("{name}_{n}")).find(is_free).unwrap_or_else(|| format!("{name}_new"))
 }
 
-pub(super) fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wording {
+pub(super) fn consumed(context: &MessageContext, name: &str, by: DirectiveIndex) -> Wording {
     let successors = context.names();
     let consumer = context.report.directive_name(by);
     Wording::new(format!("`{name}` no longer exists"), format!("replaced by `{consumer}`"))
@@ -224,12 +224,12 @@ pub(super) fn consumed(context: &Context, name: &str, by: DirectiveIndex) -> Wor
         .fixes(context.replace_by_any(&successors))
 }
 
-pub(super) fn annotation_lost(context: &Context, consumer: DirectiveIndex) -> Wording {
+pub(super) fn annotation_lost(context: &MessageContext, consumer: DirectiveIndex) -> Wording {
     let name = context.argument_text();
     let successors: Vec<String> =
         context.names().into_iter().filter(|successor| *successor != name).collect();
     let how = context.report.directive_name(consumer);
-    let by = if successors.is_empty() { String::new() } else { format!(" by {}", list(&successors)) };
+    let by = if successors.is_empty() { String::new() } else { format!(" by {}", quoted_list(&successors)) };
     let message = format!("{}: `{how}` replaced `{name}`{by}", context.quote(context.illegal.step));
     // Leaf loops are innermost, so an annotation of them fits the last successor.
     let is_for_leaves = matches!(context.directive(), "interleave" | "vectorize");
@@ -244,7 +244,7 @@ pub(super) fn annotation_lost(context: &Context, consumer: DirectiveIndex) -> Wo
         .fixes(context.replace_by_any(&successors))
 }
 
-pub(super) fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym) -> Wording {
+pub(super) fn split_outside(context: &MessageContext, at: &Sym, start: &Sym, stop: &Sym) -> Wording {
     let first = context.first();
     let inside = match (start.as_int(), stop.as_int()) {
         (Some(start), Some(stop)) if stop.saturating_sub(start) > 1 => {
@@ -260,7 +260,7 @@ pub(super) fn split_outside(context: &Context, at: &Sym, start: &Sym, stop: &Sym
     .help(inside)
 }
 
-pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
+pub(super) fn sort_too_late(context: &MessageContext, by: DirectiveIndex) -> Wording {
     let here = context.report.place(context.illegal.step, None);
     let there = context.report.place(by, None).start;
     let text = context.report.text(context.illegal.step);

@@ -1,11 +1,11 @@
 //! Words for legal schedules that are unnecessarily slow.
 
-use super::context::{Context, Wording};
+use super::context::{MessageContext, Wording};
 use crate::diagnostics::Applicability;
 use crate::lineage::DirectiveIndex;
 
 pub(super) fn narrow_vector(
-    context: &Context,
+    context: &MessageContext,
     (lanes, full): (u32, u32),
     bin_bytes: u32,
     chosen: DirectiveIndex,
@@ -21,7 +21,7 @@ pub(super) fn narrow_vector(
         .fix(context.replace(&full.to_string(), Applicability::Unsure))
 }
 
-pub(super) fn tile_beyond(context: &Context, extent: i64, size: i64) -> Wording {
+pub(super) fn tile_beyond(context: &MessageContext, extent: i64, size: i64) -> Wording {
     let message = format!("the loop ends at {extent}, so a tile of {size} is never full");
     Wording::new(message, format!("more than {extent}"))
         .help(
@@ -31,7 +31,7 @@ pub(super) fn tile_beyond(context: &Context, extent: i64, size: i64) -> Wording 
         .fix(context.replace(&extent.to_string(), Applicability::Unsure))
 }
 
-pub(super) fn one_block(context: &Context, rows: Option<(u64, i64)>) -> Wording {
+pub(super) fn one_block(context: &MessageContext, rows: Option<(u64, i64)>) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let (message, help) = match rows {
         None => (
@@ -49,7 +49,7 @@ pub(super) fn one_block(context: &Context, rows: Option<(u64, i64)>) -> Wording 
     Wording::new(message, "one iteration").help(help).fix(Some(context.remove(step)))
 }
 
-pub(super) fn unrolled_far(context: &Context, copies: i64) -> Wording {
+pub(super) fn unrolled_far(context: &MessageContext, copies: i64) -> Wording {
     let (first, step) = (context.first(), context.illegal.step);
     let message = format!("`unroll` makes {copies} copies of the code inside `{first}`");
     Wording::new(message, "more code, but no faster")

@@ -1,11 +1,11 @@
 //! Words for problems of stages.
 
-use super::context::{Context, Wording};
+use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, nearest};
 use crate::illegal::StageLanesFault;
-use crate::resolve::list;
+use crate::resolve::quoted_list;
 
-pub(super) fn unknown_stage(context: &Context, name: &str, known: &[String]) -> Wording {
+pub(super) fn unknown_stage(context: &MessageContext, name: &str, known: &[String]) -> Wording {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let wording = Wording::new(format!("no stage and no loop has the name `{name}`"), "not a stage");
     if let Some(near) = nearest(name, known.iter().copied()) {
@@ -17,11 +17,11 @@ pub(super) fn unknown_stage(context: &Context, name: &str, known: &[String]) -> 
     match known.as_slice() {
         [] => wording.help("The model has a single stage. Leave the name before the loop out."),
         [one] => wording.help(format!("The model has the stage {one}.")),
-        _ => wording.help(format!("The stages of the model are {}.", list(&known))),
+        _ => wording.help(format!("The stages of the model are {}.", quoted_list(&known))),
     }
 }
 
-pub(super) fn two_stages(context: &Context, [other, own]: &[(String, String); 2]) -> Wording {
+pub(super) fn two_stages(context: &MessageContext, [other, own]: &[(String, String); 2]) -> Wording {
     let directive = context.directive();
     Wording::new(
         format!("`{}` is a loop of `{}`, and `{}` is one of `{}`", other.0, other.1, own.0, own.1),
@@ -30,7 +30,7 @@ pub(super) fn two_stages(context: &Context, [other, own]: &[(String, String); 2]
     .help(format!("Each stage has a separate loop nest. Write one `{directive}` for each stage."))
 }
 
-pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
+pub(super) fn not_in_stage(context: &MessageContext, stage: &str) -> Wording {
     let directive = context.directive();
     Wording::new(
         format!("`{directive}` cannot be applied to this loop of `{stage}`, a stage that computes sums"),
@@ -43,7 +43,7 @@ pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
     )
 }
 
-pub(super) fn terms_out_of_order(context: &Context, outer: Option<&str>) -> Wording {
+pub(super) fn terms_out_of_order(context: &MessageContext, outer: Option<&str>) -> Wording {
     let order = "Each sum adds its terms in order, so that it is the same under every schedule.";
     match outer {
         Some(outer) => Wording::new(

@@ -50,7 +50,7 @@ impl OutputTables {
     /// The code of the output steps up to the last expression, and the steps after it.
     pub(super) fn code_of_steps<'a>(
         &self,
-        (b, register): (&mut Builder, u32),
+        (b, register_bytes): (&mut Builder, u32),
         runs: &'a OutputRuns,
         mut steps: &'a [Transform],
     ) -> (Vec<ExpressionCode<'a>>, &'a [Transform]) {
@@ -58,7 +58,7 @@ impl OutputTables {
         for (run, tables) in runs.steps.iter().zip(&self.steps) {
             let is_expression = |step: &Transform| matches!(step, Transform::Columns(_));
             let Some(at) = steps.iter().position(is_expression) else { break };
-            code.push(ExpressionCode::new((b, register), run, *tables, &steps[..at]));
+            code.push(ExpressionCode::new((b, register_bytes), run, *tables, &steps[..at]));
             steps = &steps[at + 1..];
         }
         (code, steps)
@@ -67,26 +67,26 @@ impl OutputTables {
     /// The code of the expression that computes class numbers.
     pub(super) fn code_of_classes<'a>(
         &self,
-        (b, register): (&mut Builder, u32),
+        (b, register_bytes): (&mut Builder, u32),
         runs: &'a OutputRuns,
     ) -> Vec<ExpressionCode<'a>> {
         let classes = runs.classes.iter().zip(self.classes);
-        classes.map(|(run, tables)| ExpressionCode::new((b, register), run, tables, &[])).collect()
+        classes.map(|(run, tables)| ExpressionCode::new((b, register_bytes), run, tables, &[])).collect()
     }
 }
 
 impl<'a> ExpressionCode<'a> {
     fn new(
-        (b, register): (&mut Builder, u32),
+        (b, register_bytes): (&mut Builder, u32),
         run: &'a OutputRun,
         tables: PoolTables<u32>,
         steps: &'a [Transform],
     ) -> ExpressionCode<'a> {
-        let (pools, register) = (tables.declare(b), Some(register));
+        let (pools, register_bytes) = (tables.declare(b), Some(register_bytes));
         ExpressionCode {
             steps,
             element: run.element,
-            code: ColumnCode { runs: &run.runs, pools, register, arrangements: &[] },
+            code: ColumnCode { runs: &run.runs, pools, register_bytes, arrangements: &[] },
         }
     }
 
@@ -104,13 +104,13 @@ impl<'a> ExpressionCode<'a> {
     pub fn with_stored<B: Build>(
         &self,
         b: &mut B,
-        place: ProcessorKind,
+        processor: ProcessorKind,
         body: impl FnOnce(&mut B, StoredColumns),
     ) {
-        match place {
+        match processor {
             ProcessorKind::Host => self.code.with_row_memory(b, body),
             ProcessorKind::Device => {
-                let rows = b.builder().rows();
+                let rows = b.builder().n_rows();
                 self.code.runs.stored.with_memory_of_call(b, rows, body);
             }
         }
@@ -120,11 +120,11 @@ impl<'a> ExpressionCode<'a> {
     pub fn row(
         &self,
         b: &mut Builder,
-        place: ProcessorKind,
+        processor: ProcessorKind,
         values: Features,
         (stored, to): (StoredColumns, Elements),
     ) {
-        let register = self.code.register.filter(|_| place == ProcessorKind::Host);
-        ColumnCode { register, ..self.code }.row(b, values, stored, to);
+        let register_bytes = self.code.register_bytes.filter(|_| processor == ProcessorKind::Host);
+        ColumnCode { register_bytes, ..self.code }.store_row(b, values, stored, to);
     }
 }

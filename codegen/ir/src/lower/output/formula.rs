@@ -14,11 +14,11 @@ pub struct Formula<'b> {
 
 impl Formula<'_> {
     /// A value after all steps. `number` is the margin's number in its row.
-    pub fn all(&mut self, steps: &[Transform], x: Value, number: usize) -> Value {
-        steps.iter().fold(x, |x, step| self.of(step, x, number))
+    pub fn apply_steps(&mut self, steps: &[Transform], x: Value, number: usize) -> Value {
+        steps.iter().fold(x, |x, step| self.apply_step(step, x, number))
     }
 
-    fn of(&mut self, step: &Transform, x: Value, number: usize) -> Value {
+    fn apply_step(&mut self, step: &Transform, x: Value, number: usize) -> Value {
         match step {
             Transform::Scale { factor, bias } => {
                 let (factor, bias) =
@@ -32,14 +32,14 @@ impl Formula<'_> {
                 self.b.bin(Bin::Div, x, by)
             }
             Transform::Sigmoid(form) => self.sigmoid(*form, x),
-            Transform::Hinge => self.positive(x, 0.0),
+            Transform::Hinge => self.exceeds(x, 0.0),
             Transform::Exp => self.b.math(Math::Exp, x),
             Transform::LogOnePlusExp => {
                 let power = self.b.math(Math::Exp, x);
                 self.b.math(Math::LogOnePlus, power)
             }
             Transform::SignedSquare => {
-                let size = self.size(x);
+                let size = self.absolute(x);
                 self.b.bin(Bin::Mul, x, size)
             }
             Transform::Probit => self.probit(x),
@@ -66,7 +66,7 @@ impl Formula<'_> {
     }
 
     /// Absolute value.
-    pub fn size(&mut self, x: Value) -> Value {
+    pub fn absolute(&mut self, x: Value) -> Value {
         let negated = self.negated(x);
         self.b.bin(Bin::Max, x, negated)
     }
@@ -84,7 +84,7 @@ impl Formula<'_> {
             }
             Sigmoid::Plain { .. } | Sigmoid::Bounded => self.negated(x),
             Sigmoid::Mirrored => {
-                let size = self.size(x);
+                let size = self.absolute(x);
                 self.negated(size)
             }
         };
@@ -104,8 +104,8 @@ impl Formula<'_> {
     }
 
     /// Distance between consecutive expectiles of a row: the gap plus `log(1 + exp(x))`, without overflow.
-    pub fn step_up(&mut self, x: Value) -> Value {
-        let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.size(x));
+    pub fn expectile_distance(&mut self, x: Value) -> Value {
+        let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.absolute(x));
         let exponent = self.negated(size);
         let power = self.b.math(Math::Exp, exponent);
         let small = self.b.math(Math::LogOnePlus, power);
@@ -147,7 +147,7 @@ impl Formula<'_> {
     }
 
     /// `x > bound ? 1 : 0`
-    pub fn positive(&mut self, x: Value, bound: f64) -> Value {
+    pub fn exceeds(&mut self, x: Value, bound: f64) -> Value {
         let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
         let above = self.b.cmp(Cmp::OLt, bound, x);
         self.b.select(above, one, zero)

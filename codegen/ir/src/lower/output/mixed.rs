@@ -1,6 +1,6 @@
 //! Last output steps, which combine the values of a row.
 
-use super::{RowIndices, Stage, is_uniform};
+use super::{OutputStage, RowIndices, is_uniform};
 use crate::lir::{Address, Bin, Build, Cast, Cmp, Function, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 
@@ -15,7 +15,7 @@ struct Exponentials {
     near_zero_factor: Option<Value>,
 }
 
-impl Stage<'_> {
+impl OutputStage<'_> {
     /// Two results for the one margin: its complement and itself.
     pub(super) fn complement(mut self, steps: &[Transform]) -> Function {
         self.for_all_rows(2, |s, row| {
@@ -40,7 +40,7 @@ impl Stage<'_> {
             s.for_loop((one, end, 1), &[lowest], |s, margin, carried| {
                 let (from, to) = (s.b.add(row.from, margin), s.b.add(row.to, margin));
                 let x = s.value(steps, from, 0);
-                let step = s.formula().step_up(x);
+                let step = s.formula().expectile_distance(x);
                 let next = s.b.add(carried[0], step);
                 s.store(to, next);
                 vec![next]
@@ -105,12 +105,12 @@ impl Stage<'_> {
     /// another type, they are computed twice.
     pub(super) fn softmax(mut self, steps: &[Transform], form: Softmax) -> Function {
         self.for_all_rows(self.n_values(), |s, row| {
-            let park = s.element == s.result;
-            let (all, sum) = s.exponentials(steps, form, row, park);
+            let in_results = s.element == s.result;
+            let (all, sum) = s.exponentials(steps, form, row, in_results);
             let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
             s.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let to = s.b.add(row.to, margin);
-                let power = if park {
+                let power = if in_results {
                     s.b.load(Ty::of(s.result), Address::element(s.out, to, s.result))
                 } else {
                     let from = s.b.add(row.from, margin);
@@ -125,14 +125,14 @@ impl Stage<'_> {
         self.b.finish()
     }
 
-    /// Common part of a row's exponentials, and their sum in the element type of margins. With `park`, the
-    /// exponentials are stored in place of the results.
+    /// Common part of a row's exponentials, and their sum in the element type of margins. With
+    /// `in_results`, the exponentials are stored in place of the results.
     fn exponentials(
         &mut self,
         steps: &[Transform],
         form: Softmax,
         row: RowIndices,
-        park: bool,
+        in_results: bool,
     ) -> (Exponentials, Value) {
         let (zero, end) = (self.b.int(0), self.b.int(self.per_row));
         let lowest = self.float(f64::NEG_INFINITY);
@@ -154,7 +154,7 @@ impl Stage<'_> {
             let from = s.b.add(row.from, margin);
             let x = s.value(steps, from, 0);
             let power = s.exponential(all, x);
-            if park {
+            if in_results {
                 let to = s.b.add(row.to, margin);
                 s.store(to, power);
             }
@@ -185,7 +185,7 @@ impl Stage<'_> {
     }
 
     fn is_near_zero(&mut self, x: Value) -> Value {
-        let size = self.formula().size(x);
+        let size = self.formula().absolute(x);
         let most = self.float(f64::from(1e-7_f32));
         self.b.cmp(Cmp::OLe, size, most)
     }

@@ -31,26 +31,26 @@ pub fn interface(types: &Types) -> Interface {
 
 /// Columns of a prediction.
 pub fn value_columns(forest: &Forest) -> usize {
-    forest.num_outputs()
+    forest.value_columns()
 }
 
 /// Number of columns of class output: one for each target with classes, or 0.
 pub fn class_columns(forest: &Forest) -> usize {
     let Some(classes) = &forest.output.classes else { return 0 };
-    let n_classes = forest.num_classes_out();
+    let n_classes = forest.num_class_numbers();
     let are_computed = matches!(classes.rule, ClassRule::Computed(_));
     if n_classes == 1 || are_computed { n_classes } else { 0 }
 }
 
 /// The kernel from margins to predictions; `None` if predictions are the margins.
-pub fn values(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<Function> {
+pub fn values(lowering: &Lowering, processors: &Variants<ProcessorKind>) -> Option<Function> {
     let output = &lowering.hir.forest.output;
     let result = scalar(lowering.hir.forest.types.output);
-    let (stage, rest) = Stage::with_steps(lowering, ("value", result), &output.value, places);
+    let (stage, rest) = OutputStage::with_steps(lowering, ("value", result), &output.value, processors);
     let steps = OutputSteps::of(rest);
     Some(match steps.last {
         None if output.value.is_empty() && stage.element == stage.result => return None,
-        None => stage.each(steps.by_value),
+        None => stage.one_per_margin(steps.by_value),
         Some(Transform::Softmax(form)) => stage.softmax(steps.by_value, *form),
         Some(Transform::Complement) => stage.complement(steps.by_value),
         Some(Transform::Ascending) => stage.ascending(steps.by_value),
@@ -59,19 +59,19 @@ pub fn values(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<F
 }
 
 /// The kernel from margins to class numbers; `None` if the model has no classes.
-pub fn classes(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<Function> {
+pub fn classes(lowering: &Lowering, processors: &Variants<ProcessorKind>) -> Option<Function> {
     let forest = &lowering.hir.forest;
     let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
-    let of_margins = || Stage::new(lowering, "class", Scalar::F32, places);
+    let of_margins = || OutputStage::new(lowering, "class", Scalar::F32, processors);
     Some(match &classes.rule {
-        ClassRule::MarginAbove(bound) => of_margins().above(&[], *bound),
+        ClassRule::MarginAbove(bound) => of_margins().exceeds_bound(&[], *bound),
         ClassRule::ValueAbove(bound) => {
-            of_margins().above(OutputSteps::of(&forest.output.value).by_value, *bound)
+            of_margins().exceeds_bound(OutputSteps::of(&forest.output.value).by_value, *bound)
         }
         ClassRule::LargestMargin => of_margins().arg_max(&[], None),
         ClassRule::LargestValue => {
             let (stage, rest) =
-                Stage::with_steps(lowering, ("class", Scalar::F32), &forest.output.value, places);
+                OutputStage::with_steps(lowering, ("class", Scalar::F32), &forest.output.value, processors);
             let steps = OutputSteps::of(rest);
             match steps.last {
                 Some(Transform::Complement) => stage.larger_half(steps.by_value),
@@ -81,11 +81,11 @@ pub fn classes(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<
         }
         ClassRule::Computed(_) => {
             let mut stage = of_margins();
-            let register = lowering.plan.register;
+            let register_bytes = lowering.plan.register_bytes;
             let runs = &lowering.hir.outputs;
             let tables = &lowering.numbers.output;
-            stage.expressions = tables.code_of_classes((&mut stage.b, register), runs);
-            stage.each(&[])
+            stage.expressions = tables.code_of_classes((&mut stage.b, register_bytes), runs);
+            stage.one_per_margin(&[])
         }
     })
 }
@@ -96,9 +96,10 @@ pub fn base_margins(lowering: &Lowering) -> Function {
     let element = scalar(forest.types.accumulator);
     let mut b = Builder::with_index("base", lowering.plan.index);
     let out = b.buffer("result", Space::Output, element);
-    let table = lowering.numbers.shared.base.map(|number| b.buffer("base", Space::Model(number), element));
+    let table =
+        lowering.numbers.shared.base.map(|number| b.buffer("base", Space::ModelTable(number), element));
     let per_row = forest.num_margins as i64;
-    let rows = b.rows();
+    let rows = b.n_rows();
     let count = b.mul_int(rows, per_row);
     launch_over(&mut b, "margins", count, |b, index| {
         let ty = Ty::of(element);
@@ -118,7 +119,7 @@ pub fn base_margins(lowering: &Lowering) -> Function {
 }
 
 /// Transforms sums to margins, in place, at the end of the kernel of margins.
-pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<ProcessorKind>) {
+pub fn finish_margins(b: &mut Builder, forest: &Forest, processors: &Variants<ProcessorKind>) {
     if forest.output.raw.is_empty() {
         return;
     }
@@ -128,7 +129,7 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Proces
     let per_row = forest.num_margins as i64;
     let expressions = Vec::new();
     let mut stage =
-        Stage { b: own, places, margins: out, out, element, result: element, per_row, expressions };
+        OutputStage { b: own, processors, margins: out, out, element, result: element, per_row, expressions };
     stage.each_margin(&forest.output.raw, |s, to, y| s.store(to, y));
     *b = stage.b;
 }
@@ -147,10 +148,10 @@ impl<'a> OutputSteps<'a> {
 }
 
 /// An output stage under construction.
-struct Stage<'a> {
+struct OutputStage<'a> {
     b: Builder,
     /// Processor of each run.
-    places: &'a Variants<ProcessorKind>,
+    processors: &'a Variants<ProcessorKind>,
     /// Buffer of the margins; while the code of a row is emitted, of the last expression's results.
     margins: BufferId,
     out: BufferId,
@@ -174,21 +175,21 @@ struct RowIndices {
     to: Value,
 }
 
-impl Build for Stage<'_> {
+impl Build for OutputStage<'_> {
     fn builder(&mut self) -> &mut Builder {
         &mut self.b
     }
 }
 
-impl<'a> Stage<'a> {
-    fn new(lowering: &Lowering, name: &str, result: Scalar, places: &'a Variants<ProcessorKind>) -> Self {
+impl<'a> OutputStage<'a> {
+    fn new(lowering: &Lowering, name: &str, result: Scalar, processors: &'a Variants<ProcessorKind>) -> Self {
         let forest = &lowering.hir.forest;
         let element = scalar(forest.types.accumulator);
         let mut b = Builder::with_index(name, lowering.plan.index);
         let margins = b.buffer("margins", Space::Input, element);
         let out = b.buffer("result", Space::Output, result);
         let (per_row, expressions) = (forest.num_margins as i64, Vec::new());
-        Stage { b, places, margins, out, element, result, per_row, expressions }
+        OutputStage { b, processors, margins, out, element, result, per_row, expressions }
     }
 
     /// A stage that computes the expressions among some steps, and the steps after the last expression.
@@ -196,12 +197,12 @@ impl<'a> Stage<'a> {
         lowering: &'a Lowering,
         (name, result): (&str, Scalar),
         steps: &'a [Transform],
-        places: &'a Variants<ProcessorKind>,
+        processors: &'a Variants<ProcessorKind>,
     ) -> (Self, &'a [Transform]) {
-        let mut stage = Stage::new(lowering, name, result, places);
-        let register = lowering.plan.register;
+        let mut stage = OutputStage::new(lowering, name, result, processors);
+        let register_bytes = lowering.plan.register_bytes;
         let (runs, tables) = (&lowering.hir.outputs, &lowering.numbers.output);
-        let (expressions, rest) = tables.code_of_steps((&mut stage.b, register), runs, steps);
+        let (expressions, rest) = tables.code_of_steps((&mut stage.b, register_bytes), runs, steps);
         stage.expressions = expressions;
         (stage, rest)
     }
@@ -219,7 +220,7 @@ impl<'a> Stage<'a> {
     /// steps depend.
     fn value(&mut self, steps: &[Transform], index: Value, margin: usize) -> Value {
         let x = self.load(index);
-        self.formula().all(steps, x, margin)
+        self.formula().apply_steps(steps, x, margin)
     }
 
     fn store(&mut self, index: Value, value: Value) {
@@ -236,7 +237,7 @@ impl<'a> Stage<'a> {
     }
 
     /// One result for each margin.
-    fn each(mut self, steps: &[Transform]) -> Function {
+    fn one_per_margin(mut self, steps: &[Transform]) -> Function {
         self.each_margin(steps, |s, to, y| s.store(to, y));
         self.b.finish()
     }
@@ -245,7 +246,7 @@ impl<'a> Stage<'a> {
     fn each_margin(&mut self, steps: &[Transform], mut body: impl FnMut(&mut Self, Value, Value)) {
         let is_alike = steps.iter().all(is_uniform);
         if is_alike && self.expressions.is_empty() {
-            let rows = self.b.rows();
+            let rows = self.b.n_rows();
             let all = self.b.mul_int(rows, self.per_row);
             return self.for_all(all, |s, index| {
                 let y = s.value(steps, index, 0);
@@ -257,14 +258,14 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// Calls `body` for each margin of a row, as [`Stage::each_margin`] does.
+    /// Calls `body` for each margin of a row, as [`OutputStage::each_margin`] does.
     fn each_of_row(
         &mut self,
         steps: &[Transform],
         row: RowIndices,
         body: &mut impl FnMut(&mut Self, Value, Value),
     ) {
-        if self.per_row > MOST_UNROLLED && steps.iter().all(is_uniform) {
+        if self.per_row > MOST_UNROLLED_VALUES && steps.iter().all(is_uniform) {
             let (zero, end) = (self.b.int(0), self.b.int(self.per_row));
             self.for_loop((zero, end, 1), &[], |s, margin, _| {
                 let (from, to) = (s.b.add(row.from, margin), s.b.add(row.to, margin));
@@ -282,9 +283,9 @@ impl<'a> Stage<'a> {
     }
 
     /// 1 for each margin that exceeds the bound after the steps, else 0.
-    fn above(mut self, steps: &[Transform], bound: f64) -> Function {
+    fn exceeds_bound(mut self, steps: &[Transform], bound: f64) -> Function {
         self.each_margin(steps, |s, to, y| {
-            let one = s.formula().positive(y, bound);
+            let one = s.formula().exceeds(y, bound);
             s.store(to, one);
         });
         self.b.finish()
@@ -293,14 +294,14 @@ impl<'a> Stage<'a> {
     /// Calls `body` for each row, which has `n_results` results, on the processor of the run. If there are
     /// expressions, `body` gets the last expression's results in place of the margins.
     fn for_all_rows(&mut self, n_results: i64, mut body: impl FnMut(&mut Self, RowIndices)) {
-        let places = self.places;
-        self.choose(places.bounded(), *places.rest(), &mut |s, place| {
+        let processors = self.processors;
+        self.for_variant(processors.bounded(), *processors.rest(), &mut |s, processor| {
             let expressions = s.expressions.clone();
-            s.with_memory(place, &expressions, &mut Vec::new(), &mut |s, memory| {
-                let rows = s.b.rows();
-                s.for_all_at(place, rows, &mut |s, row| {
+            s.with_memory(processor, &expressions, &mut Vec::new(), &mut |s, memory| {
+                let rows = s.b.n_rows();
+                s.for_all_at(processor, rows, &mut |s, row| {
                     let before = (s.margins, s.element, s.per_row);
-                    let from = s.computed(place, memory, row);
+                    let from = s.compute_expressions(processor, memory, row);
                     let is_in_place = memory.is_empty() && n_results == s.per_row;
                     let to = if is_in_place { from } else { s.b.mul_int(row, n_results) };
                     body(s, RowIndices { from, to });
@@ -314,7 +315,7 @@ impl<'a> Stage<'a> {
     /// other, and of all rows on a device, whose threads have little memory of their own.
     fn with_memory(
         &mut self,
-        place: ProcessorKind,
+        processor: ProcessorKind,
         expressions: &[ExpressionCode<'a>],
         taken: &mut Vec<ExpressionMemory>,
         body: &mut dyn FnMut(&mut Self, &[ExpressionMemory]),
@@ -322,12 +323,12 @@ impl<'a> Stage<'a> {
         let [expression, rest @ ..] = expressions else { return body(self, taken) };
         let element = taken.len().checked_sub(1).map_or(self.element, |last| self.expressions[last].element);
         let values = (!expression.steps.is_empty()).then_some((expression.n_values(), element));
-        self.with_buffer(place, "values_of_row", values, &mut |s, values| {
+        self.with_buffer(processor, "values_of_row", values, &mut |s, values| {
             let results = Some((expression.n_results(), expression.element));
-            s.with_buffer(place, "results_of_row", results, &mut |s, results| {
-                expression.with_stored(s, place, |s, stored| {
+            s.with_buffer(processor, "results_of_row", results, &mut |s, results| {
+                expression.with_stored(s, processor, |s, stored| {
                     taken.push(ExpressionMemory { values, stored, results });
-                    s.with_memory(place, rest, taken, body);
+                    s.with_memory(processor, rest, taken, body);
                 });
             });
         });
@@ -336,17 +337,17 @@ impl<'a> Stage<'a> {
     /// Runs `body` with a buffer for some values of a row, or of all rows on a device.
     fn with_buffer(
         &mut self,
-        place: ProcessorKind,
+        processor: ProcessorKind,
         name: &str,
         values: Option<(i64, Scalar)>,
         body: &mut dyn FnMut(&mut Self, Option<BufferId>),
     ) {
         let Some((count, element)) = values else { return body(self, None) };
         let bytes = count * i64::from(element.bytes());
-        let bytes = match place {
+        let bytes = match processor {
             ProcessorKind::Host => self.b.int(bytes),
             ProcessorKind::Device => {
-                let rows = self.b.rows();
+                let rows = self.b.n_rows();
                 self.b.mul_int(rows, bytes)
             }
         };
@@ -354,9 +355,14 @@ impl<'a> Stage<'a> {
     }
 
     /// Computes the expressions of a row, and returns the index of the last expression's first result.
-    fn computed(&mut self, place: ProcessorKind, memory: &[ExpressionMemory], row: Value) -> Value {
+    fn compute_expressions(
+        &mut self,
+        processor: ProcessorKind,
+        memory: &[ExpressionMemory],
+        row: Value,
+    ) -> Value {
         let mut from = self.b.mul_int(row, self.per_row);
-        let number = match place {
+        let number = match processor {
             ProcessorKind::Host => self.b.int(0),
             ProcessorKind::Device => row,
         };
@@ -369,13 +375,13 @@ impl<'a> Stage<'a> {
                 (self.margins, from) = (values, to);
             }
             let Some(results) = memory.results else { continue };
-            let stored = match place {
+            let stored = match processor {
                 ProcessorKind::Host => memory.stored,
-                ProcessorKind::Device => memory.stored.of_row(row),
+                ProcessorKind::Device => memory.stored.from_row(row),
             };
             let to = self.b.mul_int(number, expression.n_results());
             let target = Elements { buffer: results, first: to };
-            expression.row(&mut self.b, place, Features::OfRow(self.margins, from), (stored, target));
+            expression.row(&mut self.b, processor, Features::OfRow(self.margins, from), (stored, target));
             (self.margins, self.element) = (results, expression.element);
             (self.per_row, from) = (expression.n_results(), to);
         }
@@ -384,12 +390,14 @@ impl<'a> Stage<'a> {
 
     /// Calls `body` for each number below `count`, on the processor of the run.
     fn for_all(&mut self, count: Value, mut body: impl FnMut(&mut Self, Value)) {
-        let places = self.places;
-        self.choose(places.bounded(), *places.rest(), &mut |s, place| s.for_all_at(place, count, &mut body));
+        let processors = self.processors;
+        self.for_variant(processors.bounded(), *processors.rest(), &mut |s, processor| {
+            s.for_all_at(processor, count, &mut body)
+        });
     }
 
     /// Calls `body` with the processor of the run.
-    fn choose(
+    fn for_variant(
         &mut self,
         bounded: &[Bounded<ProcessorKind>],
         rest: ProcessorKind,
@@ -399,15 +407,20 @@ impl<'a> Stage<'a> {
         if larger.iter().all(|other| other.value == first.value) && first.value == rest {
             return body(self, rest);
         }
-        let (rows, most) = (self.b.rows(), self.b.int(first.max_rows.into()));
+        let (rows, most) = (self.b.n_rows(), self.b.int(first.max_rows.into()));
         let covered = self.b.cmp(Cmp::Le, rows, most);
         let more = self.b.cmp(Cmp::Lt, most, rows);
         self.when(covered, |s| body(s, first.value));
-        self.when(more, |s| s.choose(larger, rest, body));
+        self.when(more, |s| s.for_variant(larger, rest, body));
     }
 
-    fn for_all_at(&mut self, place: ProcessorKind, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
-        match place {
+    fn for_all_at(
+        &mut self,
+        processor: ProcessorKind,
+        count: Value,
+        body: &mut impl FnMut(&mut Self, Value),
+    ) {
+        match processor {
             ProcessorKind::Device => launch_over(self, "rows", count, body),
             ProcessorKind::Host => {
                 let zero = self.b.int(0);
@@ -422,7 +435,7 @@ impl<'a> Stage<'a> {
 
 /// Largest number of values of a row whose steps are written out instead of a loop, if all values have the
 /// same steps.
-const MOST_UNROLLED: i64 = 8;
+const MOST_UNROLLED_VALUES: i64 = 8;
 
 /// Whether a step transforms each margin alike.
 fn is_uniform(step: &Transform) -> bool {

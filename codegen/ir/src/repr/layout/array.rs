@@ -10,7 +10,7 @@ use crate::repr::leaves::Leaves;
 use crate::repr::order;
 use crate::repr::records::{Records, TableNames};
 use crate::repr::representation::Representation;
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::TableBytes;
 use crate::repr::spans::Spans;
 use crate::repr::test::Test;
@@ -29,7 +29,7 @@ const NAMES: TableNames =
 
 impl Array {
     /// The layout for a forest.
-    pub fn new(request: &Request) -> Result<Array, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<Array, CompileError> {
         Ok(Array(Records::new(request, NAMES, None, |_, depth| complete_nodes(depth))?))
     }
 }
@@ -46,14 +46,14 @@ impl Representation for Array {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        let done = (step == Step::Masked).then(|| self.done(b, buffers, state, node));
+        let done = (step == Step::Masked).then(|| self.is_leaf(b, buffers, state, node));
         let decision = self.0.record.decision(b, buffers, state, row, node, done);
         let left = b.add(node, node);
         let next = b.add(left, decision);
         Cursor::of(done.map_or(next, |done| b.select(done, node, next)))
     }
 
-    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+    fn is_leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         self.0.record.is_marked(b, buffers, state, node)
     }
 
@@ -63,7 +63,7 @@ impl Representation for Array {
 }
 
 impl InOrder for Array {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.0.spans()
     }
 }

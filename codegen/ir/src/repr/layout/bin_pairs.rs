@@ -13,12 +13,12 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::repr::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::Spans;
 use crate::repr::test::{Operand, Test};
@@ -33,7 +33,7 @@ use sched_nest::Layout;
 pub struct BinPairs {
     schema: Schema,
     test: Test,
-    trees: Complete,
+    trees: CompleteTrees,
     node: Field,
 }
 
@@ -49,24 +49,24 @@ impl BinPairs {
     /// # Errors
     ///
     /// If there are too many nodes, or if the forest has no bins.
-    pub fn new(request: &Request) -> Result<BinPairs, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<BinPairs, CompileError> {
         if request.bins.is_none() {
-            return Err(BinMap::missing());
+            return Err(BinMap::no_bins_error());
         }
         let depths = Depths::of(request);
-        let starts = depths.starts()?;
+        let starts = depths.tree_starts()?;
         let mut schema = Schema::default();
-        let node = schema.column("pair_nodes", Scalar::I16, starts.count());
+        let node = schema.add_number_table("pair_nodes", Scalar::I16, starts.count());
         // Vectors load 32-bit words, which at the last node reach beyond the table.
-        schema.tail(node.table(), 2);
+        schema.add_tail(node.table(), 2);
         schema.prefetch_with_trees(node.table());
         let test = Test::of(request, Layout::Quantized);
-        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        let trees = CompleteTrees::declare(request, &mut schema, NAMES, depths, starts);
         Ok(BinPairs { schema, test, trees, node })
     }
 
     /// Whether threshold bins and columns fit a byte each.
-    pub fn fits(request: &Request) -> bool {
+    pub fn fits(request: &LayoutRequest) -> bool {
         request.bins.is_some_and(|bins| bins.element() == Scalar::I8 && bins.columns() <= 1 << COLUMN_BITS)
     }
 
@@ -74,7 +74,7 @@ impl BinPairs {
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         if b.ty(node).lanes > 1 {
             let word = self.node.with_scalar(Scalar::I32).load(b, buffers, state, node);
-            return b.bits(word, 0, 16);
+            return b.extract_bits(word, 0, 16);
         }
         let pair = self.node.load(b, buffers, state, node);
         b.to_index(pair)
@@ -99,7 +99,7 @@ impl Representation for BinPairs {
         let Lane { state, row, .. } = lane;
         let pair = self.load(b, buffers, state, at.node);
         let ty = b.ty(pair);
-        let column = b.bits(pair, 0, COLUMN_BITS);
+        let column = b.extract_bits(pair, 0, COLUMN_BITS);
         let bin = row.load(b, column);
         let place = b.int_of(ty, 1 << COLUMN_BITS);
         let bin = b.mul(bin, place);
@@ -122,7 +122,7 @@ impl Representation for BinPairs {
 }
 
 impl InOrder for BinPairs {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.trees.spans(&self.schema)
     }
 }
@@ -136,17 +136,18 @@ impl LevelOrder for BinPairs {
         if state.lanes.is_some() {
             let number = state.number(b, number);
             let pair = self.load(b, buffers, state, number);
-            let operand = b.bits(pair, COLUMN_BITS, COLUMN_BITS);
-            return NodeTest { operand, feature: b.bits(pair, 0, COLUMN_BITS), missing_left: None };
+            let operand = b.extract_bits(pair, COLUMN_BITS, COLUMN_BITS);
+            return NodeTest { operand, feature: b.extract_bits(pair, 0, COLUMN_BITS), missing_left: None };
         }
-        // Trees begin at multiples of [`SMALLEST`] entries, so that one word loads two nodes.
-        let (smallest, bits) = (b.int(SMALLEST.ilog2().into()), 2 * COLUMN_BITS);
+        // Trees begin at multiples of [`LEAST_ENTRIES`] entries, so that one word loads two nodes.
+        let (smallest, bits) = (b.int(LEAST_ENTRIES.ilog2().into()), 2 * COLUMN_BITS);
         let index = b.bin(Bin::Shr, state.base, smallest);
-        let stride = SMALLEST as u32 * self.node.stride();
+        let stride = LEAST_ENTRIES as u32 * self.node.stride();
         let first = Address { buffer: self.node.buffer(buffers), index, stride, offset: 0 };
         let word = b.load(Ty::of(Scalar::I32), Address { offset: 4 * (number as u32 / 2), ..first });
         let at = bits * (number as u32 % 2);
-        let (column, bin) = (b.bits(word, at, COLUMN_BITS), b.bits(word, at + COLUMN_BITS, COLUMN_BITS));
+        let (column, bin) =
+            (b.extract_bits(word, at, COLUMN_BITS), b.extract_bits(word, at + COLUMN_BITS, COLUMN_BITS));
         NodeTest { operand: b.to_index(bin), feature: b.to_index(column), missing_left: None }
     }
 }

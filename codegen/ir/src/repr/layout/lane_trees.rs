@@ -10,22 +10,22 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use crate::bytes::narrowest;
+use crate::bytes::narrowest_unsigned;
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::repr::complete::{CompleteNode, for_each_node};
 use crate::repr::cursor::{Cursor, Step, choose};
+use crate::repr::leaf_indices::LeafIndices;
 use crate::repr::leaves::Leaves;
-use crate::repr::numbers::LeafIndices;
 use crate::repr::payload::Payload;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes, prefetch};
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
-use crate::repr::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::repr::tree::{Buffers, TreeExtra, TreeLanes, TreeState, WalkShape};
 use crate::repr::tree_tables::TreeTables;
 use sched_forest::{Forest, Inner, Tree};
 use sched_nest::Layout;
@@ -54,13 +54,13 @@ pub struct LaneTrees {
 }
 
 /// Levels per chunk.
-const CHUNK: u32 = 3;
+const CHUNK_LEVELS: u32 = 3;
 
-/// Record numbers of a level's nodes: node `n` has the record `(n >> below) * block + (n & ((1 <<
-/// below) - 1)) + first`.
+/// Record numbers of a level's nodes: node `n` has the record `(n >> level_in_chunk) * block + (n & ((1 <<
+/// level_in_chunk) - 1)) + first`.
 struct LevelRecords {
     /// Number of levels from the first level of its chunk to this level.
-    below: u32,
+    level_in_chunk: u32,
     /// Records of a block: one node of the chunk's first level with all nodes below it in the chunk.
     block: u64,
     /// Constant summand, possibly negative because node numbers do not begin at 0.
@@ -70,24 +70,24 @@ struct LevelRecords {
 impl LevelRecords {
     /// The level of a tree with `depth` levels.
     fn of(level: u32, depth: u32) -> LevelRecords {
-        let (top, below) = (level / CHUNK * CHUNK, level % CHUNK);
-        let before = (0..top).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
+        let (top, level_in_chunk) = (level / CHUNK_LEVELS * CHUNK_LEVELS, level % CHUNK_LEVELS);
+        let before = (0..top).step_by(CHUNK_LEVELS as usize).map(|top| chunk(top, depth)).sum::<u64>() as i64;
         let block = block(top, depth);
         // The first node of the chunk's first level has number `2^top`; in its block, the level starts
         // at `local`.
-        let local = (1 << below) - 1;
-        LevelRecords { below, block, first: before - ((block << top) as i64) + local }
+        let local = (1 << level_in_chunk) - 1;
+        LevelRecords { level_in_chunk, block, first: before - ((block << top) as i64) + local }
     }
 
     fn record(&self, node: u64) -> u64 {
-        let place = (node >> self.below) * self.block + (node & ((1 << self.below) - 1));
+        let place = (node >> self.level_in_chunk) * self.block + (node & ((1 << self.level_in_chunk) - 1));
         place.wrapping_add_signed(self.first)
     }
 }
 
 /// Records of one block of the chunk that begins with level `top`.
 fn block(top: u32, depth: u32) -> u64 {
-    (1 << (depth - top).min(CHUNK)) - 1
+    (1 << (depth - top).min(CHUNK_LEVELS)) - 1
 }
 
 /// Records of the chunk that begins with level `top`.
@@ -97,13 +97,13 @@ fn chunk(top: u32, depth: u32) -> u64 {
 
 /// Records of a tree.
 fn records(depth: u32) -> u64 {
-    (0..depth).step_by(CHUNK as usize).map(|top| chunk(top, depth)).sum::<u64>().max(1)
+    (0..depth).step_by(CHUNK_LEVELS as usize).map(|top| chunk(top, depth)).sum::<u64>().max(1)
 }
 
 /// Levels that are stored lane by lane. In deeper levels, loading all nodes costs more than gathering.
-const TOP: u32 = 3;
-/// Entries of a tree's top nodes: `2^TOP - 1` nodes, and entry 0, which is unused.
-const TOP_NODES: u64 = 1 << TOP;
+const TOP_LEVELS: u32 = 3;
+/// Entries of a tree's top nodes: `2^TOP_LEVELS - 1` nodes, and entry 0, which is unused.
+const TOP_NODES: u64 = 1 << TOP_LEVELS;
 
 /// Top nodes of a vector of trees.
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ struct Tops {
 
 impl LaneTrees {
     /// The layout for a forest whose used trees are complete, walked by vectors of trees.
-    pub fn new(request: &Request) -> Result<LaneTrees, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<LaneTrees, CompileError> {
         let lanes = request.tree_lanes;
         let forest = request.forest;
         let test = Test::of(request, Layout::Levels);
@@ -136,7 +136,7 @@ impl LaneTrees {
             ));
         }
         let lanes = u64::from(lanes);
-        let feature = narrowest(limit).unwrap_or(Scalar::I32);
+        let feature = narrowest_unsigned(limit).unwrap_or(Scalar::I32);
         let operand = test.operand();
         let joint = operand == Scalar::F32;
         let record = if joint { operand.bytes() + feature.bytes() } else { operand.bytes() };
@@ -144,18 +144,18 @@ impl LaneTrees {
         let tops = (trees.end - first).next_multiple_of(lanes) * TOP_NODES;
         let mut schema = Schema::default();
         let element = if joint { Scalar::I8 } else { operand };
-        let table = schema.table("lane_nodes", element, record, records);
+        let table = schema.add_table("lane_nodes", element, record, records);
         // Gathers fetch whole words, which at the last record reach beyond the table.
-        schema.tail(table, 8 - u64::from(record));
-        let apart = schema.column("lane_features", Scalar::I32, if joint { 0 } else { records });
-        let top_operand = schema.column("lane_tops", operand, tops);
-        let top_feature = schema.column("lane_top_features", feature, tops);
+        schema.add_tail(table, 8 - u64::from(record));
+        let apart = schema.add_number_table("lane_features", Scalar::I32, if joint { 0 } else { records });
+        let top_operand = schema.add_number_table("lane_tops", operand, tops);
+        let top_feature = schema.add_number_table("lane_top_features", feature, tops);
         let leaves = (trees.end - trees.start) << depth;
-        let leaf = schema.column("lane_leaves", Payload::element(forest), leaves);
+        let leaf = schema.add_number_table("lane_leaves", Payload::element(forest), leaves);
         let leaf_indices = LeafIndices::declare(request, &mut schema, "lane_leaf_indices", leaves);
         Ok(LaneTrees {
-            operand: schema.field(table, "threshold", operand, 0),
-            feature: if joint { schema.field(table, "feature", feature, operand.bytes()) } else { apart },
+            operand: schema.add_field(table, "threshold", operand, 0),
+            feature: if joint { schema.add_field(table, "feature", feature, operand.bytes()) } else { apart },
             top_operand,
             top_feature,
             leaves: Leaves::new(Payload::new(forest, leaf), leaf_indices),
@@ -199,7 +199,7 @@ impl LaneTrees {
     }
 
     /// Index of a top node's threshold and feature field.
-    fn top(&self, tree: u64, node: u64) -> u64 {
+    fn top_index(&self, tree: u64, node: u64) -> u64 {
         let tree = tree - self.first_of_tops();
         tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
     }
@@ -211,7 +211,7 @@ impl LaneTrees {
         self.operand.write_operand(bytes, record, test.operand);
         self.feature.write(bytes, record, test.feature);
         if node < TOP_NODES {
-            let top = self.top(tree, node) as usize;
+            let top = self.top_index(tree, node) as usize;
             self.top_operand.write_operand(bytes, top, test.operand);
             self.top_feature.write(bytes, top, test.feature);
         }
@@ -248,7 +248,7 @@ impl LaneTrees {
     /// Loads threshold and feature field of one top node of each lane's tree.
     fn load_top(&self, b: &mut Builder, buffers: &Buffers, tops: Tops, node: u64) -> (Value, Value) {
         let mut load = |field: Field| {
-            let at = b.beyond(field.address(buffers, tops.first), (node * self.lanes) as i64);
+            let at = b.address_after(field.address(buffers, tops.first), (node * self.lanes) as i64);
             b.load(Ty::vector(field.scalar, tops.lanes), at)
         };
         let (operand, field) = (load(self.top_operand), load(self.top_feature));
@@ -266,19 +266,19 @@ impl LaneTrees {
         level: u32,
     ) -> (Value, Value) {
         let ty = b.ty(at.node);
-        let LevelRecords { below, block, first } = LevelRecords::of(level, self.depth);
+        let LevelRecords { level_in_chunk, block, first } = LevelRecords::of(level, self.depth);
         let state = &TreeState { base: b.add_int(state.base, first * self.unit()), ..*state };
-        let top = match at.path.len().checked_sub(below as usize) {
-            Some(above) if below > 0 => at.path[above],
-            _ => b.bits(at.node, below, 8 * ty.scalar.bytes() - below),
+        let top = match at.path.len().checked_sub(level_in_chunk as usize) {
+            Some(above) if level_in_chunk > 0 => at.path[above],
+            _ => b.extract_bits(at.node, level_in_chunk, 8 * ty.scalar.bytes() - level_in_chunk),
         };
         // `start` is the same for all levels of a chunk, so it is computed once.
         let each = b.int_of(ty, self.unit());
         let block = b.int_of(ty, block as i64 * self.unit());
         let start = b.mul(top, block);
-        let local = b.bits(at.node, 0, below);
+        let local = b.extract_bits(at.node, 0, level_in_chunk);
         let local = b.mul(local, each);
-        let node = if below == 0 { start } else { b.add(start, local) };
+        let node = if level_in_chunk == 0 { start } else { b.add(start, local) };
         if !self.in_one_record() {
             let operand = self.operand.load(b, buffers, state, node);
             return (operand, self.feature.load(b, buffers, state, node));
@@ -290,7 +290,7 @@ impl LaneTrees {
         }
         let word = operand.with_scalar(Scalar::I64).load(b, buffers, state, node);
         let (low, field) = (b.extract_half(word, 0), b.extract_half(word, 1));
-        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(field, 0, self.feature_bits()))
+        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.extract_bits(field, 0, self.feature_bits()))
     }
 
     /// Index of a tree's first record, and of its first leaf.
@@ -308,8 +308,8 @@ impl TreeTables for LaneTrees {
 
     fn load_tree(&self, b: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
         let (base, leaf) = self.first_record_and_leaf(b, tree);
-        let loaded = Loaded::Leaves { first: leaf, lanes: None, tops: None };
-        TreeState { loaded, ..TreeState::at(base) }
+        let extra = TreeExtra::Leaves { first: leaf, lanes: None, tops: None };
+        TreeState { extra, ..TreeState::at(base) }
     }
 
     fn load_trees(&self, b: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
@@ -324,8 +324,8 @@ impl TreeTables for LaneTrees {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
             b.mul_int(tree, TOP_NODES as i64)
         });
-        let loaded = Loaded::Leaves { first, lanes: Some(leaves), tops };
-        TreeState { base, lanes: Some(distance), loaded }
+        let extra = TreeExtra::Leaves { first, lanes: Some(leaves), tops };
+        TreeState { base, lanes: Some(distance), extra }
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -362,14 +362,16 @@ impl Representation for LaneTrees {
         let ty = b.ty(*node);
         // Walks are straight-line, so all steps are counted.
         let taken = decisions.len() as u32;
-        let (threshold, field) = match (state.loaded, step) {
-            (Loaded::Leaves { tops: Some(first), .. }, Step::Level { level, .. }) if level < TOP => {
+        let (threshold, field) = match (state.extra, step) {
+            (TreeExtra::Leaves { tops: Some(first), .. }, Step::Level { level, .. })
+                if level < TOP_LEVELS =>
+            {
                 self.look_up_top(b, buffers, Tops { first, lanes: ty.lanes }, decisions)
             }
             _ => self.look_up(b, buffers, state, at, taken.min(self.depth.saturating_sub(1))),
         };
         let field = if ty.lanes == 1 { b.to_index(field) } else { field };
-        let (feature, flag) = self.test.split(b, field, self.feature_bits());
+        let (feature, flag) = self.test.split_feature_field(b, field, self.feature_bits());
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
         at.descend(b, right)
@@ -377,11 +379,11 @@ impl Representation for LaneTrees {
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
-        let (base, lanes) = match state.loaded {
-            Loaded::Leaves { first, lanes, .. } => (first, lanes),
+        let (base, lanes) = match state.extra {
+            TreeExtra::Leaves { first, lanes, .. } => (first, lanes),
             _ => (state.base, state.lanes),
         };
-        let leaves = TreeState { base, lanes, loaded: Loaded::Nothing };
+        let leaves = TreeState { base, lanes, extra: TreeExtra::Nothing };
         (leaves.numbered_from(b, 1 << steps.unwrap_or(self.depth)), node)
     }
 
@@ -398,14 +400,14 @@ impl LevelOrder for LaneTrees {
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let node = state.number(b, number);
         let lanes = b.ty(node).lanes;
-        let (threshold, field) = match state.loaded {
-            Loaded::Leaves { tops: Some(first), .. } if number < TOP_NODES => {
+        let (threshold, field) = match state.extra {
+            TreeExtra::Leaves { tops: Some(first), .. } if number < TOP_NODES => {
                 self.load_top(b, buffers, Tops { first, lanes }, number)
             }
             _ => self.look_up(b, buffers, state, &Cursor::of(node), number.ilog2()),
         };
         let field = if lanes == 1 { b.to_index(field) } else { field };
-        let (feature, missing_left) = self.test.split(b, field, self.feature_bits());
+        let (feature, missing_left) = self.test.split_feature_field(b, field, self.feature_bits());
         NodeTest { operand: threshold, feature, missing_left }
     }
 }

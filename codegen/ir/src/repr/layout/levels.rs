@@ -10,23 +10,23 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use crate::bytes::narrowest;
+use crate::bytes::narrowest_unsigned;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cmp, Gather, Scalar, Value};
 use crate::quantize::fetch::FetchStrategy;
-use crate::repr::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
 use crate::repr::cursor::{Cursor, Step, choose};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::Spans;
-use crate::repr::starts::too_many;
+use crate::repr::starts::too_many_records;
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
-use crate::repr::tree::{Buffers, Loaded, TreeState, WalkShape};
+use crate::repr::tree::{Buffers, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::Forest;
@@ -37,33 +37,33 @@ pub struct Levels {
     operand: Field,
     feature: Field,
     test: Test,
-    trees: Complete,
+    trees: CompleteTrees,
 }
 
 const NAMES: TableNames =
     TableNames { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
 /// Number of a tree's first feature fields that wide vectors load once and look up in for several levels.
-const TOGETHER: u64 = 64;
+const SHARED_FIELDS: u64 = 64;
 
 impl Levels {
     /// The layout for a forest whose used trees are complete.
-    pub fn new(request: &Request) -> Result<Levels, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<Levels, CompileError> {
         let forest = request.forest;
         let test = Test::of(request, sched_nest::Layout::Levels);
         let limit = test.feature_limit(forest.num_features as u64);
-        let feature = narrowest(limit).unwrap_or(Scalar::I32);
+        let feature = narrowest_unsigned(limit).unwrap_or(Scalar::I32);
         let depths = Depths::of(request);
-        let starts = depths.starts()?;
+        let starts = depths.tree_starts()?;
         if limit > 1 << 31 {
-            return Err(too_many(limit, "entries"));
+            return Err(too_many_records(limit, "entries"));
         }
         let mut schema = Schema::default();
-        let operand = schema.column("levels_thresholds", test.operand(), starts.count());
-        let feature = schema.column("levels_features", feature, starts.count());
+        let operand = schema.add_number_table("levels_thresholds", test.operand(), starts.count());
+        let feature = schema.add_number_table("levels_features", feature, starts.count());
         schema.prefetch_with_trees(operand.table());
         schema.prefetch_with_trees(feature.table());
-        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        let trees = CompleteTrees::declare(request, &mut schema, NAMES, depths, starts);
         Ok(Levels { schema, operand, feature, test, trees })
     }
 
@@ -79,11 +79,11 @@ impl Levels {
         buffers: &Buffers,
         base: Value,
         walks: WalkShape,
-    ) -> Loaded {
-        let (thresholds, fields) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
-        let all = SMALLEST.max(1 << walks.steps.min(30));
+    ) -> TreeExtra {
+        let (thresholds, fields) = if walks.lanes < 16 { (8, 8) } else { (LEAST_ENTRIES, SHARED_FIELDS) };
+        let all = LEAST_ENTRIES.max(1 << walks.steps.min(30));
         let first = b.int(0);
-        Loaded::Tables {
+        TreeExtra::Tables {
             operands: load_entries(b, buffers, self.operand, base, first, thresholds.min(all)),
             features: load_entries(b, buffers, self.feature, base, first, fields.min(all)),
             offsets: None,
@@ -100,7 +100,7 @@ impl Levels {
         node: Value,
         size: u64,
     ) -> (Value, Value) {
-        let Loaded::Tables { operands, features, .. } = state.loaded else {
+        let TreeExtra::Tables { operands, features, .. } = state.extra else {
             return self.gather(b, buffers, state, node);
         };
         let mut from = |first: Value, field: Field| {
@@ -142,11 +142,11 @@ impl Levels {
         let gather = Gather { buffer, base, index: word, stride: 4, offset: 0, mask: None };
         let word = b.gather(Scalar::I32, gather);
         let place = b.bin(Bin::And, node, last);
-        let mut field = b.bits(word, 0, self.feature_bits());
+        let mut field = b.extract_bits(word, 0, self.feature_bits());
         for at in 1..each {
             let this = b.int_of(ty, i64::from(at));
             let here = b.cmp(Cmp::Eq, place, this);
-            let other = b.bits(word, at * self.feature_bits(), self.feature_bits());
+            let other = b.extract_bits(word, at * self.feature_bits(), self.feature_bits());
             field = b.select(here, other, field);
         }
         (threshold, field)
@@ -165,9 +165,9 @@ impl Levels {
         let nodes = 1i64 << cursor.decisions.len()..2 << cursor.decisions.len();
         let width = b.ty(cursor.node).lanes;
         let mut column = |number: i64| {
-            let at = b.beyond(self.feature.address(buffers, state.base), number);
+            let at = b.address_after(self.feature.address(buffers, state.base), number);
             let field = b.load_index(self.feature.scalar, at);
-            let (feature, _) = self.test.split(b, field, self.feature_bits());
+            let (feature, _) = self.test.split_feature_field(b, field, self.feature_bits());
             row.load_column(b, feature, width)
         };
         let columns = nodes.map(&mut column).collect();
@@ -185,7 +185,7 @@ fn load_entries(
     size: u64,
 ) -> Value {
     let first = b.add(base, first);
-    field.load_run(b, buffers, first, size)
+    field.load_records(b, buffers, first, size)
 }
 
 impl Representation for Levels {
@@ -214,7 +214,7 @@ impl Representation for Levels {
             None if b.ty(node).lanes > 1 => self.gather(b, buffers, state, node),
             None => self.load(b, buffers, state, node),
         };
-        let (feature, flag) = self.test.split(b, field, self.feature_bits());
+        let (feature, flag) = self.test.split_feature_field(b, field, self.feature_bits());
         let x = match fetch {
             Some(FetchStrategy::ByNode) => self.columns(b, buffers, state, row, at),
             _ => row.load(b, feature),
@@ -234,7 +234,7 @@ impl Representation for Levels {
 }
 
 impl InOrder for Levels {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.trees.spans(&self.schema)
     }
 
@@ -245,8 +245,8 @@ impl InOrder for Levels {
         _: Value,
         start: Value,
         walks: WalkShape,
-    ) -> Loaded {
-        if walks.lanes > 1 { self.load_first_entries(b, buffers, start, walks) } else { Loaded::Nothing }
+    ) -> TreeExtra {
+        if walks.lanes > 1 { self.load_first_entries(b, buffers, start, walks) } else { TreeExtra::Nothing }
     }
 }
 
@@ -262,7 +262,7 @@ impl LevelOrder for Levels {
         } else {
             self.load(b, buffers, state, number)
         };
-        let (feature, missing_left) = self.test.split(b, field, self.feature_bits());
+        let (feature, missing_left) = self.test.split_feature_field(b, field, self.feature_bits());
         NodeTest { operand: threshold, feature, missing_left }
     }
 }

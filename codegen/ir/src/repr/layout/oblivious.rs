@@ -10,17 +10,17 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::repr::complete::{Complete, Depths};
+use crate::repr::complete::{CompleteTrees, Depths};
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::{Span, Spans};
 use crate::repr::test::{Test, bin_goes_right};
 use crate::repr::traverse::Lane;
-use crate::repr::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::repr::tree::{Buffers, TreeExtra, TreeLanes, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::Forest;
@@ -30,7 +30,7 @@ use sched_nest::Layout;
 pub struct Oblivious {
     schema: Schema,
     test: Test,
-    trees: Complete,
+    trees: CompleteTrees,
     /// Tests per tree.
     levels: u64,
     threshold_bin: Field,
@@ -52,27 +52,27 @@ impl Oblivious {
     /// # Errors
     ///
     /// If a tree is not oblivious, if there are too many leaves, or if the forest has no bins.
-    pub fn new(request: &Request) -> Result<Oblivious, CompileError> {
-        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
+    pub fn new(request: &LayoutRequest) -> Result<Oblivious, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::no_bins_error()) };
         let mut used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
         if let Some((tree, _)) = used.find(|(tree, _)| !tree.is_oblivious()) {
             return Err(not_oblivious(tree.source));
         }
         let depths = Depths::of(request);
-        let levels = u64::from(depths.deepest());
-        let starts = depths.starts()?;
+        let levels = u64::from(depths.max_depth());
+        let starts = depths.tree_starts()?;
         let tests = levels.saturating_mul(request.forest.trees.len() as u64);
         let mut schema = Schema::default();
-        let table = schema.table("oblivious_tests", Scalar::I32, 4, tests);
-        let threshold_bin = schema.field(table, "bin", bins.element(), 0);
-        let column = schema.field(table, "column", Scalar::I16, BIN_BITS / 8);
+        let table = schema.add_table("oblivious_tests", Scalar::I32, 4, tests);
+        let threshold_bin = schema.add_field(table, "bin", bins.element(), 0);
+        let column = schema.add_field(table, "column", Scalar::I16, BIN_BITS / 8);
         let test = Test::of(request, Layout::Oblivious);
-        let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
+        let trees = CompleteTrees::declare(request, &mut schema, NAMES, depths, starts);
         Ok(Oblivious { schema, test, trees, levels, threshold_bin, column })
     }
 
     /// Whether each row goes right at a level of its tree.
-    fn of_rows(
+    fn rows_go_right(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -100,7 +100,7 @@ impl Oblivious {
     }
 
     /// Whether the row goes right at a level, for each tree of a vector.
-    fn of_trees(
+    fn trees_go_right(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -110,7 +110,8 @@ impl Oblivious {
     ) -> Value {
         let level = tests.number(b, level.into());
         let word = self.threshold_bin.with_scalar(Scalar::I32).load(b, buffers, tests, level);
-        let (threshold_bin, column) = (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS));
+        let (threshold_bin, column) =
+            (b.extract_bits(word, 0, BIN_BITS), b.extract_bits(word, BIN_BITS, 32 - BIN_BITS));
         let bin = row.load(b, column);
         bin_goes_right(b, bin, threshold_bin)
     }
@@ -147,22 +148,22 @@ impl Representation for Oblivious {
         // All walks are straight-line to the leaf.
         let Step::Level { level, .. } = step else { return at.clone() };
         let level = if seeded(Fault::LevelRepeated) { level.saturating_sub(1) } else { level };
-        let Loaded::Tests { first, lanes } = lane.state.loaded else { return at.clone() };
-        let tests = TreeState { base: first, lanes, loaded: Loaded::Nothing };
+        let TreeExtra::Tests { first, lanes } = lane.state.extra else { return at.clone() };
+        let tests = TreeState { base: first, lanes, extra: TreeExtra::Nothing };
         let width = b.ty(at.node).lanes;
         let right = match lanes {
-            None => self.of_rows(b, buffers, &tests, &lane.row, (level, width)),
-            Some(_) => self.of_trees(b, buffers, &tests, &lane.row, level),
+            None => self.rows_go_right(b, buffers, &tests, &lane.row, (level, width)),
+            Some(_) => self.trees_go_right(b, buffers, &tests, &lane.row, level),
         };
         at.descend(b, right)
     }
 
     fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        Complete::leaves_looked_up(b, end)
+        CompleteTrees::leaves_looked_up(b, end)
     }
 
     fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
-        Some(Complete::records(b, leaves))
+        Some(CompleteTrees::records(b, leaves))
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
@@ -175,7 +176,7 @@ impl Representation for Oblivious {
 }
 
 impl InOrder for Oblivious {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.trees.spans(&self.schema)
     }
 
@@ -187,9 +188,16 @@ impl InOrder for Oblivious {
         )
     }
 
-    fn load_extra(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
-        let tree = buffers.place_of(b, tree);
-        Loaded::Tests { first: b.mul_int(tree, self.levels as i64), lanes: None }
+    fn load_extra(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        tree: Value,
+        _: Value,
+        _: WalkShape,
+    ) -> TreeExtra {
+        let tree = buffers.index_of_tree(b, tree);
+        TreeExtra::Tests { first: b.mul_int(tree, self.levels as i64), lanes: None }
     }
 
     fn load_extra_of_trees(
@@ -198,10 +206,10 @@ impl InOrder for Oblivious {
         buffers: &Buffers,
         tree: Value,
         lanes: TreeLanes,
-    ) -> Loaded {
-        let tree = buffers.place_of(b, tree);
+    ) -> TreeExtra {
+        let tree = buffers.index_of_tree(b, tree);
         let first = b.mul_int(tree, self.levels as i64);
         let levels = b.int_of(b.ty(lanes.distance), self.levels as i64);
-        Loaded::Tests { first, lanes: Some(b.mul(lanes.distance, levels)) }
+        TreeExtra::Tests { first, lanes: Some(b.mul(lanes.distance, levels)) }
     }
 }

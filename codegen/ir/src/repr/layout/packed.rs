@@ -9,12 +9,12 @@
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaf_indices::LeafIndices;
 use crate::repr::leaves::Leaves;
-use crate::repr::numbers::LeafIndices;
 use crate::repr::order::{self, NumberedNode};
 use crate::repr::payload::Payload;
 use crate::repr::representation::Representation;
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::Spans;
 use crate::repr::starts::{StartField, TreeStarts};
@@ -42,7 +42,7 @@ pub struct PackedNodes {
 }
 
 /// Bits that numbers below `end` need, at least one.
-fn bits(end: u64) -> u32 {
+fn bits_below(end: u64) -> u32 {
     64 - end.saturating_sub(1).max(1).leading_zeros()
 }
 
@@ -56,9 +56,9 @@ struct Encoding {
 }
 
 impl Encoding {
-    fn of(request: &Request) -> Encoding {
+    fn of(request: &LayoutRequest) -> Encoding {
         let test = Test::of(request, Layout::Sparse);
-        let feature_bits = bits(test.feature_limit(request.forest.num_features as u64));
+        let feature_bits = bits_below(test.feature_limit(request.forest.num_features as u64));
         let used = request.forest.trees.iter().zip(request.used);
         let starts = TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }));
         Encoding { test, feature_bits, starts }
@@ -71,20 +71,20 @@ impl PackedNodes {
     /// # Errors
     ///
     /// Never fails: [`PackedNodes::fits`] excludes forests that are too large.
-    pub fn new(request: &Request) -> Result<PackedNodes, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<PackedNodes, CompileError> {
         let Encoding { test, feature_bits, starts } = Encoding::of(request);
         let mut schema = Schema::default();
-        let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
+        let table = schema.add_table("packed_nodes", Scalar::I64, 8, starts.count());
         schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "packed_trees");
         let leaf_indices = LeafIndices::declare(request, &mut schema, "packed_leaf_indices", starts.count());
-        let leaf = schema.field(table, "leaf", Scalar::F32, 0);
+        let leaf = schema.add_field(table, "leaf", Scalar::F32, 0);
         let payload = Payload::narrow(request, &mut schema, leaf, "packed_leaves");
         Ok(PackedNodes {
             test,
             leaves: Leaves::new(payload, leaf_indices),
-            low: schema.field(table, "threshold", Scalar::F32, 0),
-            high: schema.field(table, "feature and child", Scalar::I32, 4),
+            low: schema.add_field(table, "threshold", Scalar::F32, 0),
+            high: schema.add_field(table, "feature and child", Scalar::I32, 4),
             feature_bits,
             start,
             starts,
@@ -94,11 +94,11 @@ impl PackedNodes {
 
     /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, feature fields and child
     /// numbers must share 32 bits, and 31 bits must number the nodes.
-    pub fn fits(request: &Request) -> bool {
+    pub fn fits(request: &LayoutRequest) -> bool {
         let Encoding { test, feature_bits, starts } = Encoding::of(request);
         test.operand() == Scalar::F32
             && i32::try_from(starts.count()).is_ok()
-            && feature_bits + bits(starts.most(1)) <= 32
+            && feature_bits + bits_below(starts.most_records(1)) <= 32
     }
 
     /// Loads the two halves of a node.
@@ -115,19 +115,19 @@ impl PackedNodes {
 
     /// Left child's number, from the high half.
     fn child(&self, b: &mut Builder, high: Value) -> Value {
-        b.bits(high, self.feature_bits, 32 - self.feature_bits)
+        b.extract_bits(high, self.feature_bits, 32 - self.feature_bits)
     }
 
     /// Loads a node as a test with its left child's number.
     fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (NodeTest, Value) {
         let (operand, high) = self.halves(b, buffers, state, node);
         let child = self.child(b, high);
-        let field = b.bits(high, 0, self.feature_bits);
-        let (feature, missing_left) = self.test.split(b, field, self.feature_bits);
+        let field = b.extract_bits(high, 0, self.feature_bits);
+        let (feature, missing_left) = self.test.split_feature_field(b, field, self.feature_bits);
         (NodeTest { operand, feature, missing_left }, child)
     }
 
-    fn is_leaf(&self, b: &mut Builder, child: Value) -> Value {
+    fn is_leaf_child(&self, b: &mut Builder, child: Value) -> Value {
         let none = b.int_of(b.ty(child), 0);
         b.cmp(Cmp::Eq, child, none)
     }
@@ -137,7 +137,7 @@ impl Representation for PackedNodes {
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         let mut first_leaf = 0u32;
         for (at, tree) in forest.trees.iter().enumerate() {
-            let start = self.starts.of(at);
+            let start = self.starts.first_record(at);
             let placed = if start.is_some() { order::existing(tree) } else { Vec::new() };
             for NumberedNode { number, node, child } in placed {
                 let record = start.unwrap_or(0) + number as usize;
@@ -163,7 +163,7 @@ impl Representation for PackedNodes {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(b.index_type(lanes), 0)
+        b.int_of(b.number_type(lanes), 0)
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
@@ -178,14 +178,14 @@ impl Representation for PackedNodes {
         if step != Step::Masked {
             return Cursor::of(next);
         }
-        let done = self.is_leaf(b, child);
+        let done = self.is_leaf_child(b, child);
         Cursor::of(b.select(done, node, next))
     }
 
-    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+    fn is_leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let (_, high) = self.halves(b, buffers, state, node);
         let child = self.child(b, high);
-        self.is_leaf(b, child)
+        self.is_leaf_child(b, child)
     }
 
     fn leaves(&self) -> &Leaves {
@@ -194,8 +194,8 @@ impl Representation for PackedNodes {
 }
 
 impl InOrder for PackedNodes {
-    fn trees(&self) -> Spans<'_> {
-        Spans { schema: &self.schema, starts: &self.starts, start: self.start }
+    fn tree_spans(&self) -> Spans<'_> {
+        Spans { schema: &self.schema, starts: &self.starts, start_field: self.start }
     }
 }
 

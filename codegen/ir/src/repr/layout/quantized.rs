@@ -16,21 +16,21 @@
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::quantize::fetch::{FetchStrategy, LARGEST};
-use crate::quantize::offsets::Offsets;
-use crate::repr::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
+use crate::quantize::offsets::ColumnOffsets;
+use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::Spans;
 use crate::repr::test::{Operand, Test, bin_goes_right};
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
-use crate::repr::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
-use crate::repr::tree::{Buffers, Loaded, TreeState, WalkShape};
+use crate::repr::traverse::test_mask::{TestBits, TestMask, TestVectors, WORD, mask};
+use crate::repr::tree::{Buffers, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::Forest;
@@ -42,18 +42,18 @@ pub struct Quantized {
     schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
-    trees: Complete,
+    trees: CompleteTrees,
     /// Whether threshold bins and columns have separate tables.
-    apart: bool,
+    has_tables: bool,
     /// Whether nodes are also stored as words, for levels without look-up.
-    words: bool,
+    has_words: bool,
     /// Field with threshold bin and column of a node.
     word: Field,
     threshold_bin: Field,
     column: Field,
-    /// Table of the offsets of the columns that the first nodes of each tree test ([`Offsets`]).
+    /// Table of the offsets of the columns that the first nodes of each tree test ([`ColumnOffsets`]).
     offset: Field,
-    offsets: Offsets,
+    offsets: ColumnOffsets,
 }
 
 /// Entries of a tree: `size` entries from node `first` on.
@@ -94,40 +94,42 @@ const BIN_BITS: u32 = 16;
 
 impl Quantized {
     /// The layout with threshold bins and columns in tables.
-    pub fn tables(request: &Request) -> Result<Quantized, CompileError> {
+    pub fn tables(request: &LayoutRequest) -> Result<Quantized, CompileError> {
         Quantized::new(request, true)
     }
 
     /// The layout with threshold bins and columns in words.
-    pub fn words(request: &Request) -> Result<Quantized, CompileError> {
+    pub fn words(request: &LayoutRequest) -> Result<Quantized, CompileError> {
         Quantized::new(request, false)
     }
 
-    /// The layout for a forest whose used trees are complete. With `apart`, threshold bins and columns
+    /// The layout for a forest whose used trees are complete. With `has_tables`, threshold bins and columns
     /// have tables; otherwise nodes are words.
-    fn new(request: &Request, apart: bool) -> Result<Quantized, CompileError> {
-        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
-        let nodes = if apart { FetchStrategy::first_without_nodes(request.fetch, bins.columns()) } else { 0 };
+    fn new(request: &LayoutRequest, has_tables: bool) -> Result<Quantized, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::no_bins_error()) };
+        let nodes =
+            if has_tables { FetchStrategy::first_size_not_by_node(request.fetch, bins.columns()) } else { 0 };
         let depths = Depths::of(request);
-        let starts = depths.starts()?;
+        let starts = depths.tree_starts()?;
         let column = if bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 };
-        let offsets = Offsets::new(request.forest.trees.len(), nodes, bins.columns());
-        let words = !apart || 1u64 << depths.deepest().saturating_sub(1).min(40) > LARGEST;
+        let offsets = ColumnOffsets::new(request.forest.trees.len(), nodes, bins.columns());
+        let has_words =
+            !has_tables || 1u64 << depths.max_depth().saturating_sub(1).min(40) > MOST_LOOKUP_NODES;
         let entries = |wanted: bool| if wanted { starts.count() } else { 0 };
         let mut schema = Schema::default();
-        let word = schema.column("quantized_nodes", Scalar::I32, entries(words));
-        let threshold_bin = schema.column("quantized_bins", bins.element(), entries(apart));
-        let column = schema.column("quantized_columns", column, entries(apart));
-        let near = if apart { vec![threshold_bin, column] } else { vec![word] };
+        let word = schema.add_number_table("quantized_nodes", Scalar::I32, entries(has_words));
+        let threshold_bin = schema.add_number_table("quantized_bins", bins.element(), entries(has_tables));
+        let column = schema.add_number_table("quantized_columns", column, entries(has_tables));
+        let near = if has_tables { vec![threshold_bin, column] } else { vec![word] };
         near.into_iter().for_each(|field| schema.prefetch_with_trees(field.table()));
         schema.declare_records_of_trees(word.table());
-        let offset = schema.column("quantized_offsets", Offsets::ELEMENT, offsets.count());
+        let offset = schema.add_number_table("quantized_offsets", ColumnOffsets::ELEMENT, offsets.count());
         Ok(Quantized {
             bins: Arc::clone(bins),
             test: Test::of(request, Layout::Quantized),
-            trees: Complete::declare(request, &mut schema, NAMES, depths, starts),
-            apart,
-            words,
+            trees: CompleteTrees::declare(request, &mut schema, NAMES, depths, starts),
+            has_tables,
+            has_words,
             word,
             threshold_bin,
             column,
@@ -146,8 +148,8 @@ impl Quantized {
         base: Value,
         walks: WalkShape,
     ) -> Value {
-        let together = if walks.lanes < 16 { 8 } else { shuffled(field) };
-        let all = SMALLEST.max(1 << walks.steps.min(30));
+        let together = if walks.lanes < 16 { 8 } else { shuffle_entries(field) };
+        let all = LEAST_ENTRIES.max(1 << walks.steps.min(30));
         load_entries(b, buffers, field, EntryRange { base, first: 0, size: together.min(all) })
     }
 
@@ -168,7 +170,7 @@ impl Quantized {
         }
         // Loads the level in pieces that one shuffle can look up, since dividing a wider load would take
         // shuffles.
-        let piece = size.min(shuffled(field));
+        let piece = size.min(shuffle_entries(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
             .map(|first| load_entries(b, buffers, field, EntryRange { base, first, size: piece }))
@@ -181,14 +183,14 @@ impl Quantized {
 
     /// Loads the column of one node of the tree.
     fn column_of(&self, b: &mut Builder, buffers: &Buffers, base: Value, node: u64) -> Value {
-        let at = b.beyond(self.column.address(buffers, base), node as i64);
+        let at = b.address_after(self.column.address(buffers, base), node as i64);
         b.load_index(self.column.scalar, at)
     }
 
     /// Loads threshold bin and column of nodes from their words, or of a single node from the tables.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let node = b.to_index(node);
-        if !self.words {
+        if !self.has_words {
             let mut load = |field: Field| {
                 let value = field.load(b, buffers, state, node);
                 b.to_index(value)
@@ -197,16 +199,16 @@ impl Quantized {
         }
         let word = self.word.load(b, buffers, state, node);
         let word = b.to_index(word);
-        (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS))
+        (b.extract_bits(word, 0, BIN_BITS), b.extract_bits(word, BIN_BITS, 32 - BIN_BITS))
     }
 
     /// Bins that a vector of adjacent rows compares at their nodes of a level. Loads the column of each of
     /// the level's nodes below `node`, and selects by the remaining decisions as soon as both operands are
     /// loaded.
-    fn by_node(&self, b: &mut Builder, reach: BinAccess, node: u64, decisions: &[Value]) -> Value {
+    fn bins_by_node(&self, b: &mut Builder, access: BinAccess, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
-            let BinAccess { buffers, state, row, width, keep } = reach;
-            if let Loaded::Tables { offsets: Some(first), .. } = state.loaded
+            let BinAccess { buffers, state, row, width, keep } = access;
+            if let TreeExtra::Tables { offsets: Some(first), .. } = state.extra
                 && let Some(bins) =
                     self.offsets.load(b, row, self.offset.address(buffers, first), node, width, keep)
             {
@@ -215,14 +217,14 @@ impl Quantized {
             let column = self.column_of(b, buffers, state.base, node);
             return row.load_column(b, column, width);
         };
-        let left = self.by_node(b, reach, 2 * node, decisions);
-        let right = self.by_node(b, reach, 2 * node + 1, decisions);
+        let left = self.bins_by_node(b, access, 2 * node, decisions);
+        let right = self.bins_by_node(b, access, 2 * node + 1, decisions);
         b.select(*decision, right, left)
     }
 
     /// Bins of adjacent rows by column number: loads all columns and selects by the bits of the
     /// numbers.
-    fn by_column(&self, b: &mut Builder, reach: BinAccess, columns: Value) -> Value {
+    fn bins_by_column(&self, b: &mut Builder, access: BinAccess, columns: Value) -> Value {
         let ty = b.ty(columns);
         let last = self.bins.columns().saturating_sub(1);
         let zero = b.int_of(ty, 0);
@@ -236,50 +238,50 @@ impl Quantized {
         // Columns in registers across levels and trees would make everything else spill. Reloading is almost
         // free, since selects take operands from memory.
         let keep = b.reload();
-        self.among(b, BinAccess { keep, ..reach }, 0, &bits)
+        self.select_column(b, BinAccess { keep, ..access }, 0, &bits)
     }
 
     /// Bins of the columns from `first` on, selected by the bits of the column numbers, lowest bit
     /// first.
-    fn among(&self, b: &mut Builder, reach: BinAccess, first: u32, bits: &[Value]) -> Value {
+    fn select_column(&self, b: &mut Builder, access: BinAccess, first: u32, bits: &[Value]) -> Value {
         let Some((highest, bits)) = bits.split_last() else {
             let column = b.int(first.into());
-            return reach.row.load_column_and(b, reach.keep, column, reach.width);
+            return access.row.load_column_with_reuse(b, access.keep, column, access.width);
         };
-        let left = self.among(b, reach, first, bits);
+        let left = self.select_column(b, access, first, bits);
         let half = first + (1 << bits.len());
         if half >= self.bins.columns() {
             return left;
         }
-        let right = self.among(b, reach, half, bits);
+        let right = self.select_column(b, access, half, bits);
         b.select(*highest, right, left)
     }
 
     /// Threshold bin and bin for a vector of nodes of a level, by the plan's fetch strategy.
-    fn of_vector(
+    fn look_up_level(
         &self,
         b: &mut Builder,
-        reach: BinAccess,
+        access: BinAccess,
         at: &Cursor,
         level: u32,
         fetch: FetchStrategy,
     ) -> (Value, Value) {
-        let BinAccess { buffers, state, row, .. } = reach;
+        let BinAccess { buffers, state, row, .. } = access;
         let node = at.node;
         let ty = b.ty(node);
-        let Loaded::Tables { operands, features, .. } = state.loaded else {
-            return self.gathered(b, buffers, state, row, node);
+        let TreeExtra::Tables { operands, features, .. } = state.extra else {
+            return self.gather_nodes(b, buffers, state, row, node);
         };
         if fetch == FetchStrategy::GatherNodes {
-            return self.gathered(b, buffers, state, row, node);
+            return self.gather_nodes(b, buffers, state, row, node);
         }
         let nodes = LevelNodes { node, size: 1u64 << level };
         let threshold_bin = self.look_up(b, buffers, state.base, self.threshold_bin, nodes, operands);
         let bin = match fetch {
-            FetchStrategy::ByNode => self.by_node(b, reach, 1, &at.decisions),
+            FetchStrategy::ByNode => self.bins_by_node(b, access, 1, &at.decisions),
             FetchStrategy::ByColumn => {
                 let columns = self.look_up(b, buffers, state.base, self.column, nodes, features);
-                self.by_column(b, reach, columns)
+                self.bins_by_column(b, access, columns)
             }
             FetchStrategy::Gather | FetchStrategy::GatherNodes => {
                 // A look-up returns elements as wide as its index.
@@ -296,7 +298,7 @@ impl Quantized {
     }
 
     /// Gathers threshold bin and bin for a vector of nodes.
-    fn gathered(
+    fn gather_nodes(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -319,13 +321,13 @@ impl Quantized {
 
 /// Entries of a field that one shuffle looks up. Shuffles of bytes stay within 128-bit parts of a
 /// register.
-fn shuffled(field: Field) -> u64 {
+fn shuffle_entries(field: Field) -> u64 {
     if field.scalar == Scalar::I8 { 16 } else { 32 }
 }
 
 /// Loads some entries of a tree.
 fn load_entries(b: &mut Builder, buffers: &Buffers, field: Field, run: EntryRange) -> Value {
-    let at = b.beyond(field.address(buffers, run.base), run.first as i64);
+    let at = b.address_after(field.address(buffers, run.base), run.first as i64);
     b.load(Ty::vector(field.scalar, run.size as u16), at)
 }
 
@@ -336,11 +338,11 @@ impl Representation for Quantized {
             if let Some(at) = self.offsets.entry(tree, number) {
                 self.offset.write(bytes, at, self.offsets.of_column(test.feature));
             }
-            if self.apart {
+            if self.has_tables {
                 self.threshold_bin.write_operand(bytes, entry, test.operand);
                 self.column.write(bytes, entry, test.feature);
             }
-            if let (true, Operand::Bin(threshold_bin)) = (self.words, test.operand) {
+            if let (true, Operand::Bin(threshold_bin)) = (self.has_words, test.operand) {
                 self.word.write(bytes, entry, threshold_bin | test.feature << BIN_BITS);
             }
         });
@@ -351,7 +353,7 @@ impl Representation for Quantized {
     }
 
     fn test_mask(&self) -> Option<&dyn TestMask> {
-        if self.apart { Some(self) } else { None }
+        if self.has_tables { Some(self) } else { None }
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
@@ -360,10 +362,10 @@ impl Representation for Quantized {
         let (threshold_bin, bin) = match step {
             Step::Level { level, fetch: Some(fetch), reloads } => {
                 let keep = if reloads { Keep::UntilReload } else { Keep::Invariant };
-                let reach = BinAccess { buffers, state, row, width: ty.lanes, keep };
-                self.of_vector(b, reach, at, level, fetch)
+                let access = BinAccess { buffers, state, row, width: ty.lanes, keep };
+                self.look_up_level(b, access, at, level, fetch)
             }
-            _ if ty.lanes > 1 => self.gathered(b, buffers, state, row, at.node),
+            _ if ty.lanes > 1 => self.gather_nodes(b, buffers, state, row, at.node),
             _ => {
                 let (threshold_bin, column) = self.load(b, buffers, state, at.node);
                 (threshold_bin, row.load(b, column))
@@ -374,11 +376,11 @@ impl Representation for Quantized {
     }
 
     fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        Complete::leaves_looked_up(b, end)
+        CompleteTrees::leaves_looked_up(b, end)
     }
 
     fn records_of_tree(&self, b: &mut Builder, _: &TreeState, leaves: u64) -> Option<Value> {
-        Some(Complete::records(b, leaves))
+        Some(CompleteTrees::records(b, leaves))
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
@@ -391,7 +393,7 @@ impl Representation for Quantized {
 }
 
 impl InOrder for Quantized {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.trees.spans(&self.schema)
     }
 
@@ -402,11 +404,11 @@ impl InOrder for Quantized {
         tree: Value,
         start: Value,
         walks: WalkShape,
-    ) -> Loaded {
-        if walks.lanes == 1 || !self.apart {
-            return Loaded::Nothing;
+    ) -> TreeExtra {
+        if walks.lanes == 1 || !self.has_tables {
+            return TreeExtra::Nothing;
         }
-        Loaded::Tables {
+        TreeExtra::Tables {
             operands: self.load_first_entries(b, buffers, self.threshold_bin, start, walks),
             features: self.load_first_entries(b, buffers, self.column, start, walks),
             offsets: Some(self.offsets.first(b, tree)),
@@ -435,13 +437,13 @@ impl TestMask for Quantized {
         bins: Value,
         steps: u32,
     ) -> Value {
-        let nodes = SMALLEST.max(1 << steps);
+        let nodes = LEAST_ENTRIES.max(1 << steps);
         let size = nodes.min(WORD);
         let words = (0..nodes).step_by(size as usize).map(|first| {
             let of_tree = EntryRange { base: state.base, first, size };
             let columns = load_entries(b, buffers, self.column, of_tree);
             let threshold_bins = load_entries(b, buffers, self.threshold_bin, of_tree);
-            mask(b, bins, Tests { columns, threshold_bins })
+            mask(b, bins, TestVectors { columns, threshold_bins })
         });
         let words = TestBits(words.collect());
         words.follow(b, steps)

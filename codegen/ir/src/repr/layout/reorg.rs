@@ -9,19 +9,19 @@
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaf_indices::LeafIndices;
 use crate::repr::leaves::Leaves;
-use crate::repr::numbers::LeafIndices;
 use crate::repr::order;
 use crate::repr::record::Record;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Schema, TableBytes};
 use crate::repr::spans::Span;
-use crate::repr::starts::too_many;
+use crate::repr::starts::too_many_records;
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
-use crate::repr::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::repr::tree::{Buffers, TreeExtra, TreeLanes, TreeState, WalkShape};
 use crate::repr::tree_tables::TreeTables;
 use sched_forest::{Forest, NodeRef};
 use sched_nest::footprint::complete_nodes;
@@ -46,12 +46,12 @@ impl Reorg {
     /// # Errors
     ///
     /// If 31 bits cannot number the records.
-    pub fn new(request: &Request) -> Result<Reorg, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<Reorg, CompileError> {
         let deepest = request.depths_of_used().into_iter().flatten().max().unwrap_or(0);
         let nodes = complete_nodes(deepest);
         let records = nodes.saturating_mul(request.used.len() as u64);
         if i32::try_from(records).is_err() {
-            return Err(too_many(records, "node records"));
+            return Err(too_many_records(records, "node records"));
         }
         let mut schema = Schema::default();
         let record = Record::declare(request, &mut schema, "reorg_nodes", records, None)?;
@@ -68,16 +68,16 @@ impl Reorg {
 
     /// Number of records from a node of a tree to the tree's next node.
     fn distance(&self, state: &TreeState) -> i64 {
-        match state.loaded {
-            Loaded::SideBySide(trees) => trees,
+        match state.extra {
+            TreeExtra::SideBySide(trees) => trees,
             _ => self.used.len() as i64,
         }
     }
 
     /// The state with the distance between nodes of a tree, if the buffers are copies of only some trees.
     fn tree(buffers: &Buffers, tree: TreeState) -> TreeState {
-        let copied = buffers.copied.map(|copied| Loaded::SideBySide(copied.room));
-        TreeState { loaded: copied.unwrap_or(Loaded::Nothing), ..tree }
+        let copied = buffers.copied.map(|copied| TreeExtra::SideBySide(copied.capacity));
+        TreeState { extra: copied.unwrap_or(TreeExtra::Nothing), ..tree }
     }
 }
 
@@ -87,11 +87,11 @@ impl TreeTables for Reorg {
     }
 
     fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        Reorg::tree(buffers, TreeState::at(buffers.place_of(b, tree)))
+        Reorg::tree(buffers, TreeState::at(buffers.index_of_tree(b, tree)))
     }
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        let first = TreeState::at(buffers.place_of(b, tree));
+        let first = TreeState::at(buffers.index_of_tree(b, tree));
         Reorg::tree(buffers, TreeState { lanes: Some(lanes.distance), ..first })
     }
 
@@ -145,7 +145,7 @@ impl Representation for Reorg {
         Cursor::of(done.map_or(next, |done| b.select(done, node, next)))
     }
 
-    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+    fn is_leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let place = self.place(b, state, node);
         self.record.is_marked(b, buffers, state, place)
     }

@@ -11,7 +11,7 @@ use crate::repr::leaves::Leaves;
 use crate::repr::order;
 use crate::repr::records::{Records, TableNames};
 use crate::repr::representation::Representation;
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::TableBytes;
 use crate::repr::spans::Spans;
 use crate::repr::test::Test;
@@ -29,7 +29,7 @@ const NAMES: TableNames =
 
 impl Sparse {
     /// The layout for a forest.
-    pub fn new(request: &Request) -> Result<Sparse, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<Sparse, CompileError> {
         let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
         let largest = used.map(|(tree, _)| order::size(tree)).max().unwrap_or(0);
         Ok(Sparse(Records::new(request, NAMES, Some(largest), |tree, _| order::size(tree))?))
@@ -46,7 +46,7 @@ impl Representation for Sparse {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(b.index_type(lanes), 0)
+        b.int_of(b.number_type(lanes), 0)
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
@@ -59,11 +59,11 @@ impl Representation for Sparse {
         if step != Step::Masked {
             return Cursor::of(next);
         }
-        let done = self.done(b, buffers, state, node);
+        let done = self.is_leaf(b, buffers, state, node);
         Cursor::of(b.select(done, node, next))
     }
 
-    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+    fn is_leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let child = self.0.record.load_child(b, buffers, state, node);
         let none = b.int_of(b.ty(child), 0);
         b.cmp(Cmp::Eq, child, none)
@@ -75,7 +75,7 @@ impl Representation for Sparse {
 }
 
 impl InOrder for Sparse {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.0.spans()
     }
 }

@@ -6,17 +6,17 @@
 //! own table, with those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf `n`. A
 //! tile with fewer nodes has additional tests whose decisions do not matter.
 
-use crate::bytes::narrowest;
+use crate::bytes::narrowest_unsigned;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaf_indices::LeafIndices;
 use crate::repr::leaves::Leaves;
-use crate::repr::numbers::LeafIndices;
 use crate::repr::payload::Payload;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::Spans;
 use crate::repr::starts::{StartField, TreeStarts};
@@ -70,13 +70,13 @@ impl Tiled {
     /// # Errors
     ///
     /// If the forest has no tiles, or if 31 bits cannot number tiles, children or leaves.
-    pub fn new(request: &Request) -> Result<Tiled, CompileError> {
+    pub fn new(request: &LayoutRequest) -> Result<Tiled, CompileError> {
         let Some(tiling) = request.tiles else {
             return Err(CompileError::ill_formed("the model's nodes are in no tiles"));
         };
         let forest = request.forest;
         let test = Test::of(request, Layout::Sparse);
-        let lanes = tiling.most.next_power_of_two().max(LEAST_LANES) as u16;
+        let lanes = tiling.most_nodes.next_power_of_two().max(LEAST_LANES) as u16;
         let (mut children, mut leaves, mut rows) = (0u64, 0u64, BTreeMap::new());
         let each = || forest.trees.iter().zip(&tiling.trees).zip(request.used);
         for ((tree, tiled), _) in each().filter(|(_, used)| **used) {
@@ -91,7 +91,7 @@ impl Tiled {
             each().map(|((_, tiled), used)| if *used { tiled.tiles.len() as u64 } else { 0 }),
         );
         let tiles = starts.count();
-        let feature = narrowest(test.feature_limit(forest.num_features as u64));
+        let feature = narrowest_unsigned(test.feature_limit(forest.num_features as u64));
         let fits = [tiles, children, leaves].into_iter().all(|count| i32::try_from(count).is_ok());
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
@@ -106,20 +106,20 @@ impl Tiled {
         let operand = test.operand();
         let features_at = operand.bytes() * u32::from(lanes);
         let child_at = (features_at + feature.bytes() * u32::from(lanes)).next_multiple_of(4);
-        let table = schema.table("tiles", Scalar::I8, record(child_at + 8), tiles);
+        let table = schema.add_table("tiles", Scalar::I8, record(child_at + 8), tiles);
         schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "tile_trees");
-        let children = schema.column("tile_children", Scalar::I32, children);
-        let lut = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
-        let leaf = schema.column("tile_leaves", Payload::element(forest), leaves);
+        let children = schema.add_number_table("tile_children", Scalar::I32, children);
+        let lut = schema.add_number_table("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
+        let leaf = schema.add_number_table("tile_leaves", Payload::element(forest), leaves);
         let numbers = LeafIndices::declare(request, &mut schema, "tile_leaf_indices", leaves);
         Ok(Tiled {
             tiling: Arc::clone(tiling),
             lanes,
-            operands: schema.field(table, "thresholds", operand, 0),
-            features: schema.field(table, "features", feature, features_at),
-            child: schema.field(table, "first child", Scalar::I32, child_at),
-            row: schema.field(table, "look-up row", Scalar::I32, child_at + 4),
+            operands: schema.add_field(table, "thresholds", operand, 0),
+            features: schema.add_field(table, "features", feature, features_at),
+            child: schema.add_field(table, "first child", Scalar::I32, child_at),
+            row: schema.add_field(table, "look-up row", Scalar::I32, child_at + 4),
             children,
             lut,
             leaves: Leaves::new(Payload::new(forest, leaf), numbers),
@@ -152,19 +152,19 @@ impl Tiled {
             if seeded(Fault::TileReversesDecisions) {
                 row.reverse();
             }
-            self.lut.of_record(bytes, *start as usize)[..row.len()].copy_from_slice(&row);
+            self.lut.bytes_from_record(bytes, *start as usize)[..row.len()].copy_from_slice(&row);
         }
     }
 
     /// Decisions of a tile's tests as the bits of an index.
     fn decisions(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
-        let fields = self.features.load_run_of(b, buffers, tile, self.lanes);
+        let fields = self.features.load_array(b, buffers, tile, self.lanes);
         let fields = b.to_index(fields);
-        let (feature, flag) = self.test.split(b, fields, self.feature_bits());
+        let (feature, flag) = self.test.split_feature_field(b, fields, self.feature_bits());
         // All lanes read the same row.
         let lanes = Some(RowLanes { distance: None, adjacent: false, mask: None });
         let x = Row { lanes, ..*row }.load(b, feature);
-        let operands = self.operands.load_run_of(b, buffers, tile, self.lanes);
+        let operands = self.operands.load_array(b, buffers, tile, self.lanes);
         let right = self.test.goes_right(b, x, operands, flag);
         let bits = b.mask_bits(right);
         b.to_index(bits)
@@ -180,7 +180,7 @@ impl Representation for Tiled {
             let before = in_forest;
             in_forest = in_forest.saturating_add(tree.leaves.len() as u32);
             // Every used tree has a tile.
-            let Some(start) = self.starts.of(at) else { continue };
+            let Some(start) = self.starts.first_record(at) else { continue };
             for (record, tile) in (start..).zip(&tiled.tiles) {
                 self.write_tile(bytes, record, tree, tile);
                 self.child.write(bytes, record, next_child as u64);
@@ -201,7 +201,7 @@ impl Representation for Tiled {
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(b.index_type(lanes), 0)
+        b.int_of(b.number_type(lanes), 0)
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
@@ -226,11 +226,11 @@ impl Representation for Tiled {
         Cursor::of(b.select(done, node, next))
     }
 
-    fn levels_of_step(&self) -> u32 {
+    fn levels_per_step(&self) -> u32 {
         (u32::from(self.lanes) + 1).ilog2()
     }
 
-    fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
+    fn is_leaf(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         let zero = b.int(0);
         b.cmp(Cmp::Lt, node, zero)
     }
@@ -247,7 +247,7 @@ impl Representation for Tiled {
 }
 
 impl InOrder for Tiled {
-    fn trees(&self) -> Spans<'_> {
-        Spans { schema: &self.schema, starts: &self.starts, start: self.start }
+    fn tree_spans(&self) -> Spans<'_> {
+        Spans { schema: &self.schema, starts: &self.starts, start_field: self.start }
     }
 }

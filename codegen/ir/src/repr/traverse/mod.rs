@@ -1,15 +1,15 @@
 //! Traversals: ways of walking from the roots to the leaves, independent of the bytes of nodes.
 //!
-//! [`Traversal`] describes one as data. A [`Walker`] is a traversal over a layout, ready to emit code.
+//! [`Traversal`] describes one as data. A [`WalkEmitter`] is a traversal over a layout, ready to emit code.
 
 pub mod packed_rows;
 pub mod speculate;
 pub mod steps;
 pub mod sweep;
 pub mod test_mask;
-mod walker;
+mod walk_emitter;
 
-pub use walker::Walker;
+pub use walk_emitter::WalkEmitter;
 
 use self::speculate::NodeTest;
 use super::tree::TreeState;
@@ -50,7 +50,7 @@ pub enum Traversal {
     /// the next one, so that loaded coefficients and values serve several walks.
     Dense {
         /// Columns whose values all trees add, in order, as ranges of adjacent columns. `None` if trees add
-        /// the values of different columns.
+        /// different columns, or if there are more than 8 ranges: then a table has each tree's columns.
         columns: Option<Vec<Range<u32>>>,
     },
 }
@@ -64,15 +64,15 @@ pub struct Steps {
     /// selected.
     pub speculated: u32,
     /// Straight-line steps, each after a leaf test.
-    pub checked: u32,
+    pub masked: u32,
     /// Whether leaves may be deeper, which takes a loop.
-    pub open: bool,
+    pub has_loop: bool,
 }
 
 impl Steps {
     /// Steps to the leaf, if all walks take the same number.
     pub fn to_leaf(self) -> Option<u32> {
-        (self.checked == 0 && !self.open).then_some(self.straight)
+        (self.masked == 0 && !self.has_loop).then_some(self.straight)
     }
 }
 

@@ -12,16 +12,16 @@ use crate::repr::cursor::Cursor;
 use crate::rows::Row;
 
 /// Number of rows whose bins share a word.
-pub const ROWS: usize = 4;
+pub const ROWS_PER_WORD: usize = 4;
 /// Largest number of levels after which node numbers fit a byte.
 pub const MOST_LEVELS: u32 = 7;
 
 /// A word of four bytes.
 const WORD: Ty = Ty::of(Scalar::I32);
 /// Factor that copies a byte to all four bytes of a word.
-const EACH: i64 = 0x0101_0101;
+const REPEAT_BYTE: i64 = 0x0101_0101;
 /// Mask of the low seven bits of each byte.
-const LOW: i64 = 0x7f7f_7f7f;
+const LOW_BITS: i64 = 0x7f7f_7f7f;
 
 /// Cursors of neighbouring rows after all levels of `nodes`, which are in level order from the root.
 /// The first row is at the start of a word.
@@ -39,8 +39,8 @@ pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Curso
     let numbers = numbers(b, &decisions);
     (0..rows.len() as u32)
         .map(|row| {
-            let row = if seeded(Fault::WordReversesRows) { ROWS as u32 - 1 - row } else { row };
-            let number = b.bits(numbers, 8 * row, 8);
+            let row = if seeded(Fault::WordReversesRows) { ROWS_PER_WORD as u32 - 1 - row } else { row };
+            let number = b.extract_bits(numbers, 8 * row, 8);
             let number = b.to_index(number);
             Cursor::of(number)
         })
@@ -56,7 +56,7 @@ fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
     let index = b.add(row.index, column);
     let bins = b.load(WORD, Address { buffer: row.buffer, index, stride: 1, offset: row.offset });
     let threshold_bin = b.cast(Cast::Trunc, node.operand, WORD);
-    let [each, low, all] = [EACH, LOW, -1].map(|n| b.int_of(WORD, n));
+    let [each, low, all] = [REPEAT_BYTE, LOW_BITS, -1].map(|n| b.int_of(WORD, n));
     let threshold_bins = b.mul(threshold_bin, each);
     let lacking = b.bin(Bin::Xor, threshold_bins, all);
     // Sums of the low seven bits do not overflow their byte; their carry is in the highest bit.
@@ -86,7 +86,7 @@ fn numbers(b: &mut Builder, decisions: &[Value]) -> Value {
     let levels = decisions.len() as u32;
     let mut places = b.int_of(WORD, 0);
     for (level, decision) in (0..).zip(decisions) {
-        let bit = EACH << (7 - level);
+        let bit = REPEAT_BYTE << (7 - level);
         let bit = b.int_of(WORD, i64::from(bit as u32 as i32));
         let distance = b.int_of(WORD, level);
         let place = if level == 0 { *decision } else { b.bin(Bin::Shr, *decision, distance) };
@@ -95,6 +95,6 @@ fn numbers(b: &mut Builder, decisions: &[Value]) -> Value {
     }
     let distance = b.int_of(WORD, i64::from(8 - levels));
     let places = b.bin(Bin::Shr, places, distance);
-    let first = b.int_of(WORD, EACH << levels);
+    let first = b.int_of(WORD, REPEAT_BYTE << levels);
     b.bin(Bin::Or, places, first)
 }

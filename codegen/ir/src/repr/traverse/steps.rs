@@ -10,7 +10,7 @@ use crate::repr::representation::Representation;
 use crate::repr::tree::Buffers;
 
 /// A group of walks that take steps together.
-pub struct Walk<'a> {
+pub struct WalkGroup<'a> {
     /// The layout.
     pub layout: &'a dyn Representation,
     /// The layout's nodes by level, if the first levels are speculated.
@@ -29,10 +29,10 @@ pub struct Walk<'a> {
     pub lanes: &'a [&'a Lane],
 }
 
-impl Walk<'_> {
+impl WalkGroup<'_> {
     /// Emits the walks of all lanes from the root to the leaf; returns the leaves' node numbers.
     pub fn to_leaves(&self, b: &mut Builder) -> Vec<Value> {
-        let Steps { straight, speculated, checked, .. } = self.steps;
+        let Steps { straight, speculated, masked, .. } = self.steps;
         let roots: Vec<Value> =
             self.lanes.iter().map(|lane| self.layout.root(b, lane.width, self.bytes)).collect();
         let mut cursors: Vec<Cursor> = roots.iter().copied().map(Cursor::of).collect();
@@ -54,21 +54,21 @@ impl Walk<'_> {
             cursors = self.step(b, &cursors, Step::Level { level, fetch, reloads });
         }
         let nodes = cursors.into_iter().map(|cursor| cursor.node).collect();
-        self.checked(b, nodes, checked)
+        self.emit_masked(b, nodes, masked)
     }
 
     /// Emits steps with an early exit when every lane has arrived, then a loop if leaves may be deeper.
-    fn checked(&self, b: &mut Builder, nodes: Vec<Value>, steps: u32) -> Vec<Value> {
+    fn emit_masked(&self, b: &mut Builder, nodes: Vec<Value>, steps: u32) -> Vec<Value> {
         let several = self.lanes.len() > 1 || self.lanes.iter().any(|lane| lane.width > 1);
         let step = if several { Step::Masked } else { Step::Unmasked };
-        if steps == 0 && !self.steps.open {
+        if steps == 0 && !self.steps.has_loop {
             return nodes;
         }
         if steps == 0 {
             return b.while_loop(
                 WalkSteps {
-                    taken: self.steps.straight + self.steps.checked,
-                    levels: self.layout.levels_of_step(),
+                    steps_before: self.steps.straight + self.steps.masked,
+                    levels_per_step: self.layout.levels_per_step(),
                 },
                 &nodes,
                 |b, nodes| self.any_unfinished(b, nodes),
@@ -81,7 +81,7 @@ impl Walk<'_> {
             go_on,
             |b| {
                 let nodes = self.step_from_unknown_level(b, &nodes, step);
-                self.checked(b, nodes, steps - 1)
+                self.emit_masked(b, nodes, steps - 1)
             },
             |_| arrived,
         )
@@ -90,7 +90,7 @@ impl Walk<'_> {
     /// Cursors after the levels that the rows of a word take together, and the number of these levels. It is
     /// 0 if the group has fewer rows than a word.
     fn packed_levels(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
-        let words = self.lanes.chunks_exact(packed_rows::ROWS);
+        let words = self.lanes.chunks_exact(packed_rows::ROWS_PER_WORD);
         let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };
         if rest.len() == self.lanes.len() {
             return (roots.iter().copied().map(Cursor::of).collect(), 0);
@@ -119,7 +119,7 @@ impl Walk<'_> {
     fn any_unfinished(&self, b: &mut Builder, nodes: &[Value]) -> Value {
         let mut all_done = None;
         for (lane, node) in self.lanes.iter().zip(nodes) {
-            let done = self.layout.done(b, self.buffers, &lane.state, *node);
+            let done = self.layout.is_leaf(b, self.buffers, &lane.state, *node);
             all_done = Some(match all_done {
                 None => done,
                 Some(others) => b.bin(Bin::And, others, done),

@@ -13,9 +13,9 @@ use crate::rows::Row;
 #[derive(Clone, Copy, Debug)]
 pub struct SweptNode {
     /// Leaf position of rows that have reached the node, in all lanes.
-    pub here: Value,
+    pub first_leaf: Value,
     /// Leaf position of those rows after going right; other rows keep theirs.
-    pub right: Value,
+    pub right_leaf: Value,
     /// Threshold bin, a scalar.
     pub threshold_bin: Value,
     /// Threshold bin in all lanes.
@@ -30,7 +30,7 @@ pub trait Sweep {
     fn first_leaf(&self, b: &mut Builder, lanes: u16) -> Value;
 
     /// Number of nodes to test, an index. Entries behind the tree's nodes change no position.
-    fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value;
+    fn node_count(&self, b: &mut Builder, state: &TreeState) -> Value;
 
     /// Loads the node of an entry for vectors of `lanes` rows.
     fn node(&self, b: &mut Builder, at: Entry, lanes: u16) -> SweptNode;
@@ -82,23 +82,30 @@ struct Pass<'a> {
 /// Emits a sweep of every lane over its tree; returns the final leaf positions.
 pub fn walk(b: &mut Builder, layout: &dyn Sweep, buffers: &Buffers, lanes: &[&Lane]) -> Vec<Value> {
     let pass = Pass { layout, buffers, lanes, trees: Trees::of(lanes) };
-    let counts: Vec<Value> = pass.trees.states.iter().map(|state| layout.nodes(b, state)).collect();
+    let counts: Vec<Value> = pass.trees.states.iter().map(|state| layout.node_count(b, state)).collect();
     let leaves: Vec<Value> = lanes.iter().map(|lane| layout.first_leaf(b, lane.width)).collect();
     let zero = b.int(0);
     let [first, rest @ ..] = counts.as_slice() else { return leaves };
     let least = rest.iter().fold(*first, |least, count| b.min(least, *count));
-    let leaves = pass.nodes(b, zero, least, &[], &leaves);
+    let leaves = pass.apply_nodes(b, zero, least, &[], &leaves);
     if rest.is_empty() {
         return leaves;
     }
     let most = rest.iter().fold(*first, |most, count| b.bin(Bin::Max, most, *count));
-    pass.nodes(b, least, most, &counts, &leaves)
+    pass.apply_nodes(b, least, most, &counts, &leaves)
 }
 
 impl Pass<'_> {
     /// Applies the nodes `from..to` of each tree to its lanes. With `ends`, trees may end earlier. The
     /// last entry of a tree changes no position, so it stands in for the missing nodes.
-    fn nodes(&self, b: &mut Builder, from: Value, to: Value, ends: &[Value], leaves: &[Value]) -> Vec<Value> {
+    fn apply_nodes(
+        &self,
+        b: &mut Builder,
+        from: Value,
+        to: Value,
+        ends: &[Value],
+        leaves: &[Value],
+    ) -> Vec<Value> {
         let width = self.lanes.first().map_or(1, |lane| lane.width);
         b.for_loop((from, to, 1), leaves, |b, number, leaves| {
             let mut nodes = Vec::with_capacity(self.trees.states.len());

@@ -24,7 +24,7 @@ pub const WORD: u64 = 64;
 
 /// Tests of several nodes, as vectors.
 #[derive(Clone, Copy, Debug)]
-pub struct Tests {
+pub struct TestVectors {
     /// Columns of the bins that are compared.
     pub columns: Value,
     /// Threshold bins.
@@ -32,13 +32,13 @@ pub struct Tests {
 }
 
 /// Whether each of these nodes leads right, for a row's bins.
-pub fn decisions(b: &mut Builder, bins: Value, tests: Tests) -> Value {
+pub fn decisions(b: &mut Builder, bins: Value, tests: TestVectors) -> Value {
     let bins = b.lookup(bins, tests.columns);
     bin_goes_right(b, bins, tests.threshold_bins)
 }
 
 /// Decisions of at most [`WORD`] nodes as the bits of a word.
-pub fn mask(b: &mut Builder, bins: Value, tests: Tests) -> Value {
+pub fn mask(b: &mut Builder, bins: Value, tests: TestVectors) -> Value {
     let right = decisions(b, bins, tests);
     b.mask_bits(right)
 }
@@ -74,7 +74,7 @@ impl TestBits {
         let mut words = self.0[words].to_vec();
         for bit in 0..above.saturating_sub(1) {
             // Selects by logic: LLVM would make a select a branch, which mispredicts.
-            let (second, none) = (b.bits(node, WORD.ilog2() + bit, 1), b.int(0));
+            let (second, none) = (b.extract_bits(node, WORD.ilog2() + bit, 1), b.int(0));
             let second = b.bin(Bin::Sub, none, second);
             let second = b.cast(Cast::SExt, second, Ty::I64);
             let mut choose = |pair: &[Value]| {

@@ -29,7 +29,7 @@ impl HostDevice {
         offset: usize,
         ty: BasicTypeEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let thread = argument(ir, 0)?;
+        let thread = pointer_argument(ir, 0)?;
         let offset = ir.context.i64_type().const_int(offset as u64, false);
         // SAFETY: a thread has a field at this offset.
         let at = unsafe { ir.builder.build_in_bounds_gep(ir.context.i8_type(), thread, &[offset], "")? };
@@ -73,11 +73,11 @@ impl Device for HostDevice {
         Ok(())
     }
 
-    fn global(&self) -> AddressSpace {
+    fn global_space(&self) -> AddressSpace {
         AddressSpace::default()
     }
 
-    fn shared<'ctx>(
+    fn reserve_shared<'ctx>(
         &self,
         ir: &IrBuilder<'_, 'ctx>,
         _: &str,
@@ -96,7 +96,7 @@ impl Device for HostDevice {
         self.shared.get()
     }
 
-    fn declare<'ctx>(
+    fn declare_kernel<'ctx>(
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
@@ -115,13 +115,13 @@ impl Device for HostDevice {
         number: u32,
         ty: BasicTypeEnum<'ctx>,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let at = ir.load_pointer(argument(ir, 1)?, number, "")?;
+        let at = ir.load_pointer(pointer_argument(ir, 1)?, number, "")?;
         Ok(ir.builder.build_load(ty, at, "")?)
     }
 }
 
 /// Returns a pointer that the kernel takes: the thread first, the parameters second.
-fn argument<'ctx>(ir: &IrBuilder<'_, 'ctx>, number: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+fn pointer_argument<'ctx>(ir: &IrBuilder<'_, 'ctx>, number: u32) -> Result<PointerValue<'ctx>, LlvmError> {
     match ir.function()?.get_nth_param(number) {
         Some(BasicValueEnum::PointerValue(pointer)) => Ok(pointer),
         _ => Err(LlvmError::ill_formed("a kernel of the host takes two pointers")),

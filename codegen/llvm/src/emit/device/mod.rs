@@ -28,12 +28,12 @@ pub(super) trait Device {
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
 
     /// The address space of memory that all blocks can access: rows, results and tables.
-    fn global(&self) -> AddressSpace {
-        AddressSpace::from(GLOBAL)
+    fn global_space(&self) -> AddressSpace {
+        AddressSpace::from(GLOBAL_SPACE)
     }
 
     /// Reserves memory that the threads of a block share; `bytes` is a multiple of 64.
-    fn shared<'ctx>(
+    fn reserve_shared<'ctx>(
         &self,
         ir: &IrBuilder<'_, 'ctx>,
         name: &str,
@@ -46,7 +46,7 @@ pub(super) trait Device {
     }
 
     /// Declares a kernel.
-    fn declare<'ctx>(
+    fn declare_kernel<'ctx>(
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
@@ -80,7 +80,7 @@ pub(super) enum KernelParameter<'ctx> {
     /// Address of memory that no other parameter overlaps.
     Buffer {
         /// Whether the kernel only reads it.
-        reads_only: bool,
+        is_read_only: bool,
     },
     /// A number.
     Value(BasicTypeEnum<'ctx>),
@@ -97,13 +97,13 @@ impl<'ctx> KernelParameter<'ctx> {
 }
 
 /// The address space of global memory, the same for NVIDIA and AMD.
-const GLOBAL: u16 = 1;
+const GLOBAL_SPACE: u16 = 1;
 /// The address space of shared memory, the same for NVIDIA and AMD.
-const SHARED: u16 = 3;
+const SHARED_SPACE: u16 = 3;
 
 /// The number of a block or a thread, which a register of a GPU holds. `block` and `thread` are the names of
 /// the intrinsics that read the registers, without the direction.
-fn from_register<'ctx>(
+fn read_id_register<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     [block, thread]: [&str; 2],
     dimension: GpuDimension,
@@ -123,21 +123,21 @@ fn from_register<'ctx>(
 }
 
 /// Declares a function of a calling convention with the kernel's parameters.
-fn with_parameters<'ctx>(
+fn declare_with_convention<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     kernel: &KernelInterface<'_, 'ctx>,
     convention: u32,
 ) -> FunctionValue<'ctx> {
-    let global = AddressSpace::from(GLOBAL);
+    let global = AddressSpace::from(GLOBAL_SPACE);
     let types: Vec<BasicMetadataTypeEnum> =
         kernel.parameters.iter().map(|parameter| parameter.ty(context, global).into()).collect();
     let llvm = module.add_function(kernel.name, context.void_type().fn_type(&types, false), None);
     llvm.set_call_conventions(convention);
     for (parameter, at) in kernel.parameters.iter().zip(0..) {
         let attributes: &[&str] = match parameter {
-            KernelParameter::Buffer { reads_only: true } => &["noalias", "readonly"],
-            KernelParameter::Buffer { reads_only: false } => &["noalias"],
+            KernelParameter::Buffer { is_read_only: true } => &["noalias", "readonly"],
+            KernelParameter::Buffer { is_read_only: false } => &["noalias"],
             KernelParameter::Value(_) => &[],
         };
         for attribute in attributes {

@@ -1,7 +1,7 @@
 //! Launches on NVIDIA's GPUs: numbers of blocks and threads, barriers, shared memory and attributes of
 //! kernels.
 
-use super::{Device, KernelInterface, SHARED, from_register, with_parameters};
+use super::{Device, KernelInterface, SHARED_SPACE, declare_with_convention, read_id_register};
 use crate::emit::annotations::TABLE_ALIGNMENT;
 use crate::emit::ir::IrBuilder;
 use crate::error::LlvmError;
@@ -13,14 +13,14 @@ use sched_ir::lir::GpuDimension;
 use std::cell::Cell;
 
 /// Intrinsics that read the numbers of a block and of a thread.
-const NUMBERS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"];
+const ID_INTRINSICS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"];
 
 /// The calling convention of kernels, as LLVM numbers it.
 const PTX_KERNEL: u32 = 71;
 
 /// Symbol of a block's shared memory. The host requests its size at the launch, so that it may be as large as
 /// the device allows; a size in the code may not exceed 48 KiB.
-const SHARED_MEMORY: &str = "schedc_shared";
+const SHARED_MEMORY_SYMBOL: &str = "schedc_shared";
 
 /// A GPU of NVIDIA.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Device for NvidiaGpu {
         ir: &IrBuilder<'_, 'ctx>,
         dimension: GpuDimension,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        from_register(ir, NUMBERS, dimension)
+        read_id_register(ir, ID_INTRINSICS, dimension)
     }
 
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
@@ -43,7 +43,7 @@ impl Device for NvidiaGpu {
         Ok(())
     }
 
-    fn shared<'ctx>(
+    fn reserve_shared<'ctx>(
         &self,
         ir: &IrBuilder<'_, 'ctx>,
         _: &str,
@@ -52,9 +52,9 @@ impl Device for NvidiaGpu {
         let offset = self.shared.get();
         self.shared.set(offset + bytes);
         let byte = ir.context.i8_type();
-        let all = ir.module.get_global(SHARED_MEMORY).unwrap_or_else(|| {
-            let space = AddressSpace::from(SHARED);
-            let all = ir.module.add_global(byte.array_type(0), Some(space), SHARED_MEMORY);
+        let all = ir.module.get_global(SHARED_MEMORY_SYMBOL).unwrap_or_else(|| {
+            let space = AddressSpace::from(SHARED_SPACE);
+            let all = ir.module.add_global(byte.array_type(0), Some(space), SHARED_MEMORY_SYMBOL);
             all.set_alignment(TABLE_ALIGNMENT);
             all
         });
@@ -67,13 +67,13 @@ impl Device for NvidiaGpu {
         self.shared.get()
     }
 
-    fn declare<'ctx>(
+    fn declare_kernel<'ctx>(
         &self,
         context: &'ctx Context,
         module: &Module<'ctx>,
         kernel: &KernelInterface<'_, 'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
-        let llvm = with_parameters(context, module, kernel, PTX_KERNEL);
+        let llvm = declare_with_convention(context, module, kernel, PTX_KERNEL);
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
         let words = ["maxntidx", "maxntidy", "maxntidz"];
         let annotations = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));

@@ -6,12 +6,12 @@ use super::isa::{Isa, OwnForm};
 use super::memory::Memory;
 use super::operands::Operands;
 use sched_ir::lir::{Op, Scalar, Ty, Value};
-use words::Words;
+use words::EarlierWordOps;
 
 /// The forms of operations for NVIDIA's GPUs, and the earlier operations of a kernel on which they depend.
 #[derive(Default)]
 pub(super) struct Nvptx {
-    words: Words,
+    words: EarlierWordOps,
 }
 
 impl Isa for Nvptx {

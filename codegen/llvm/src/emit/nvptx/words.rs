@@ -11,18 +11,18 @@ use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Bin, Op, Scalar, Ty, Value};
 
 /// The type of a word.
-const WORD: Ty = Ty::of(Scalar::I32);
+const WORD_TYPE: Ty = Ty::of(Scalar::I32);
 /// Selector of `prmt` that makes the three highest bytes zero.
-const ZEROS: u32 = 0x4440;
+const PRMT_ZERO_EXTEND: u32 = 0x4440;
 /// Selector of `prmt` that, multiplied by a byte's number, repeats the byte four times.
-const EACH: u32 = 0x1111;
+const PRMT_SPLAT: u32 = 0x1111;
 
 /// Earlier arithmetic of words.
-pub(super) struct Words(EarlierOps);
+pub(super) struct EarlierWordOps(EarlierOps);
 
-impl Default for Words {
-    fn default() -> Words {
-        Words(EarlierOps::of(WORD))
+impl Default for EarlierWordOps {
+    fn default() -> EarlierWordOps {
+        EarlierWordOps(EarlierOps::of(WORD_TYPE))
     }
 }
 
@@ -37,14 +37,14 @@ pub(super) enum WordInstruction {
         word: Value,
     },
     /// A byte of a word, with zeros above it.
-    Byte(ByteOf),
+    Byte(WordByte),
     /// A byte of a word, repeated in all four bytes.
-    Splat(ByteOf),
+    Splat(WordByte),
 }
 
 /// A byte of a word.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ByteOf {
+pub(super) struct WordByte {
     word: Value,
     /// Number of the byte, 0 for the lowest.
     number: u32,
@@ -59,7 +59,7 @@ pub(super) enum DoubledNumber {
     Constant(i64),
 }
 
-impl Words {
+impl EarlierWordOps {
     /// Remembers an operation.
     pub(super) fn note(&mut self, result: (Value, Ty), op: &Op) {
         self.0.note(result, op);
@@ -73,7 +73,7 @@ impl Words {
             Op::Bin(Bin::Mul, byte, each) if self.0.constant(each) == Some(0x0101_0101) => {
                 let highest =
                     self.0.operands(Bin::Shr, byte).filter(|(_, by)| self.0.constant(*by) == Some(24));
-                let highest = highest.map(|(word, _)| ByteOf { word, number: 3 });
+                let highest = highest.map(|(word, _)| WordByte { word, number: 3 });
                 let masked =
                     || self.0.operands(Bin::And, byte).and_then(|(word, mask)| self.byte(word, mask));
                 highest.or_else(masked).map(WordInstruction::Splat)
@@ -83,12 +83,12 @@ impl Words {
     }
 
     /// The byte of a word that a mask extracts.
-    fn byte(&self, word: Value, mask: Value) -> Option<ByteOf> {
+    fn byte(&self, word: Value, mask: Value) -> Option<WordByte> {
         let shifted = self.0.operands(Bin::Shr, word);
         let of_byte = shifted.and_then(|(word, by)| Some((word, self.0.constant(by)?)));
         let of_byte = of_byte.filter(|(_, bits)| [8, 16].contains(bits));
         let (word, bits) = of_byte.unwrap_or((word, 0));
-        (self.0.constant(mask) == Some(0xff)).then_some(ByteOf { word, number: bits as u32 / 8 })
+        (self.0.constant(mask) == Some(0xff)).then_some(WordByte { word, number: bits as u32 / 8 })
     }
 
     /// The addition of a sign to a doubled number.
@@ -111,17 +111,19 @@ impl WordInstruction {
             WordInstruction::AddSign { doubled, word } => {
                 let doubled = match doubled {
                     DoubledNumber::Value(value) => operands.value(value)?,
-                    DoubledNumber::Constant(n) => ir.int(WORD, n)?,
+                    DoubledNumber::Constant(n) => ir.int(WORD_TYPE, n)?,
                 };
                 let arguments = [doubled.into(), operands.value(word)?.into(), number(1).into()];
                 ir.intrinsic("llvm.fshl", &[ir.context.i32_type().into()], &arguments)?
             }
-            WordInstruction::Byte(ByteOf { word, number: byte }) => {
-                let arguments = [operands.value(word)?.into(), number(0).into(), number(ZEROS | byte).into()];
+            WordInstruction::Byte(WordByte { word, number: byte }) => {
+                let arguments =
+                    [operands.value(word)?.into(), number(0).into(), number(PRMT_ZERO_EXTEND | byte).into()];
                 ir.intrinsic("llvm.nvvm.prmt", &[], &arguments)?
             }
-            WordInstruction::Splat(ByteOf { word, number: byte }) => {
-                let arguments = [operands.value(word)?.into(), number(0).into(), number(EACH * byte).into()];
+            WordInstruction::Splat(WordByte { word, number: byte }) => {
+                let arguments =
+                    [operands.value(word)?.into(), number(0).into(), number(PRMT_SPLAT * byte).into()];
                 ir.intrinsic("llvm.nvvm.prmt", &[], &arguments)?
             }
         };
@@ -139,7 +141,7 @@ mod tests {
         let [word, node, other, sign, byte, twice, bit, shifted] = [0, 1, 2, 3, 4, 5, 6, 7].map(Value);
         let mask = Value(8);
         let seen = |twice_of: (Value, Value), distance: i64, ty: Ty| {
-            let mut words = Words::default();
+            let mut words = EarlierWordOps::default();
             for (value, op) in [
                 (sign, Op::Int(distance)),
                 (byte, Op::Int(16)),
@@ -154,28 +156,28 @@ mod tests {
         };
         let add = Op::Bin(Bin::Add, twice, bit);
         let instruction = WordInstruction::AddSign { doubled: DoubledNumber::Value(node), word };
-        assert_eq!(seen((node, node), 31, WORD).find(&add), Some(instruction));
-        assert_eq!(seen((node, other), 31, WORD).find(&add), None);
-        assert_eq!(seen((node, node), 30, WORD).find(&add), None);
+        assert_eq!(seen((node, node), 31, WORD_TYPE).find(&add), Some(instruction));
+        assert_eq!(seen((node, other), 31, WORD_TYPE).find(&add), None);
+        assert_eq!(seen((node, node), 30, WORD_TYPE).find(&add), None);
         assert_eq!(seen((node, node), 31, Ty::I64).find(&add), None);
-        assert_eq!(seen((node, node), 31, WORD).find(&Op::Bin(Bin::Sub, twice, bit)), None);
-        let words = seen((node, node), 31, WORD);
+        assert_eq!(seen((node, node), 31, WORD_TYPE).find(&Op::Bin(Bin::Sub, twice, bit)), None);
+        let words = seen((node, node), 31, WORD_TYPE);
         let and = |value| words.find(&Op::Bin(Bin::And, value, mask));
-        assert_eq!(and(shifted), Some(WordInstruction::Byte(ByteOf { word, number: 2 })));
-        assert_eq!(and(bit), Some(WordInstruction::Byte(ByteOf { word: bit, number: 0 })));
-        let mut four = seen((node, node), 31, WORD);
+        assert_eq!(and(shifted), Some(WordInstruction::Byte(WordByte { word, number: 2 })));
+        assert_eq!(and(bit), Some(WordInstruction::Byte(WordByte { word: bit, number: 0 })));
+        let mut four = seen((node, node), 31, WORD_TYPE);
         let (one, each) = (Value(9), Value(10));
-        four.note((one, WORD), &Op::Bin(Bin::And, shifted, mask));
-        four.note((each, WORD), &Op::Int(0x0101_0101));
+        four.note((one, WORD_TYPE), &Op::Bin(Bin::And, shifted, mask));
+        four.note((each, WORD_TYPE), &Op::Int(0x0101_0101));
         let splat = |value| four.find(&Op::Bin(Bin::Mul, value, each));
-        assert_eq!(splat(one), Some(WordInstruction::Splat(ByteOf { word, number: 2 })));
+        assert_eq!(splat(one), Some(WordInstruction::Splat(WordByte { word, number: 2 })));
         assert_eq!(splat(shifted), None);
         assert_eq!(words.find(&Op::Bin(Bin::And, word, byte)), None);
-        let mut constant = seen((node, node), 31, WORD);
-        constant.note((twice, WORD), &Op::Int(2));
+        let mut constant = seen((node, node), 31, WORD_TYPE);
+        constant.note((twice, WORD_TYPE), &Op::Int(2));
         let instruction = WordInstruction::AddSign { doubled: DoubledNumber::Constant(1), word };
         assert_eq!(constant.find(&add), Some(instruction));
-        constant.note((twice, WORD), &Op::Int(3));
+        constant.note((twice, WORD_TYPE), &Op::Int(3));
         assert_eq!(constant.find(&add), None);
     }
 }

@@ -13,11 +13,11 @@ use sched_ir::lir::{Bin, Op, Ty, Value};
 use BasicValueEnum::{IntValue, StructValue};
 
 /// Earlier arithmetic of 64-bit integers.
-pub(super) struct Sums(EarlierOps);
+pub(super) struct EarlierI64Ops(EarlierOps);
 
-impl Default for Sums {
-    fn default() -> Sums {
-        Sums(EarlierOps::of(Ty::I64))
+impl Default for EarlierI64Ops {
+    fn default() -> EarlierI64Ops {
+        EarlierI64Ops(EarlierOps::of(Ty::I64))
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) struct BitAddition {
     position: Value,
 }
 
-impl Sums {
+impl EarlierI64Ops {
     /// Remembers an operation.
     pub(super) fn note(&mut self, result: (Value, Ty), op: &Op) {
         self.0.note(result, op);
@@ -81,7 +81,7 @@ mod tests {
     fn only_a_bit_added_to_a_doubled_value_is_found() {
         let [word, node, other, one, twice, shifted, bit] = [0, 1, 2, 3, 4, 5, 6].map(Value);
         let seen = |twice_of: (Value, Value), mask: Value| {
-            let mut sums = Sums::default();
+            let mut sums = EarlierI64Ops::default();
             for (value, op) in [
                 (one, Op::Int(1)),
                 (twice, Op::Bin(Bin::Add, twice_of.0, twice_of.1)),

@@ -1,7 +1,7 @@
 //! Gathers without a mask: with a mask of all lanes that stays in a register, or as single loads on
 //! processors with slow gathers.
 
-use super::mask::{hide, opaque_lanes};
+use super::mask::{make_opaque, opaque_mask};
 use super::processor::X86;
 use crate::emit::annotations::instruction;
 use crate::emit::ir::IrBuilder;
@@ -18,7 +18,7 @@ use sched_machines::Level;
 /// Bytes of the longest register.
 const REGISTER_BYTES: u32 = 64;
 /// Lanes of the shortest gather that is one instruction.
-const LEAST_LANES: u32 = 4;
+const MIN_GATHER_LANES: u32 = 4;
 
 impl X86 {
     /// A gather of all lanes on processors with mask registers. LLVM would make a constant mask again for
@@ -32,24 +32,24 @@ impl X86 {
         ty: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (bytes, lanes) = (ty.scalar.bytes(), u32::from(ty.lanes));
-        if self.needs & Level::V4.bit() == 0
+        if self.cpu_needs & Level::V4.bit() == 0
             || !matches!(bytes, 4 | 8)
-            || lanes < LEAST_LANES
+            || lanes < MIN_GATHER_LANES
             || !lanes.is_power_of_two()
         {
             return Ok(None);
         }
         let part = (REGISTER_BYTES / bytes).min(lanes);
         let part_ty = Ty::vector(ty.scalar, part as u16);
-        let mask = opaque_lanes(operands, part as u16)?;
+        let mask = opaque_mask(operands, part as u16)?;
         let mut gathered = Vec::new();
         for first in (0..lanes).step_by(part as usize) {
             let index = match part == lanes {
                 true => elements.index,
-                false => operands.ir.pick(elements.index, (first..first + part).map(Some))?,
+                false => operands.ir.shuffle_one(elements.index, (first..first + part).map(Some))?,
             };
             let elements = Elements { index, ..*elements };
-            gathered.push(as_vector(memory.gather_under(operands, &elements, mask, part_ty)?)?);
+            gathered.push(as_vector(memory.gather_masked(operands, &elements, mask, part_ty)?)?);
         }
         while gathered.len() > 1 {
             let joined = gathered.chunks(2).map(|pair| match *pair {
@@ -71,7 +71,7 @@ impl X86 {
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         // A register holds half as many 64-bit elements, so that gathers of them take twice the time. Lanes
         // that are used one by one need not be collected in a register.
-        let each_is_better = ty.scalar.bytes() == 8 || !operands.whole.contains(&result);
+        let each_is_better = ty.scalar.bytes() == 8 || !operands.whole_values.contains(&result);
         if !self.gathers_slowly || !each_is_better || gather.mask.is_some() {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl X86 {
         let (unit, element) =
             (ir.context.i8_type().array_type(scale), types::basic(ir.context, Ty::of(ty.scalar))?);
         let mut elements = ir.vector_type(ty)?.get_poison();
-        for (lane, number) in (0u64..).zip(numbers(ir, index)?) {
+        for (lane, number) in (0u64..).zip(index_lanes(ir, index)?) {
             let lane = ir.context.i32_type().const_int(lane, false);
             // SAFETY: the pointer and the number are values of the builder's module.
             let pointer = unsafe { ir.builder.build_gep(unit, start, &[number], "")? };
@@ -98,7 +98,7 @@ impl X86 {
 /// The lanes of a vector of integers, extended to the 64 bits of addresses. Lanes of 32 bits are moved out of
 /// the vector register in pairs, because only one execution port does such moves. The pair is hidden from
 /// LLVM, which would move each lane by itself.
-fn numbers<'ctx>(
+fn index_lanes<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     index: VectorValue<'ctx>,
 ) -> Result<Vec<IntValue<'ctx>>, LlvmError> {
@@ -113,7 +113,7 @@ fn numbers<'ctx>(
     let mut numbers = Vec::with_capacity(lanes as usize);
     for at in 0..lanes / 2 {
         let pair = ir.builder.build_extract_element(pairs, lane(at), "")?.into_int_value();
-        let pair = hide(ir, pair)?;
+        let pair = make_opaque(ir, pair)?;
         let low = ir.builder.build_int_truncate(pair, half, "")?;
         numbers.push(ir.builder.build_int_s_extend(low, long, "")?);
         numbers.push(ir.builder.build_right_shift(pair, long.const_int(32, false), true, "")?);

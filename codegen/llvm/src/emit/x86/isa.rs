@@ -1,6 +1,6 @@
 //! The choice of a form for each operation.
 
-use super::permute::half_of_two;
+use super::permute::extract_half_of_two_registers;
 use super::processor::X86;
 use crate::emit::isa::{Elements, Isa, OwnForm};
 use crate::emit::memory::Memory;
@@ -18,7 +18,9 @@ impl Isa for X86 {
         let ty = operands.ty(result)?;
         let own = match op {
             Op::Lookup(table, index) => self.lookup(operands, ty, (*table, *index))?,
-            Op::ExtractHalf(vector, number) => half_of_two(&operands.ir, operands.vector(*vector)?, *number)?,
+            Op::ExtractHalf(vector, number) => {
+                extract_half_of_two_registers(&operands.ir, operands.vector(*vector)?, *number)?
+            }
             Op::Gather(gather) => self.gather_lane_by_lane(operands, memory, (result, ty), gather)?,
             Op::Cast(Cast::ZExt, mask) => self.mask_as_numbers(operands, *mask, ty)?,
             Op::Bin(..) => match self.sums.bit_added(op) {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(super) struct KnownBits {
     /// Upper bound of all lanes.
-    most: HashMap<Value, u64>,
+    upper_bounds: HashMap<Value, u64>,
     /// For a mask extended to numbers, the mask.
     masks: HashMap<Value, Value>,
     /// For the sum of a value with itself, the value.
@@ -21,13 +21,13 @@ pub(super) struct KnownBits {
 }
 
 impl KnownBits {
-    /// Remembers the result of an operation; `from` returns the type of an operand.
-    pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op, from: impl Fn(Value) -> Option<Ty>) {
-        if let Some(most) = self.most(op, &from).filter(|most| *most <= largest(ty)) {
-            self.most.insert(value, most);
+    /// Remembers the result of an operation; `type_of` returns the type of an operand.
+    pub(super) fn note(&mut self, (value, ty): (Value, Ty), op: &Op, type_of: impl Fn(Value) -> Option<Ty>) {
+        if let Some(most) = self.upper_bound_of(op, &type_of).filter(|most| *most <= largest_value(ty)) {
+            self.upper_bounds.insert(value, most);
         }
         match *op {
-            Op::Cast(Cast::ZExt, mask) if is_mask(&from, mask) => {
+            Op::Cast(Cast::ZExt, mask) if is_mask(&type_of, mask) => {
                 self.masks.insert(value, mask);
             }
             Op::Bin(Bin::Add, a, b) if a == b => {
@@ -45,11 +45,11 @@ impl KnownBits {
     }
 
     /// Upper bound of an operation's result, unless it overflows.
-    fn most(&self, op: &Op, from: &impl Fn(Value) -> Option<Ty>) -> Option<u64> {
-        let most = |value: &Value| self.most.get(value).copied();
+    fn upper_bound_of(&self, op: &Op, type_of: &impl Fn(Value) -> Option<Ty>) -> Option<u64> {
+        let most = |value: &Value| self.upper_bounds.get(value).copied();
         match op {
             Op::Int(n) => u64::try_from(*n).ok(),
-            Op::Cast(Cast::ZExt, value) if is_mask(from, *value) => Some(1),
+            Op::Cast(Cast::ZExt, value) if is_mask(type_of, *value) => Some(1),
             Op::Cast(Cast::ZExt, value) | Op::Splat(value) => most(value),
             Op::Bin(Bin::Add, a, b) => most(a)?.checked_add(most(b)?),
             Op::Bin(Bin::And, a, b) => most(a).into_iter().chain(most(b)).min(),
@@ -60,7 +60,7 @@ impl KnownBits {
 
     /// Whether all lanes of a value are known to be below a limit.
     pub(super) fn is_below(&self, value: Value, limit: u64) -> bool {
-        self.most.get(&value).is_some_and(|most| *most < limit)
+        self.upper_bounds.get(&value).is_some_and(|most| *most < limit)
     }
 
     /// The masks of a value's bits, from the lowest bit on.
@@ -74,7 +74,7 @@ fn is_mask(ty: &impl Fn(Value) -> Option<Ty>, value: Value) -> bool {
 }
 
 /// The largest number that a lane of a type holds. An operation with a higher bound may have overflowed.
-fn largest(ty: Ty) -> u64 {
+fn largest_value(ty: Ty) -> u64 {
     match ty.scalar {
         Scalar::I1 => 1,
         scalar if scalar.is_float() => 0,

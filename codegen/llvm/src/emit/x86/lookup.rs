@@ -16,13 +16,13 @@ use inkwell::values::{BasicValueEnum, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
 
 /// The highest bit of a byte.
-const HIGHEST_OF_BYTE: u64 = 1 << 7;
+const HIGHEST_BIT_OF_BYTE: u64 = 1 << 7;
 
 /// The indices of a look-up, with their known bits.
 #[derive(Clone)]
 struct Indices<'ctx> {
     value: VectorValue<'ctx>,
-    /// Whether all are below [`HIGHEST_OF_BYTE`].
+    /// Whether all are below [`HIGHEST_BIT_OF_BYTE`].
     small: bool,
     /// For each bit from the lowest on, the mask of the lanes in which it is set; only those that exist
     /// already.
@@ -40,20 +40,20 @@ impl X86 {
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (from, at) = (operands.ty(table)?, operands.ty(index)?);
         let plan = |plan| RegisterLookup { ir: &operands.ir, plan };
-        if let Some(halves) = LookupPlan::of_halves(self.needs, from, at) {
+        if let Some(halves) = LookupPlan::of_halves(self.cpu_needs, from, at) {
             let (table, index) = ((operands.vector(table)?, from), (self.indices(operands, index)?, at));
-            return Ok(Some(plan(halves).in_halves(table, index)?));
+            return Ok(Some(plan(halves).lookup_in_halves(table, index)?));
         }
-        let Some(whole) = LookupPlan::of(self.needs, from, at).filter(|_| from.lanes > 1) else {
+        let Some(whole) = LookupPlan::of(self.cpu_needs, from, at).filter(|_| from.lanes > 1) else {
             return Ok(None);
         };
         let index = self.indices(operands, index)?;
-        Ok(Some(plan(whole).in_registers(ty, (operands.vector(table)?, from), (index, at))?))
+        Ok(Some(plan(whole).lookup_by_registers(ty, (operands.vector(table)?, from), (index, at))?))
     }
 
     /// Indices with their known bits.
     fn indices<'ctx>(&self, operands: &Operands<'_, 'ctx>, index: Value) -> Result<Indices<'ctx>, LlvmError> {
-        let small = self.known.is_below(index, HIGHEST_OF_BYTE);
+        let small = self.known.is_below(index, HIGHEST_BIT_OF_BYTE);
         let masks = self.known.bits(index).iter().map_while(|mask| operands.vector(*mask).ok());
         Ok(Indices { value: operands.vector(index)?, small, bits: masks.collect() })
     }
@@ -67,26 +67,26 @@ struct RegisterLookup<'s, 'a, 'ctx> {
 
 impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     /// Looks up the two halves of 64-bit elements, and joins them.
-    fn in_halves(
+    fn lookup_in_halves(
         &self,
         (table, from): (VectorValue<'ctx>, Ty),
         (index, at): (Indices<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (elements, lanes) = (u32::from(from.lanes), u32::from(at.lanes));
-        let words = self.bits(table, Ty::vector(Scalar::I32, 2 * from.lanes))?;
+        let words = self.bitcast(table, Ty::vector(Scalar::I32, 2 * from.lanes))?;
         let half = |which: u32| {
-            let table = self.ir.pick(words, (0..elements).map(|n| Some(2 * n + which)))?;
+            let table = self.ir.shuffle_one(words, (0..elements).map(|n| Some(2 * n + which)))?;
             let table = (table, from.with(Scalar::I32));
-            as_vector(self.in_registers(at.with(Scalar::I32), table, (index.clone(), at))?)
+            as_vector(self.lookup_by_registers(at.with(Scalar::I32), table, (index.clone(), at))?)
         };
         let (low, high) = (half(0)?, half(1)?);
         let pairs = (0..2 * lanes).map(|n| Some(if n % 2 == 0 { n / 2 } else { lanes + n / 2 }));
         let joined = self.ir.shuffle((low, high), pairs)?;
-        Ok(self.bits(joined, Ty::vector(from.scalar, at.lanes))?.into())
+        Ok(self.bitcast(joined, Ty::vector(from.scalar, at.lanes))?.into())
     }
 
     /// Looks up one register of indices after the other.
-    fn in_registers(
+    fn lookup_by_registers(
         &self,
         ty: Ty,
         (table, table_ty): (VectorValue<'ctx>, Ty),
@@ -94,7 +94,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let table = self.ir.resize_vector(table, table_ty, table_ty.with(self.plan.element))?;
         let value = self.ir.resize_vector(index.value, index_ty, index_ty.with(self.plan.index))?;
-        let registers = self.registers(table, table_ty.lanes)?;
+        let registers = self.table_registers(table, table_ty.lanes)?;
         let (lanes, each) = (u32::from(index_ty.lanes), u32::from(self.plan.lanes()));
         let mut parts = Vec::new();
         for first in (0..lanes).step_by(each as usize) {
@@ -102,12 +102,14 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
                 true => Indices { value, small: index.small, bits: index.bits.clone() },
                 // The bits' masks are not split, since that takes as long as testing the bits of the parts.
                 false => Indices {
-                    value: self.ir.pick(value, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
+                    value: self
+                        .ir
+                        .shuffle_one(value, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
                     small: index.small,
                     bits: Vec::new(),
                 },
             };
-            parts.push(self.part(&registers, &part)?);
+            parts.push(self.lookup_register(&registers, &part)?);
         }
         let joined = self.join(parts, lanes)?;
         let joined_ty =
@@ -117,21 +119,25 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
 
     /// A table as full registers. A short table is repeated, so that the number of elements by which the
     /// hardware reduces indices is a multiple of its length.
-    fn registers(&self, table: VectorValue<'ctx>, length: u16) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
+    fn table_registers(
+        &self,
+        table: VectorValue<'ctx>,
+        length: u16,
+    ) -> Result<Vec<VectorValue<'ctx>>, LlvmError> {
         let (length, entries) = (u32::from(length), self.plan.entries());
-        let lanes = self.plan.permute.register / (self.plan.element.bytes() * 8);
+        let lanes = self.plan.permute.register_bits / (self.plan.element.bytes() * 8);
         if length == lanes && lanes == entries {
             return Ok(vec![table]);
         }
         (0..length.div_ceil(entries))
             .map(|part| {
-                self.ir.pick(table, (0..lanes).map(|n| Some((part * entries + n % entries) % length)))
+                self.ir.shuffle_one(table, (0..lanes).map(|n| Some((part * entries + n % entries) % length)))
             })
             .collect()
     }
 
     /// Looks up one register of indices.
-    fn part(
+    fn lookup_register(
         &self,
         registers: &[VectorValue<'ctx>],
         indices: &Indices<'ctx>,
@@ -141,7 +147,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         // The low part of each index is an index of narrower elements. The results of its other parts are
         // masked off at the end.
         let by = match narrow {
-            true => self.bits(index, Ty::vector(self.plan.element, entries as u16))?,
+            true => self.bitcast(index, Ty::vector(self.plan.element, entries as u16))?,
             // Shuffles within parts use the low bits of an index, and return 0 if its highest bit is set.
             false if self.plan.permute.in_parts && !indices.small => {
                 let ty = Ty::vector(self.plan.index, index.get_type().get_size() as u16);
@@ -150,15 +156,15 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
             }
             false => index,
         };
-        let tables_at_a_time = if self.plan.permute.has_two() { 2 } else { 1 };
+        let tables_at_a_time = if self.plan.permute.has_two_register_form() { 2 } else { 1 };
         let mut results = Vec::new();
         for tables in registers.chunks(tables_at_a_time) {
-            results.push(if self.plan.in_pairs() {
-                self.of_pairs(tables, indices)?
+            results.push(if self.plan.has_element_pairs() {
+                self.lookup_byte_pairs(tables, indices)?
             } else {
                 let values = self.plan.permute.emit(self.ir, tables, by)?;
                 if narrow {
-                    self.bits(values, Ty::vector(self.plan.index, self.plan.lanes()))?
+                    self.bitcast(values, Ty::vector(self.plan.index, self.plan.lanes()))?
                 } else {
                     values
                 }
@@ -185,15 +191,15 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
 
     /// Bytes of two registers by shuffles of words of two bytes each: one for the even lanes of the index,
     /// one for the odd.
-    fn of_pairs(
+    fn lookup_byte_pairs(
         &self,
         tables: &[VectorValue<'ctx>],
         indices: &Indices<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (bytes, words) =
             (Ty::vector(self.plan.index, self.plan.lanes()), Ty::vector(Scalar::I16, self.plan.lanes() / 2));
-        let tables = tables.iter().map(|table| self.bits(*table, words)).collect::<Result<Vec<_>, _>>()?;
-        let index = self.bits(indices.value, words)?;
+        let tables = tables.iter().map(|table| self.bitcast(*table, words)).collect::<Result<Vec<_>, _>>()?;
+        let index = self.bitcast(indices.value, words)?;
         let by = |bits: i64| as_vector(self.ir.int(words, bits)?);
         // The shuffle takes indices modulo the number of elements, so higher bits do not matter.
         let pairs = |distance: i64| {
@@ -206,7 +212,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         let interleaved = |even: VectorValue<'ctx>, odd: VectorValue<'ctx>| {
             let lanes = u32::from(self.plan.lanes());
             let numbers = (0..lanes).map(|lane| Some(if lane % 2 == 0 { lane } else { lanes + lane }));
-            self.ir.shuffle((self.bits(even, bytes)?, self.bits(odd, bytes)?), numbers)
+            self.ir.shuffle((self.bitcast(even, bytes)?, self.bitcast(odd, bytes)?), numbers)
         };
         let (first, second) = (interleaved(even, first_of_odd)?, interleaved(second_of_even, odd)?);
         let is_second = self.has_bit(indices, self.plan.index, 1)?;
@@ -214,7 +220,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     }
 
     /// The bits of a vector as a vector of another type.
-    fn bits(&self, vector: VectorValue<'ctx>, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
+    fn bitcast(&self, vector: VectorValue<'ctx>, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
         as_vector(self.ir.builder.build_bit_cast(vector, self.ir.vector_type(ty)?, "")?)
     }
 
@@ -240,14 +246,14 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         while parts.len() > 1 {
             let join = |pair: &[VectorValue<'ctx>]| match pair {
                 [a, b] => self.ir.shuffle((*a, *b), (0..2 * a.get_type().get_size()).map(Some)),
-                [a] => self.ir.pick(*a, (0..2 * a.get_type().get_size()).map(Some)),
+                [a] => self.ir.shuffle_one(*a, (0..2 * a.get_type().get_size()).map(Some)),
                 _ => Err(LlvmError::ill_formed("nothing to join")),
             };
             parts = parts.chunks(2).map(join).collect::<Result<_, _>>()?;
         }
         match parts.pop() {
             Some(all) if all.get_type().get_size() == lanes => Ok(all),
-            Some(all) => self.ir.pick(all, (0..lanes).map(Some)),
+            Some(all) => self.ir.shuffle_one(all, (0..lanes).map(Some)),
             None => Err(LlvmError::ill_formed("nothing to join")),
         }
     }

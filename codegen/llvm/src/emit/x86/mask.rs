@@ -22,7 +22,7 @@ impl X86 {
         ty: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let is_mask = operands.ty(mask)?.scalar == Scalar::I1 && ty.lanes > 1;
-        if !is_mask || self.needs & Level::V4.bit() == 0 {
+        if !is_mask || self.cpu_needs & Level::V4.bit() == 0 {
             return Ok(None);
         }
         let (mask, ones) = (operands.vector(mask)?, opaque_ones(operands, ty)?);
@@ -36,10 +36,10 @@ fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<Vector
     if let Some(ones) = operands.frame.opaque_ones.get(&ty) {
         return Ok(*ones);
     }
-    let entry = operands.at_entry();
+    let entry = operands.entry_builder();
     let element = types::int(entry.context, ty.scalar)
         .ok_or_else(|| LlvmError::ill_formed(format_args!("a mask as {ty}")))?;
-    let one = hide(&entry, entry.context.i32_type().const_int(1, false))?;
+    let one = make_opaque(&entry, entry.context.i32_type().const_int(1, false))?;
     let one = entry.builder.build_int_z_extend_or_bit_cast(one, entry.context.i64_type(), "")?;
     let one = entry.builder.build_int_truncate_or_bit_cast(one, element, "")?;
     let ones = entry.broadcast(one.into(), ty)?;
@@ -48,25 +48,25 @@ fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<Vector
 }
 
 /// A mask with all lanes active whose value is hidden from the optimiser, made once for each function.
-pub(super) fn opaque_lanes<'ctx>(
+pub(super) fn opaque_mask<'ctx>(
     operands: &mut Operands<'_, 'ctx>,
     lanes: u16,
 ) -> Result<VectorValue<'ctx>, LlvmError> {
-    if let Some(mask) = operands.frame.opaque_lanes.get(&lanes) {
+    if let Some(mask) = operands.frame.opaque_masks.get(&lanes) {
         return Ok(*mask);
     }
-    let entry = operands.at_entry();
-    let bits = hide(&entry, entry.context.i32_type().const_all_ones())?;
+    let entry = operands.entry_builder();
+    let bits = make_opaque(&entry, entry.context.i32_type().const_all_ones())?;
     let mask = entry.context.bool_type().vec_type(u32::BITS);
     let mask = as_vector(entry.builder.build_bit_cast(bits, mask, "")?)?;
-    let mask = entry.pick(mask, (0..lanes.into()).map(Some))?;
-    operands.frame.opaque_lanes.insert(lanes, mask);
+    let mask = entry.shuffle_one(mask, (0..lanes.into()).map(Some))?;
+    operands.frame.opaque_masks.insert(lanes, mask);
     Ok(mask)
 }
 
 /// An integer whose origin is hidden from the optimiser: assembly without instructions, whose operand stays
 /// in its register, and which has no other effect.
-pub(super) fn hide<'ctx>(
+pub(super) fn make_opaque<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     value: IntValue<'ctx>,
 ) -> Result<IntValue<'ctx>, LlvmError> {

@@ -13,12 +13,12 @@ use arrow_schema::{DataType, Field};
 use super::errors::{damaged, quoted};
 use crate::error::DataError;
 use crate::read::categories::{Lookup, refused};
-use sched_categories::{Cell, Form, Refusal};
+use sched_categories::{Cell, CellForm, Refusal};
 
 /// The column of a feature that holds names.
 pub(super) struct NamedColumn<'a> {
     lookup: Lookup<'a>,
-    form: Form,
+    form: CellForm,
     /// The column's type in the file.
     data_type: DataType,
     /// The column's number and name.
@@ -34,8 +34,8 @@ pub(super) fn column_of_names<'a>(
 ) -> Option<NamedColumn<'a>> {
     let lookup = lookup?;
     let (data_type, form) = match field.data_type() {
-        DataType::Dictionary(_, values) => (values.as_ref(), Form::Dictionary),
-        plain => (plain, Form::Plain),
+        DataType::Dictionary(_, values) => (values.as_ref(), CellForm::Dictionary),
+        plain => (plain, CellForm::Plain),
     };
     let is_name = match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean | DataType::Null => {

@@ -3,7 +3,7 @@
 //! On an H100, each came near the fastest schedule of some call size (docs/gpu.md): rows in threads, trees in
 //! threads, or both. If both are, the block adds up the slots of the trees in order.
 
-use super::shape::{Form, Shape};
+use super::shape::{GpuCandidate, ThreadMapping};
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::{Layout, ModelInfo, Nodes, Shapes};
 
@@ -17,12 +17,12 @@ const MOST_QUANTIZED_LEVELS: u32 = 16;
 /// that walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
 /// Numbers of threads of a block to try if each thread walks all trees with one row.
-const BLOCKS: [u32; 3] = [64, 128, 256];
+const BLOCK_SIZES: [u32; 3] = [64, 128, 256];
 /// Rows of a block if each thread walks all trees with four rows: the block is one warp. Larger blocks were
 /// up to twice as slow on an H100.
-const BLOCK_OF_FOUR: u32 = 128;
+const FOUR_ROWS_BLOCK: u32 = 128;
 /// Most threads of a block that has one row. The threads share the trees.
-const TREES_OF_A_ROW: u32 = 512;
+const MOST_THREADS_OF_A_ROW: u32 = 512;
 /// Number of trees that a thread walks interleaved.
 const TOGETHER: u32 = 4;
 /// Numbers of threads to try for the trees of one row, in blocks whose threads share both rows and trees.
@@ -51,7 +51,7 @@ impl Layouts {
                 && (quantized || !layout.compares_bins())
                 && (layout.nodes() == Nodes::Existing || depth <= levels)
         };
-        let of_trees: Vec<Layout> = Layout::by_turn().into_iter().filter(suits).collect();
+        let of_trees: Vec<Layout> = Layout::in_trial_order().into_iter().filter(suits).collect();
         let of_rows = of_trees.iter().copied().filter(|layout| *layout != Layout::Reorg).collect();
         let bytes = bins.is_some_and(|bins| bins.in_bytes);
         let of_four = of_trees.iter().copied().find(|layout| bytes && layout.gpu_lanes() == 4);
@@ -60,47 +60,55 @@ impl Layouts {
 }
 
 /// The schedules to compare for a model.
-pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
+pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<GpuCandidate> {
     let mut all = Vec::new();
-    let plain = |form, layout| Shape { form, layout, cached: true, together: 1, unrolled: 0, shared: false };
+    let plain =
+        |form, layout| GpuCandidate { form, layout, cached: true, together: 1, unrolled: 0, shared: false };
     let threads = TREE_THREADS.map(|threads| divisor(model.num_trees, threads));
     for layout in layouts.of_trees.iter().copied() {
-        for threads in [None, Some(TREES_OF_A_ROW)] {
-            all.push(Shape { shared: true, ..plain(Form::Trees { threads }, layout) });
+        for threads in [None, Some(MOST_THREADS_OF_A_ROW)] {
+            all.push(GpuCandidate { shared: true, ..plain(ThreadMapping::Trees { threads }, layout) });
         }
         for (block, most) in [(1, 256), (2, 128), (2, 512), (4, 128), (4, 256)] {
             let threads = most.min(model.num_trees);
-            all.push(Shape { shared: true, ..plain(Form::FewRows { block, threads }, layout) });
+            all.push(GpuCandidate {
+                shared: true,
+                ..plain(ThreadMapping::FewRows { block, threads }, layout)
+            });
         }
     }
     for layout in layouts.of_rows.iter().copied() {
-        for block in BLOCKS {
-            let rows = plain(Form::Rows { block, rows: 1 }, layout);
+        for block in BLOCK_SIZES {
+            let rows = plain(ThreadMapping::Rows { block, rows: 1 }, layout);
             all.push(rows);
             if layout == Layout::Array && model.num_trees >= TOGETHER {
-                all.push(Shape { together: TOGETHER, ..rows });
+                all.push(GpuCandidate { together: TOGETHER, ..rows });
             }
             if !layout.compares_bins() {
-                all.push(Shape { cached: false, ..rows });
+                all.push(GpuCandidate { cached: false, ..rows });
             }
-            all.extend([10, 25].map(|trees| plain(Form::Pieces { block, trees }, layout)));
+            all.extend([10, 25].map(|trees| plain(ThreadMapping::Pieces { block, trees }, layout)));
         }
         for trees in threads {
-            let shared =
-                |block| Shape { shared: true, ..plain(Form::Slots { block, rows: 1, trees }, layout) };
+            let shared = |block| GpuCandidate {
+                shared: true,
+                ..plain(ThreadMapping::Slots { block, rows: 1, trees }, layout)
+            };
             all.extend([32, 64, 128].map(shared));
             let groups = |block| {
                 let shared = trees >= model.num_trees;
-                Shape { shared, ..plain(Form::Groups { block, trees }, layout) }
+                GpuCandidate { shared, ..plain(ThreadMapping::Groups { block, trees }, layout) }
             };
             all.extend([32, 64].map(groups));
         }
     }
     if let Some(layout) = layouts.of_four {
-        all.push(plain(Form::Rows { block: BLOCK_OF_FOUR, rows: 4 }, layout));
-        for block in BLOCKS {
-            let slots =
-                |trees| Shape { shared: true, ..plain(Form::Slots { block, rows: 4, trees }, layout) };
+        all.push(plain(ThreadMapping::Rows { block: FOUR_ROWS_BLOCK, rows: 4 }, layout));
+        for block in BLOCK_SIZES {
+            let slots = |trees| GpuCandidate {
+                shared: true,
+                ..plain(ThreadMapping::Slots { block, rows: 4, trees }, layout)
+            };
             all.extend(threads.map(slots));
         }
     }

@@ -5,7 +5,7 @@ use super::price::Pricer;
 use crate::choice::last_where;
 use crate::model::Model;
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::{Options, Supported, Target, check};
+use sched_lang::{CheckPurpose, Options, Target, check};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use sched_pipeline::SetTests;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 const SIZES: [u64; 10] = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 /// Least gain that justifies the kernels of a further schedule, as a ratio of costs: about the error of the
 /// cost model.
-const WORTH: f64 = 1.1;
+const LEAST_GAIN: f64 = 1.1;
 /// Bisection steps in the search for the number of rows at which one schedule becomes slower than the next.
 const BISECTIONS: u32 = 8;
 
 /// Fast schedules for a model on a GPU, by the number of rows.
 pub fn chosen_for(model: &Model, target: &Target) -> Variants<String> {
-    let bins = model.forests().tested(SetTests::OfColumns).quantized_rows();
-    chosen(&model.facts(), bins.as_ref(), target)
+    let bins = model.forests().with_set_tests(SetTests::OfColumns).quantized_rows();
+    chosen(&model.info(), bins.as_ref(), target)
 }
 
 /// Fast schedules for a model with these properties, by the number of rows. `bins` is the form of its
@@ -29,15 +29,15 @@ pub fn chosen_for(model: &Model, target: &Target) -> Variants<String> {
 ///
 /// All of them add trees in the model's order, so that a row's result is the same in calls of all sizes.
 pub fn chosen(model: &ModelInfo, bins: Option<&QuantizedRows>, target: &Target) -> Variants<String> {
-    let Some(pricer) = Pricer::like(model, target) else { return Variants::only(plain()) };
-    let legal = Legal { model: Arc::new(model.clone()), target };
+    let Some(pricer) = Pricer::with_similar_gpu(model, target) else { return Variants::only(plain()) };
+    let legal = LegalityCheck { model: Arc::new(model.clone()), target };
     let shapes = candidates(model, &Layouts::of(model, bins));
     let priced: Vec<Priced> = shapes.iter().filter_map(|shape| legal.price(&pricer, shape.text())).collect();
     let Some(mut many) = cheapest(&priced, SIZES.len() - 1) else { return Variants::only(plain()) };
     let mut chosen = Variants::only(many.text.clone());
     for at in (0..SIZES.len() - 1).rev() {
         let Some(few) = cheapest(&priced, at) else { break };
-        if few.costs[at] * WORTH < many.costs[at] {
+        if few.costs[at] * LEAST_GAIN < many.costs[at] {
             let _kept = chosen.insert(crossing(&pricer, (few, many), at), few.text.clone());
             many = few;
         }
@@ -76,18 +76,18 @@ fn plain() -> String {
 }
 
 /// The checks that decide whether a schedule may be chosen.
-struct Legal<'a> {
+struct LegalityCheck<'a> {
     model: Arc<ModelInfo>,
     target: &'a Target,
 }
 
-impl Legal<'_> {
+impl LegalityCheck<'_> {
     /// A schedule with its costs. `None` if it is illegal, or adds trees in another order than the model.
     fn price(&self, pricer: &Pricer, text: String) -> Option<Priced> {
         let options = Options {
             model: Some(Arc::clone(&self.model)),
             target: Some(self.target.clone()),
-            supported: Supported::Compilable,
+            purpose: CheckPurpose::Compile,
             ..Options::default()
         };
         let nest = check(&text, &options).nests?.into_for_rows(1);

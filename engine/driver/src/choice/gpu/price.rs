@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
 use sched_cost::{GpuCost, GpuMachine, cost_on};
-use sched_ir::lir::Kind;
+use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{ModelInfo, Nest, Variants};
@@ -13,7 +13,7 @@ use sched_nest::{ModelInfo, Nest, Variants};
 /// Whether the code generator accepts a nest for a model.
 pub fn is_compilable(model: &Model, nest: Nest) -> bool {
     let host = machines::of(Cpu::default());
-    compile(model, Variants::only(nest), &[Kind::Raw], &host).is_ok()
+    compile(model, Variants::only(nest), &[OutputKind::Raw], &host).is_ok()
 }
 
 /// Estimates the costs of calls of a model on a GPU.
@@ -41,9 +41,9 @@ impl<'a> Pricer<'a> {
 
     /// A pricer for a model on the GPU that a target names. Uses the figures of a common GPU if the cost
     /// model has none for that one.
-    pub fn like(model: &'a ModelInfo, target: &Target) -> Option<Pricer<'a>> {
+    pub fn with_similar_gpu(model: &'a ModelInfo, target: &Target) -> Option<Pricer<'a>> {
         let named = gpu_of(target).ok().and_then(|gpu| GpuMachine::named(&gpu.to_string()));
-        Some(Pricer { model, gpu: named.or_else(GpuMachine::usual)? })
+        Some(Pricer { model, gpu: named.or_else(GpuMachine::fallback)? })
     }
 
     /// The device.

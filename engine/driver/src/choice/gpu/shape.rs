@@ -8,7 +8,7 @@ pub const MOST_THREADS: u32 = 1024;
 
 /// The distribution of rows and trees over blocks and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ThreadMapping {
     /// Each thread walks all trees with its own rows.
     Rows {
         /// Number of rows of a block.
@@ -67,9 +67,9 @@ pub enum Form {
 
 /// A schedule for GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct GpuCandidate {
     /// The distribution of rows and trees over blocks and threads.
-    pub form: Form,
+    pub form: ThreadMapping,
     /// The representation of trees.
     pub layout: Layout,
     /// Whether a block copies its rows.
@@ -82,7 +82,7 @@ pub struct Shape {
     pub shared: bool,
 }
 
-impl Shape {
+impl GpuCandidate {
     /// The shape as the text of a schedule.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -90,13 +90,13 @@ impl Shape {
             let _ = writeln!(text, "{line}");
         };
         let (walks, sums) = match self.form {
-            Form::Rows { block, rows: 1 } => {
+            ThreadMapping::Rows { block, rows: 1 } => {
                 line(format!("tile(batch, b0, b1, {block})"));
                 line("gpuDimension(b0, grid.x)".to_string());
                 line("gpuDimension(b1, block.x)".to_string());
                 ("tree", None)
             }
-            Form::Rows { block, rows } => {
+            ThreadMapping::Rows { block, rows } => {
                 line(format!("tile(batch, b0, r, {block})"));
                 line(format!("tile(r, b1, b2, {rows})"));
                 line("reorder(b0, b1, tree, b2)".to_string());
@@ -104,7 +104,7 @@ impl Shape {
                 line("gpuDimension(b1, block.x)".to_string());
                 ("tree", None)
             }
-            Form::Pieces { block, trees } => {
+            ThreadMapping::Pieces { block, trees } => {
                 line(format!("tile(batch, b0, b1, {block})"));
                 line(format!("tile(tree, t0, t1, {trees})"));
                 line("reorder(b0, t0, b1, t1)".to_string());
@@ -113,7 +113,7 @@ impl Shape {
                 line("cache(t0)".to_string());
                 ("t1", None)
             }
-            Form::Slots { block, rows, trees } => {
+            ThreadMapping::Slots { block, rows, trees } => {
                 match rows {
                     1 => line(format!("tile(batch, b0, b1, {block})")),
                     _ => {
@@ -128,7 +128,7 @@ impl Shape {
                 line("gpuDimension(t1, block.y)".to_string());
                 ("t1", Some("t1"))
             }
-            Form::Template { block, rows, trees } => {
+            ThreadMapping::Template { block, rows, trees } => {
                 match rows {
                     1 => line(format!("tile(batch, b0, b1, {block})")),
                     _ => {
@@ -144,7 +144,7 @@ impl Shape {
                 line("gpuDimension(t0, block.y)".to_string());
                 ("t1", Some("t0"))
             }
-            Form::Groups { block, trees } => {
+            ThreadMapping::Groups { block, trees } => {
                 line(format!("tile(batch, b0, b1, {block})"));
                 line(format!("tile(tree, t0, t1, {trees})"));
                 line("reorder(b0, t0, b1, t1)".to_string());
@@ -154,7 +154,7 @@ impl Shape {
                 line("gpuDimension(t1, block.y)".to_string());
                 ("t1", Some("t1"))
             }
-            Form::Trees { threads } => {
+            ThreadMapping::Trees { threads } => {
                 line("gpuDimension(batch, grid.x)".to_string());
                 let over = if threads.is_some() { "t1" } else { "tree" };
                 if let Some(threads) = threads {
@@ -163,7 +163,7 @@ impl Shape {
                 line(format!("gpuDimension({over}, block.x)"));
                 (over, Some(over))
             }
-            Form::FewRows { block, threads } => {
+            ThreadMapping::FewRows { block, threads } => {
                 line(format!("tile(batch, b0, b1, {block})"));
                 line(format!("tile(tree, t0, t1, {threads})"));
                 line("reorder(b0, t0, b1, t1)".to_string());
@@ -177,12 +177,17 @@ impl Shape {
             line(format!("sharedReduce({sums})"));
         }
         if self.cached {
-            line(format!("cache({})", if matches!(self.form, Form::Trees { .. }) { "batch" } else { "b0" }));
+            line(format!(
+                "cache({})",
+                if matches!(self.form, ThreadMapping::Trees { .. }) { "batch" } else { "b0" }
+            ));
         }
         if self.layout != Layout::Array {
             line(format!("representation({})", self.layout.word()));
         }
-        if let Form::Rows { rows: rows @ 2.., .. } | Form::Slots { rows: rows @ 2.., .. } = self.form {
+        if let ThreadMapping::Rows { rows: rows @ 2.., .. } | ThreadMapping::Slots { rows: rows @ 2.., .. } =
+            self.form
+        {
             line(format!("vectorize(b2, {rows})"));
         } else if self.together > 1 {
             line(format!("interleave({walks}, {})", self.together));
@@ -195,55 +200,56 @@ impl Shape {
 
     /// Shapes that differ from this one in one number, in the layout, or in one directive, for a model of
     /// `all_trees` trees of depth `depth`. Some of them may be illegal.
-    pub fn neighbours(&self, layouts: &[Layout], (all_trees, depth): (u32, u32)) -> Vec<Shape> {
+    pub fn neighbours(&self, layouts: &[Layout], (all_trees, depth): (u32, u32)) -> Vec<GpuCandidate> {
         let mut all = Vec::new();
         let around = |n: u32, least: u32, most: u32| {
             [n / 2, n * 2].into_iter().filter(move |other| (least..=most).contains(other))
         };
-        let mut with = |form| all.push(Shape { form, ..*self });
+        let mut with = |form| all.push(GpuCandidate { form, ..*self });
         match self.form {
-            Form::Rows { block, rows } => {
-                around(block, 32, 4096).for_each(|block| with(Form::Rows { block, rows }));
+            ThreadMapping::Rows { block, rows } => {
+                around(block, 32, 4096).for_each(|block| with(ThreadMapping::Rows { block, rows }));
             }
-            Form::Pieces { block, trees } => {
-                around(block, 32, 1024).for_each(|block| with(Form::Pieces { block, trees }));
-                around(trees, 2, 256).for_each(|trees| with(Form::Pieces { block, trees }));
+            ThreadMapping::Pieces { block, trees } => {
+                around(block, 32, 1024).for_each(|block| with(ThreadMapping::Pieces { block, trees }));
+                around(trees, 2, 256).for_each(|trees| with(ThreadMapping::Pieces { block, trees }));
             }
-            Form::Slots { block, rows, trees } => {
-                around(block, 16, 1024).for_each(|block| with(Form::Slots { block, rows, trees }));
-                around(trees, 2, 64).for_each(|trees| with(Form::Slots { block, rows, trees }));
+            ThreadMapping::Slots { block, rows, trees } => {
+                around(block, 16, 1024).for_each(|block| with(ThreadMapping::Slots { block, rows, trees }));
+                around(trees, 2, 64).for_each(|trees| with(ThreadMapping::Slots { block, rows, trees }));
             }
-            Form::FewRows { block, threads } => {
-                around(block, 1, 32).for_each(|block| with(Form::FewRows { block, threads }));
-                around(threads, 32, MOST_THREADS).for_each(|threads| with(Form::FewRows { block, threads }));
+            ThreadMapping::FewRows { block, threads } => {
+                around(block, 1, 32).for_each(|block| with(ThreadMapping::FewRows { block, threads }));
+                around(threads, 32, MOST_THREADS)
+                    .for_each(|threads| with(ThreadMapping::FewRows { block, threads }));
             }
-            Form::Template { block, rows, trees } => {
-                around(block, 4, 256).for_each(|block| with(Form::Template { block, rows, trees }));
-                around(rows, 1, 4).for_each(|rows| with(Form::Template { block, rows, trees }));
-                around(trees, 2, 256).for_each(|trees| with(Form::Template { block, rows, trees }));
+            ThreadMapping::Template { block, rows, trees } => {
+                around(block, 4, 256).for_each(|block| with(ThreadMapping::Template { block, rows, trees }));
+                around(rows, 1, 4).for_each(|rows| with(ThreadMapping::Template { block, rows, trees }));
+                around(trees, 2, 256).for_each(|trees| with(ThreadMapping::Template { block, rows, trees }));
                 if block >= 16 {
-                    with(Form::Template { block: block / 2, rows, trees: trees * 2 });
+                    with(ThreadMapping::Template { block: block / 2, rows, trees: trees * 2 });
                 }
-                with(Form::Template { block: block * 2, rows, trees: (trees / 2).max(1) });
+                with(ThreadMapping::Template { block: block * 2, rows, trees: (trees / 2).max(1) });
             }
-            Form::Groups { block, trees } => {
-                around(block, 8, 256).for_each(|block| with(Form::Groups { block, trees }));
-                around(trees, 2, 128).for_each(|trees| with(Form::Groups { block, trees }));
+            ThreadMapping::Groups { block, trees } => {
+                around(block, 8, 256).for_each(|block| with(ThreadMapping::Groups { block, trees }));
+                around(trees, 2, 128).for_each(|trees| with(ThreadMapping::Groups { block, trees }));
             }
-            Form::Trees { threads } => {
+            ThreadMapping::Trees { threads } => {
                 let now = threads.unwrap_or(all_trees.next_power_of_two());
                 let fewer = |threads: u32| (threads < all_trees || threads > MOST_THREADS).then_some(threads);
                 around(now, 32, MOST_THREADS)
-                    .for_each(|threads| with(Form::Trees { threads: fewer(threads) }));
+                    .for_each(|threads| with(ThreadMapping::Trees { threads: fewer(threads) }));
             }
         }
-        all.extend(layouts.iter().map(|layout| Shape { layout: *layout, ..*self }));
+        all.extend(layouts.iter().map(|layout| GpuCandidate { layout: *layout, ..*self }));
         let together = if self.unrolled > 0 { 2 } else { 1 };
-        all.extend(around(self.together, together, 8).map(|together| Shape { together, ..*self }));
-        all.push(Shape { unrolled: if self.unrolled > 0 { 0 } else { depth }, ..*self });
-        all.push(Shape { cached: !self.cached, ..*self });
-        if !matches!(self.form, Form::Rows { .. }) {
-            all.push(Shape { shared: !self.shared, ..*self });
+        all.extend(around(self.together, together, 8).map(|together| GpuCandidate { together, ..*self }));
+        all.push(GpuCandidate { unrolled: if self.unrolled > 0 { 0 } else { depth }, ..*self });
+        all.push(GpuCandidate { cached: !self.cached, ..*self });
+        if !matches!(self.form, ThreadMapping::Rows { .. }) {
+            all.push(GpuCandidate { shared: !self.shared, ..*self });
         }
         all.retain(|one| one != self);
         all

@@ -7,7 +7,7 @@ use crate::onnx::field;
 use crate::onnx::node::GraphNode;
 use crate::onnx::order::is_ensemble;
 use crate::onnx::scan::{Scan, stacked};
-use crate::onnx::stacked::Arranged;
+use crate::onnx::stacked::MaybeStacked;
 use sched_forest::ModelError;
 use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor};
 use std::rc::Rc;
@@ -43,7 +43,7 @@ impl<'a> GraphReader<'a> {
             self.values.insert(constant.text(field::CONSTANT_NAME)?, value);
         }
         for at in 0..scan.length {
-            let values: Vec<Arranged> = scan.states.iter().cloned().chain(scan.entries(at)).collect();
+            let values: Vec<MaybeStacked> = scan.states.iter().cloned().chain(scan.entries(at)).collect();
             if values.len() != names.len() {
                 return Err(lacks());
             }
@@ -51,7 +51,7 @@ impl<'a> GraphReader<'a> {
                 self.values.insert(name, GraphValue::from(value));
             }
             for inner in scan.body.all(field::GRAPH_NODE) {
-                self.builder.spend(Some(1))?;
+                self.builder.count_cells(Some(1))?;
                 self.body_node(&node, inner?)?;
             }
             let found = outputs.iter().map(|name| self.values.get(name).and_then(arranged));

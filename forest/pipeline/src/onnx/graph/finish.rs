@@ -9,7 +9,7 @@ use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::Cells;
 use crate::pipeline::{Pipeline, Stage};
 use sched_forest::onnx::Message;
-use sched_forest::{Decisions, Forest, ModelError, codes};
+use sched_forest::{DecisionValues, Forest, ModelError, codes};
 use std::rc::Rc;
 
 impl<'a> GraphReader<'a> {
@@ -34,9 +34,9 @@ impl<'a> GraphReader<'a> {
         }
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         found.forest.output = trees.output(&results)?;
-        let margins = Decisions::Margins(found.forest.num_margins);
+        let margins = DecisionValues::Margins(found.forest.num_margins);
         if let Some(classes) = &mut found.forest.output.classes {
-            classes.decisions = has_margins.then_some(margins);
+            classes.decision_values = has_margins.then_some(margins);
         }
         let forest = Forest::new(found.forest.into_parts())?;
         self.into_graph(graph, PartForest { forest, ..found })

@@ -4,7 +4,7 @@ use super::GraphReader;
 use super::value::GraphValue;
 use crate::onnx::field;
 use crate::onnx::linear::linear_model;
-use crate::onnx::node::{OUTSIDE, not_understood};
+use crate::onnx::node::{OUTSIDE_HELP, not_understood};
 use crate::onnx::outcome::AfterTrees;
 use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::{Cells, Element};
@@ -35,13 +35,13 @@ impl<'a> GraphReader<'a> {
             return refuse(message, "convert each tree ensemble to a model of its own");
         }
         let (Cells::Numbers(cells), true) = (&rows.cells, rows.by_row && rows.shape.len() <= 1) else {
-            return refuse(format!("the operator {label} needs rows of numbers as its input"), OUTSIDE);
+            return refuse(format!("the operator {label} needs rows of numbers as its input"), OUTSIDE_HELP);
         };
         let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
         let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
         let tested = self.builder.cast(cells, to)?;
         self.builder.refuse_row_count(&tested)?;
-        let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
+        let forest = node_forest(node, (float, tested.len()), self.file_bytes, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_understood(label, "before")) };
         let is_classifier = forest.output.classes.is_some();
         let name = node.text(field::NODE_NAME)?.to_owned();

@@ -1,7 +1,7 @@
 //! Values that names of a graph stand for.
 
 use crate::onnx::outcome::AfterTrees;
-use crate::onnx::stacked::{Arranged, Stacked};
+use crate::onnx::stacked::{MaybeStacked, Stacked};
 use crate::onnx::tensor::Tensor;
 use std::rc::Rc;
 
@@ -14,19 +14,19 @@ pub(super) enum GraphValue {
     AfterTrees(AfterTrees),
 }
 
-impl From<Arranged> for GraphValue {
-    fn from(arranged: Arranged) -> GraphValue {
+impl From<MaybeStacked> for GraphValue {
+    fn from(arranged: MaybeStacked) -> GraphValue {
         match arranged {
-            Arranged::Rows(tensor) => GraphValue::Tensor(tensor),
-            Arranged::Stacked(stacked) => GraphValue::Stacked(stacked),
+            MaybeStacked::Rows(tensor) => GraphValue::Tensor(tensor),
+            MaybeStacked::Stacked(stacked) => GraphValue::Stacked(stacked),
         }
     }
 }
 
-pub(super) fn arranged(value: &GraphValue) -> Option<Arranged> {
+pub(super) fn arranged(value: &GraphValue) -> Option<MaybeStacked> {
     match value {
-        GraphValue::Tensor(tensor) => Some(Arranged::Rows(Rc::clone(tensor))),
-        GraphValue::Stacked(stacked) => Some(Arranged::Stacked(Rc::clone(stacked))),
+        GraphValue::Tensor(tensor) => Some(MaybeStacked::Rows(Rc::clone(tensor))),
+        GraphValue::Stacked(stacked) => Some(MaybeStacked::Stacked(Rc::clone(stacked))),
         GraphValue::AfterTrees(_) => None,
     }
 }

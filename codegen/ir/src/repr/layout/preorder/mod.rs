@@ -19,22 +19,22 @@ mod order;
 mod sets;
 mod test_mask;
 
-use self::node::{EncodedNode, Node, in_all_lanes};
+use self::node::{EncodedNode, NodeFields, in_all_lanes};
 use self::order::in_order;
 use self::sets::{NodeNumbers, SetNode, SetTables};
 use self::test_mask::TestMaskTables;
-use crate::bytes::narrowest;
+use crate::bytes::narrowest_unsigned;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::repr::cursor::{Cursor, Step};
-use crate::repr::entries::{Entries, LeafEntry};
+use crate::repr::entries::{LeafEntry, TreeEntries};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
-use crate::repr::request::Request;
+use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::spans::{Span, Spans};
 use crate::repr::starts::TreeStarts;
@@ -42,7 +42,7 @@ use crate::repr::test::{Operand, Test, bin_goes_right};
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::sweep::{Sweep, SweepVector, SweptNode};
 use crate::repr::traverse::test_mask::TestMask;
-use crate::repr::tree::{Buffers, Entry, Loaded, TreeState, WalkShape};
+use crate::repr::tree::{Buffers, Entry, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::{Forest, Tree};
@@ -55,17 +55,17 @@ pub struct Preorder {
     bins: Arc<BinMap>,
     test: Test,
     /// Element type of leaf positions.
-    place: Scalar,
+    position_type: Scalar,
     /// Leaves of the largest tree.
-    most: u64,
-    node: Node,
+    most_leaves: u64,
+    node: NodeFields,
     /// Table of all leaf positions, each repeated to fill a word.
-    places: Field,
+    position_words: Field,
     /// Tables for test masks.
     tests: TestMaskTables,
     /// Sets that nodes test, if there are some.
     sets: Option<SetTables>,
-    trees: Entries,
+    trees: TreeEntries,
 }
 
 const NAMES: TableNames =
@@ -81,7 +81,7 @@ fn size(tree: &Tree) -> u64 {
 }
 
 /// Entries of the largest used tree.
-fn most_leaves(request: &Request) -> u64 {
+fn largest_size(request: &LayoutRequest) -> u64 {
     let used = request.forest.trees.iter().zip(request.used).filter(|(_, used)| **used);
     used.map(|(tree, _)| size(tree)).max().unwrap_or(2)
 }
@@ -89,31 +89,32 @@ fn most_leaves(request: &Request) -> u64 {
 impl Preorder {
     /// Whether test masks support all used trees: nodes and leaves must fit a word, and bins and
     /// columns must be bytes.
-    pub fn fits_test_mask(request: &Request) -> bool {
+    pub fn fits_test_mask(request: &LayoutRequest) -> bool {
         let narrow = |bins: &BinMap| {
             bins.element() == Scalar::I8 && bins.columns() <= 1 << 8 && bins.sets().is_empty()
         };
-        request.bins.is_some_and(|bins| narrow(bins)) && TestMaskTables::fits(most_leaves(request))
+        request.bins.is_some_and(|bins| narrow(bins)) && TestMaskTables::fits(largest_size(request))
     }
 
     /// The layout without tables for test masks.
-    pub fn nodes(request: &Request) -> Result<Preorder, CompileError> {
+    pub fn nodes(request: &LayoutRequest) -> Result<Preorder, CompileError> {
         Preorder::new(request, false)
     }
 
     /// The layout with tables for test masks.
-    pub fn with_tests(request: &Request) -> Result<Preorder, CompileError> {
+    pub fn with_tests(request: &LayoutRequest) -> Result<Preorder, CompileError> {
         Preorder::new(request, true)
     }
 
     /// The layout for a forest's used trees; `tests` adds tables for test masks.
-    fn new(request: &Request, tests: bool) -> Result<Preorder, CompileError> {
-        let Some(bins) = request.bins else { return Err(BinMap::missing()) };
-        let most = most_leaves(request);
-        let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
+    fn new(request: &LayoutRequest, tests: bool) -> Result<Preorder, CompileError> {
+        let Some(bins) = request.bins else { return Err(BinMap::no_bins_error()) };
+        let most_leaves = largest_size(request);
+        let Some(position_type) = narrowest_unsigned(most_leaves).filter(|scalar| *scalar != Scalar::I32)
+        else {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("a tree has {most} leaves; representation(preorder) supports at most 65535"),
+                format!("a tree has {most_leaves} leaves; representation(preorder) supports at most 65535"),
                 "use representation(sparse), whose walks step from node to node",
             ));
         };
@@ -122,24 +123,35 @@ impl Preorder {
         // Each look-up reads as many entries as the largest tree has, so the last tree is padded to that
         // number.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
-            *last = TestMaskTables::entries(most);
+            *last = TestMaskTables::entries(most_leaves);
         }
-        let starts = TreeStarts::new(sizes).checked("entries")?;
+        let starts = TreeStarts::new(sizes).check_count("entries")?;
         let mut schema = Schema::default();
         let (threshold_bin, columns) = (bins.element(), bins.columns() + bins.sets().count());
-        let node = Node::declare(&mut schema, place, threshold_bin, columns, starts.count());
-        let places = schema.column("preorder_places", Scalar::I32, most + 1);
-        let tests = TestMaskTables::declare(&mut schema, most, tests.then(|| starts.count()));
-        let trees = Entries::declare(request, &mut schema, NAMES, starts);
+        let node = NodeFields::declare(&mut schema, position_type, threshold_bin, columns, starts.count());
+        let position_words = schema.add_number_table("preorder_places", Scalar::I32, most_leaves + 1);
+        let tests = TestMaskTables::declare(&mut schema, most_leaves, tests.then(|| starts.count()));
+        let trees = TreeEntries::declare(request, &mut schema, NAMES, starts);
         let sets = SetTables::declare(&mut schema, bins);
         let test = Test::of(request, Layout::Preorder);
-        Ok(Preorder { schema, bins: Arc::clone(bins), test, place, most, node, places, tests, sets, trees })
+        Ok(Preorder {
+            schema,
+            bins: Arc::clone(bins),
+            test,
+            position_type,
+            most_leaves,
+            node,
+            position_words,
+            tests,
+            sets,
+            trees,
+        })
     }
 
     /// Combines a leaf position and a node's entry to a walk's number.
-    fn walk_number(b: &mut Builder, place: Value, entry: Value) -> Value {
-        let high = b.int_of(b.ty(place), 1 << ENTRY_BITS);
-        let high = b.mul(place, high);
+    fn walk_number(b: &mut Builder, position: Value, entry: Value) -> Value {
+        let high = b.int_of(b.ty(position), 1 << ENTRY_BITS);
+        let high = b.mul(position, high);
         b.add(high, entry)
     }
 }
@@ -147,9 +159,14 @@ impl Preorder {
 impl Representation for Preorder {
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         // A node at a leaf position that no row ever has.
-        let nowhere = EncodedNode { here: self.most, right: self.most, operand: Operand::Bin(0), column: 0 };
+        let nowhere = EncodedNode {
+            first_leaf: self.most_leaves,
+            right_leaf: self.most_leaves,
+            operand: Operand::Bin(0),
+            column: 0,
+        };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
-        node::write_words(bytes, self.places, self.place, self.most + 1);
+        node::write_words(bytes, self.position_words, self.position_type, self.most_leaves + 1);
         self.tests.clear(bytes);
         if let Some(sets) = &self.sets {
             sets.fill(bytes, &self.bins);
@@ -158,8 +175,9 @@ impl Representation for Preorder {
             let (order, leaves) = in_order(tree);
             for (at, node) in order.into_iter().enumerate() {
                 let test = self.test.encode(&tree.inner[node.inner as usize], u32::BITS);
-                let (here, right) = (u64::from(node.here), u64::from(node.right));
-                let written = EncodedNode { here, right, operand: test.operand, column: test.feature };
+                let (first_leaf, right_leaf) = (u64::from(node.first_leaf), u64::from(node.right_leaf));
+                let written =
+                    EncodedNode { first_leaf, right_leaf, operand: test.operand, column: test.feature };
                 self.node.write(bytes, start + at, written);
                 self.tests.write(bytes, start, &node, test);
             }
@@ -173,20 +191,21 @@ impl Representation for Preorder {
     }
 
     fn test_mask(&self) -> Option<&dyn TestMask> {
-        if self.tests.wanted() { Some(self) } else { None }
+        if self.tests.exist() { Some(self) } else { None }
     }
 
     fn root(&self, b: &mut Builder, lanes: u16, _: bool) -> Value {
-        b.int_of(b.index_type(lanes), 0)
+        b.int_of(b.number_type(lanes), 0)
     }
 
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        let entry = b.bits(node, 0, ENTRY_BITS);
-        let position = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
+        let entry = b.extract_bits(node, 0, ENTRY_BITS);
+        let position = b.extract_bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         let at = Entry { buffers, state, entry };
-        let [here, right, threshold_bin, column] = self.node.numbers(b, at, self.node.fields());
+        let [first_leaf, right_leaf, threshold_bin, column] =
+            self.node.load_numbers(b, at, self.node.fields());
         let goes_right = match &self.sets {
             Some(sets) => sets.goes_right(b, at, lane, NodeNumbers { threshold_bin, column }),
             None => {
@@ -197,37 +216,38 @@ impl Representation for Preorder {
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
         let to_left = Preorder::walk_number(b, position, next);
-        let leaves = b.sub(right, here);
+        let leaves = b.sub(right_leaf, first_leaf);
         let beyond = b.add(entry, leaves);
-        let to_right = Preorder::walk_number(b, right, beyond);
+        let to_right = Preorder::walk_number(b, right_leaf, beyond);
         let child = b.select(goes_right, to_right, to_left);
         if step != Step::Masked {
             return Cursor::of(child);
         }
-        let inner = b.cmp(Cmp::Eq, here, position);
+        let inner = b.cmp(Cmp::Eq, first_leaf, position);
         Cursor::of(b.select(inner, child, node))
     }
 
-    fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        let entry = b.bits(node, 0, ENTRY_BITS);
-        let [here] = self.node.numbers(b, Entry { buffers, state, entry }, [self.node.here]);
-        let position = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
-        b.cmp(Cmp::Ne, here, position)
+    fn is_leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
+        let entry = b.extract_bits(node, 0, ENTRY_BITS);
+        let [first_leaf] = self.node.load_numbers(b, Entry { buffers, state, entry }, [self.node.first_leaf]);
+        let position = b.extract_bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
+        b.cmp(Cmp::Ne, first_leaf, position)
     }
 
     fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
-        (b.ty(end.node).scalar == Scalar::I8).then(|| self.most.next_power_of_two())
+        (b.ty(end.node).scalar == Scalar::I8).then(|| self.most_leaves.next_power_of_two())
     }
 
     fn records_of_tree(&self, _: &mut Builder, state: &TreeState, _: u64) -> Option<Value> {
-        let Loaded::Nodes(size) = state.loaded else { return None };
+        let TreeExtra::Nodes(size) = state.extra else { return None };
         Some(size)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, .. } = end;
-        let here = b.ty(node).scalar == self.place;
-        let leaf = if here { b.to_index(node) } else { b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS) };
+        let is_position = b.ty(node).scalar == self.position_type;
+        let leaf =
+            if is_position { b.to_index(node) } else { b.extract_bits(node, ENTRY_BITS, 32 - ENTRY_BITS) };
         (*state, leaf)
     }
 
@@ -237,12 +257,12 @@ impl Representation for Preorder {
 }
 
 impl InOrder for Preorder {
-    fn trees(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> Spans<'_> {
         self.trees.spans(&self.schema)
     }
 
     fn spans_beside(&self, _: u64) -> Option<Vec<Span>> {
-        (!self.tests.wanted()).then(Vec::new)
+        (!self.tests.exist()).then(Vec::new)
     }
 
     fn load_extra(
@@ -252,38 +272,39 @@ impl InOrder for Preorder {
         tree: Value,
         start: Value,
         walks: WalkShape,
-    ) -> Loaded {
+    ) -> TreeExtra {
         if walks.lanes == 1 {
-            return Loaded::Nothing;
+            return TreeExtra::Nothing;
         }
-        let end = self.trees().start.end(b, buffers, tree);
-        Loaded::Nodes(b.sub(end, start))
+        let end = self.tree_spans().start_field.end(b, buffers, tree);
+        TreeExtra::Nodes(b.sub(end, start))
     }
 }
 
 impl Sweep for Preorder {
     fn first_leaf(&self, b: &mut Builder, lanes: u16) -> Value {
-        b.int_of(Ty::vector(self.place, lanes), 0)
+        b.int_of(Ty::vector(self.position_type, lanes), 0)
     }
 
-    fn nodes(&self, b: &mut Builder, state: &TreeState) -> Value {
+    fn node_count(&self, b: &mut Builder, state: &TreeState) -> Value {
         // If no tree has a test, rows have no bins to read.
-        match state.loaded {
-            Loaded::Nodes(count) if self.bins.columns() > 0 => count,
+        match state.extra {
+            TreeExtra::Nodes(count) if self.bins.columns() > 0 => count,
             _ => b.int(0),
         }
     }
 
     fn node(&self, b: &mut Builder, at: Entry, lanes: u16) -> SweptNode {
         let Entry { buffers, state, entry } = at;
-        let Node { here, right, threshold_bin, column, .. } = self.node;
-        let [here, right, column] = self.node.numbers(b, at, [here, right, column]);
-        let ty = Ty::vector(self.place, lanes);
-        let mut everywhere = |leaf| in_all_lanes(b, self.places.address(buffers, leaf), ty);
-        let (here, right) = (everywhere(here), everywhere(right));
+        let NodeFields { first_leaf, right_leaf, threshold_bin, column, .. } = self.node;
+        let [first_leaf, right_leaf, column] =
+            self.node.load_numbers(b, at, [first_leaf, right_leaf, column]);
+        let ty = Ty::vector(self.position_type, lanes);
+        let mut everywhere = |leaf| in_all_lanes(b, self.position_words.address(buffers, leaf), ty);
+        let (first_leaf, right_leaf) = (everywhere(first_leaf), everywhere(right_leaf));
         let threshold_bin = threshold_bin.load(b, buffers, state, entry);
         let threshold_bins = b.splat(threshold_bin, lanes);
-        SweptNode { here, right, threshold_bin, threshold_bins, column }
+        SweptNode { first_leaf, right_leaf, threshold_bin, threshold_bins, column }
     }
 
     fn apply(&self, b: &mut Builder, tables: &Buffers, node: &SweptNode, rows: &[SweepVector]) -> Vec<Value> {
@@ -292,10 +313,11 @@ impl Sweep for Preorder {
         b.if_else(
             is_set,
             |b| {
-                let place = b.to_index(node.threshold_bin);
+                let class_feature = b.to_index(node.threshold_bin);
                 let lanes: Vec<(&Row, u16)> =
                     rows.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
-                let right = sets.rows_going_right(b, tables, SetNode { column: node.column, place }, &lanes);
+                let right =
+                    sets.rows_going_right(b, tables, SetNode { column: node.column, class_feature }, &lanes);
                 let passed = rows.iter().zip(right);
                 passed.map(|(vector, right)| positions_after(b, node, vector.leaf, right)).collect()
             },
@@ -324,9 +346,9 @@ fn compare(b: &mut Builder, node: &SweptNode, vectors: &[SweepVector]) -> Vec<Va
 
 /// Leaf positions after a node: rows that have reached it and go `right` move.
 fn positions_after(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
-    let here = b.cmp(Cmp::Eq, leaf, node.here);
-    let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, here, right) };
-    b.select(moves, node.right, leaf)
+    let has_reached = b.cmp(Cmp::Eq, leaf, node.first_leaf);
+    let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, has_reached, right) };
+    b.select(moves, node.right_leaf, leaf)
 }
 
 impl TestMask for Preorder {

@@ -5,7 +5,7 @@
 //! make nodes four times as large, and every block of rows reads all nodes. A shuffle repeats threshold
 //! bins, because the shuffle unit has less to do than the load units.
 
-use crate::bytes::{narrowest, write_int};
+use crate::bytes::{narrowest_unsigned, write_int};
 use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::Operand;
@@ -13,11 +13,11 @@ use crate::repr::tree::Entry;
 
 /// Fields of a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(super) struct NodeFields {
     /// Leftmost leaf of the node.
-    pub(super) here: Field,
+    pub(super) first_leaf: Field,
     /// Leftmost leaf of its right subtree.
-    pub(super) right: Field,
+    pub(super) right_leaf: Field,
     /// Threshold bin.
     pub(super) threshold_bin: Field,
     /// Column of the bins that are compared with it.
@@ -29,75 +29,75 @@ pub(super) struct Node {
 /// Numbers of a node, as they are written.
 #[derive(Clone, Copy)]
 pub(super) struct EncodedNode {
-    pub(super) here: u64,
-    pub(super) right: u64,
+    pub(super) first_leaf: u64,
+    pub(super) right_leaf: u64,
     pub(super) operand: Operand,
     pub(super) column: u64,
 }
 
-impl Node {
-    /// Adds a table of `count` nodes to a schema. `place` is the element type of leaf positions,
+impl NodeFields {
+    /// Adds a table of `count` nodes to a schema. `position_type` is the element type of leaf positions,
     /// `threshold_bin` that of bins, and column fields are below `columns`.
     pub(super) fn declare(
         schema: &mut Schema,
-        place: Scalar,
+        position_type: Scalar,
         threshold_bin: Scalar,
         columns: u32,
         count: u64,
-    ) -> Node {
-        let column = narrowest(columns.saturating_sub(1).into()).unwrap_or(Scalar::I32);
+    ) -> NodeFields {
+        let column = narrowest_unsigned(columns.saturating_sub(1).into()).unwrap_or(Scalar::I32);
         let mut end = 0_u32;
-        let offsets = [place, place, threshold_bin, column].map(|scalar| {
+        let offsets = [position_type, position_type, threshold_bin, column].map(|scalar| {
             let at = end.next_multiple_of(scalar.bytes());
             end = at + scalar.bytes();
             at
         });
         let bytes = end.next_multiple_of(4);
-        let table = schema.table("preorder_nodes", Scalar::I32, bytes, count);
+        let table = schema.add_table("preorder_nodes", Scalar::I32, bytes, count);
         schema.prefetch_with_trees(table);
-        Node {
-            here: schema.field(table, "leftmost leaf", place, offsets[0]),
-            right: schema.field(table, "leftmost leaf on the right", place, offsets[1]),
-            threshold_bin: schema.field(table, "threshold bin", threshold_bin, offsets[2]),
-            column: schema.field(table, "column", column, offsets[3]),
+        NodeFields {
+            first_leaf: schema.add_field(table, "leftmost leaf", position_type, offsets[0]),
+            right_leaf: schema.add_field(table, "leftmost leaf on the right", position_type, offsets[1]),
+            threshold_bin: schema.add_field(table, "threshold bin", threshold_bin, offsets[2]),
+            column: schema.add_field(table, "column", column, offsets[3]),
             bytes,
         }
     }
 
     /// All fields, in the order of the struct.
     pub(super) fn fields(&self) -> [Field; 4] {
-        [self.here, self.right, self.threshold_bin, self.column]
+        [self.first_leaf, self.right_leaf, self.threshold_bin, self.column]
     }
 
     /// Writes a node.
     pub(super) fn write(&self, bytes: &mut TableBytes, record: usize, node: EncodedNode) {
-        self.here.write(bytes, record, node.here);
-        self.right.write(bytes, record, node.right);
+        self.first_leaf.write(bytes, record, node.first_leaf);
+        self.right_leaf.write(bytes, record, node.right_leaf);
         self.threshold_bin.write_operand(bytes, record, node.operand);
         self.column.write(bytes, record, node.column);
     }
 
     /// Loads numbers of nodes in the type of their entries. Each word of a node is loaded or gathered
     /// once, since loads are scarcer than shifts.
-    pub(super) fn numbers<const N: usize>(
+    pub(super) fn load_numbers<const N: usize>(
         &self,
         b: &mut Builder,
         node: Entry,
         fields: [Field; N],
     ) -> [Value; N] {
         let ty = b.ty(node.entry);
-        let words = self.words(b, node);
+        let words = self.load_words(b, node);
         fields.map(|field| {
             let (word, bit) = (words[field.offset() as usize / 4], 8 * (field.offset() % 4));
             let word = b.cast(Cast::ZExt, word, ty);
-            b.bits(word, bit, 8 * field.scalar.bytes())
+            b.extract_bits(word, bit, 8 * field.scalar.bytes())
         })
     }
 
     /// Loads the words of nodes. Lanes gather two words at once, which takes no longer than one.
-    fn words(&self, b: &mut Builder, node: Entry) -> Vec<Value> {
+    fn load_words(&self, b: &mut Builder, node: Entry) -> Vec<Value> {
         let Entry { buffers, state, entry } = node;
-        let first = self.here.with_scalar(Scalar::I32);
+        let first = self.first_leaf.with_scalar(Scalar::I32);
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
             let both = first.with_scalar(Scalar::I64).load(b, buffers, state, entry);
             return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
@@ -110,7 +110,7 @@ impl Node {
 /// Writes each number below `count`, repeated to fill a word.
 pub(super) fn write_words(bytes: &mut TableBytes, field: Field, scalar: Scalar, count: u64) {
     for number in 0..count {
-        let word = field.of_record(bytes, number as usize);
+        let word = field.bytes_from_record(bytes, number as usize);
         word[..4].chunks_exact_mut(scalar.bytes() as usize).for_each(|at| write_int(at, scalar, number));
     }
 }

@@ -6,9 +6,9 @@ use sched_forest::{NodeRef, Tree};
 pub(super) struct OrderedNode {
     pub(super) inner: u32,
     /// Leftmost leaf of the node.
-    pub(super) here: u32,
+    pub(super) first_leaf: u32,
     /// Leftmost leaf of its right subtree.
-    pub(super) right: u32,
+    pub(super) right_leaf: u32,
 }
 
 /// Inner nodes of a tree in preorder, and leaves from left to right.
@@ -19,13 +19,13 @@ pub(super) fn in_order(tree: &Tree) -> (Vec<OrderedNode>, Vec<u32>) {
     while let Some((node, above)) = open.pop() {
         if let Some(above) = above.and_then(|above: usize| nodes.get_mut(above)) {
             let above: &mut OrderedNode = above;
-            above.right = leaves.len() as u32;
+            above.right_leaf = leaves.len() as u32;
         }
         match node {
             NodeRef::Leaf(leaf) => leaves.push(leaf),
             NodeRef::Inner(inner) => {
                 let this = nodes.len();
-                nodes.push(OrderedNode { inner, here: leaves.len() as u32, right: 0 });
+                nodes.push(OrderedNode { inner, first_leaf: leaves.len() as u32, right_leaf: 0 });
                 let node = &tree.inner[inner as usize];
                 open.extend([(node.right, Some(this)), (node.left, None)]);
             }
@@ -59,7 +59,8 @@ mod tests {
             source: 0,
         };
         let (nodes, leaves) = in_order(&tree);
-        let nodes: Vec<_> = nodes.into_iter().map(|node| (node.inner, node.here, node.right)).collect();
+        let nodes: Vec<_> =
+            nodes.into_iter().map(|node| (node.inner, node.first_leaf, node.right_leaf)).collect();
         assert_eq!(nodes, [(2, 0, 2), (1, 0, 1), (0, 2, 3)]);
         assert_eq!(leaves, [1, 2, 3, 0]);
     }

@@ -17,7 +17,7 @@ use crate::rows::Row;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetTables {
     /// Column field of nodes that test the first set; those of other sets follow.
-    first: i64,
+    first_set: i64,
     /// Distance between two sets, in bytes.
     stride: u32,
     /// Bytes from the start of a set that a look-up in registers reads.
@@ -27,11 +27,11 @@ pub(super) struct SetTables {
     /// For each feature with classes, the columns of rows that hold the byte and the bit of the row's class.
     columns: Field,
     /// Number of entries of `columns`, a power of two.
-    places: u64,
+    class_features: u64,
 }
 
 /// Largest number of entries of `columns` that trees in lanes look up in registers.
-const LOOKED_UP: u64 = 32;
+const MOST_LOOKED_UP: u64 = 32;
 
 /// Number of low bits of an entry of `columns` that hold the column of the byte. The bits above hold the
 /// column of the bit.
@@ -43,7 +43,7 @@ pub(super) struct SetNode {
     /// Column field of the node, an index.
     pub(super) column: Value,
     /// Index of the node's feature among the features whose categories are grouped into classes.
-    pub(super) place: Value,
+    pub(super) class_feature: Value,
 }
 
 /// Threshold-bin field and column field of a node, for walks that take steps: indices, or vectors for trees
@@ -58,22 +58,22 @@ impl SetTables {
     /// Adds the tables to a schema, if some node tests a set.
     pub(super) fn declare(schema: &mut Schema, bins: &BinMap) -> Option<SetTables> {
         let sets = bins.sets();
-        let (stride, width) = (sets.bytes(), sets.width());
+        let (stride, width) = (sets.set_bytes(), sets.lookup_bytes());
         let count = u64::from(sets.count()) * u64::from(stride);
         (!sets.is_empty()).then(|| {
-            let bytes = schema.column("preorder_sets", Scalar::I8, count);
+            let bytes = schema.add_number_table("preorder_sets", Scalar::I8, count);
             // A look-up reads into the next set, and lanes gather words.
-            schema.tail(bytes.table(), width.into());
-            let places = (sets.features().count() as u64).next_power_of_two().max(2);
-            let columns = schema.column("preorder_classes", Scalar::I32, places);
-            SetTables { first: bins.columns().into(), stride, width, bytes, columns, places }
+            schema.add_tail(bytes.table(), width.into());
+            let class_features = (sets.features().count() as u64).next_power_of_two().max(2);
+            let columns = schema.add_number_table("preorder_classes", Scalar::I32, class_features);
+            SetTables { first_set: bins.columns().into(), stride, width, bytes, columns, class_features }
         })
     }
 
     /// Writes the tables.
     pub(super) fn fill(&self, bytes: &mut TableBytes, bins: &BinMap) {
         for (number, set) in bins.sets().sets().enumerate() {
-            let to = self.bytes.of_record(bytes, number * self.stride as usize);
+            let to = self.bytes.bytes_from_record(bytes, number * self.stride as usize);
             to[..set.len()].copy_from_slice(set);
         }
         for (place, feature) in bins.sets().features().enumerate() {
@@ -84,7 +84,7 @@ impl SetTables {
 
     /// Whether a node tests a set, by its column field.
     pub(super) fn tests_set(&self, b: &mut Builder, column: Value) -> Value {
-        let first = b.int_of(b.ty(column), self.first);
+        let first = b.int_of(b.ty(column), self.first_set);
         b.cmp(Cmp::Le, first, column)
     }
 
@@ -96,15 +96,15 @@ impl SetTables {
         node: SetNode,
         rows: &[(&Row, u16)],
     ) -> Vec<Value> {
-        let set = b.add_int(node.column, -self.first);
+        let set = b.add_int(node.column, -self.first_set);
         let index = b.mul_int(set, self.stride.into());
         let set = b.load(Ty::vector(Scalar::I8, self.width as u16), self.bytes.address(buffers, index));
-        let columns = b.load_index(Scalar::I32, self.columns.address(buffers, node.place));
-        let columns = [0, COLUMN_BITS].map(|first| b.bits(columns, first, COLUMN_BITS));
+        let columns = b.load_index(Scalar::I32, self.columns.address(buffers, node.class_feature));
+        let columns = [0, COLUMN_BITS].map(|first| b.extract_bits(columns, first, COLUMN_BITS));
         let right = rows.iter().map(|(row, lanes)| {
             let [byte, bit] = columns.map(|column| row.load_bytes(b, column, *lanes));
             let byte = b.lookup(set, byte);
-            not_in(b, byte, bit)
+            are_not_in_set(b, byte, bit)
         });
         right.collect()
     }
@@ -113,17 +113,17 @@ impl SetTables {
     pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: NodeNumbers) -> Value {
         let NodeNumbers { threshold_bin, column } = test;
         let ty = b.ty(column);
-        let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first));
+        let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first_set));
         let is_set = self.tests_set(b, column);
         let place = b.select(is_set, threshold_bin, zero);
-        let columns = if ty.lanes > 1 && self.places <= LOOKED_UP {
+        let columns = if ty.lanes > 1 && self.class_features <= MOST_LOOKED_UP {
             let first = b.int(0);
-            let all = self.columns.load_run(b, node.buffers, first, self.places);
+            let all = self.columns.load_records(b, node.buffers, first, self.class_features);
             b.lookup(all, place)
         } else {
             load_words(b, self.columns.address(node.buffers, place))
         };
-        let [byte, bit] = [0, COLUMN_BITS].map(|first| b.bits(columns, first, COLUMN_BITS));
+        let [byte, bit] = [0, COLUMN_BITS].map(|first| b.extract_bits(columns, first, COLUMN_BITS));
         let [byte, bit] = [byte, bit].map(|this| b.select(is_set, this, column));
         let (bin, bit) = (lane.row.load(b, byte), lane.row.load(b, bit));
         let set = b.sub(column, first);
@@ -132,14 +132,14 @@ impl SetTables {
         let index = b.add(index, bin);
         let index = b.select(is_set, index, zero);
         let byte = load_words(b, self.bytes.address(node.buffers, index));
-        let in_no_set = not_in(b, byte, bit);
+        let in_no_set = are_not_in_set(b, byte, bit);
         let right = bin_goes_right(b, bin, threshold_bin);
         b.select(is_set, in_no_set, right)
     }
 }
 
 /// Whether classes are not in a set: the set's bytes lack the classes' bits.
-fn not_in(b: &mut Builder, byte: Value, bit: Value) -> Value {
+fn are_not_in_set(b: &mut Builder, byte: Value, bit: Value) -> Value {
     let both = b.bin(Bin::And, byte, bit);
     let none = b.int_of(b.ty(both), 0);
     b.cmp(if seeded(Fault::SetChangesSides) { Cmp::Ne } else { Cmp::Eq }, both, none)

@@ -13,14 +13,14 @@ use super::order::OrderedNode;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cmp, Scalar, Ty, Value};
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::test::Encoded;
-use crate::repr::traverse::test_mask::{Tests, WORD, decisions};
+use crate::repr::test::EncodedTest;
+use crate::repr::traverse::test_mask::{TestVectors, WORD, decisions};
 use crate::repr::tree::Buffers;
 
 /// Fewest entries of a tree that are tested at once.
-const SMALLEST: u64 = 16;
+const LEAST_ENTRIES: u64 = 16;
 /// Reach of an entry without a node, which eliminates no leaf.
-const NOWHERE: u8 = u8::MAX;
+const EMPTY_REACH: u8 = u8::MAX;
 
 /// Tables with a byte per entry, for all tests of a tree at once. A word has a bit for each entry; for
 /// larger trees, walks with trees in lanes are faster.
@@ -29,7 +29,7 @@ pub(super) struct TestMaskTables {
     /// Entries of a tree that are tested.
     entries: u64,
     /// Whether the layout has these tables.
-    wanted: bool,
+    exist: bool,
     /// Columns of the bins that nodes compare with.
     columns: Field,
     /// Threshold bins.
@@ -40,43 +40,43 @@ pub(super) struct TestMaskTables {
 
 /// Entry of a node in its tree, and its reach.
 fn entry(node: &OrderedNode) -> (usize, u8) {
-    let last = node.right.saturating_sub(1);
-    let reach = if seeded(Fault::ReachFallsShort) { 0 } else { last.saturating_sub(node.here) };
+    let last = node.right_leaf.saturating_sub(1);
+    let reach = if seeded(Fault::ReachFallsShort) { 0 } else { last.saturating_sub(node.first_leaf) };
     (last as usize, reach as u8)
 }
 
 impl TestMaskTables {
-    /// Adds tables of `entries` entries to a schema, for trees of at most `most` leaves. Without `entries`,
-    /// the tables are empty, and the layout supports no test masks.
-    pub(super) fn declare(schema: &mut Schema, most: u64, entries: Option<u64>) -> TestMaskTables {
+    /// Adds tables of `entries` entries to a schema, for trees of at most `most_leaves` leaves. Without
+    /// `entries`, the tables are empty, and the layout supports no test masks.
+    pub(super) fn declare(schema: &mut Schema, most_leaves: u64, entries: Option<u64>) -> TestMaskTables {
         let count = entries.unwrap_or(0);
         TestMaskTables {
-            entries: TestMaskTables::entries(most).min(WORD),
-            wanted: entries.is_some(),
-            columns: schema.column("preorder_columns", Scalar::I8, count),
-            threshold_bins: schema.column("preorder_bins", Scalar::I8, count),
-            reaches: schema.column("preorder_reaches", Scalar::I8, count),
+            entries: TestMaskTables::entries(most_leaves).min(WORD),
+            exist: entries.is_some(),
+            columns: schema.add_number_table("preorder_columns", Scalar::I8, count),
+            threshold_bins: schema.add_number_table("preorder_bins", Scalar::I8, count),
+            reaches: schema.add_number_table("preorder_reaches", Scalar::I8, count),
         }
     }
 
-    /// Whether a word has a bit for each entry of trees of at most `most` leaves.
-    pub(super) fn fits(most: u64) -> bool {
-        TestMaskTables::entries(most) <= WORD
+    /// Whether a word has a bit for each entry of trees of at most `most_leaves` leaves.
+    pub(super) fn fits(most_leaves: u64) -> bool {
+        TestMaskTables::entries(most_leaves) <= WORD
     }
 
     /// Whether the layout has these tables.
-    pub(super) fn wanted(&self) -> bool {
-        self.wanted
+    pub(super) fn exist(&self) -> bool {
+        self.exist
     }
 
     /// Marks every entry as empty: no node is stored there.
     pub(super) fn clear(&self, bytes: &mut TableBytes) {
-        self.reaches.fill(bytes, NOWHERE);
+        self.reaches.fill(bytes, EMPTY_REACH);
     }
 
     /// Writes a node of the tree whose entries begin at `start`.
-    pub(super) fn write(&self, bytes: &mut TableBytes, start: usize, node: &OrderedNode, test: Encoded) {
-        if !self.wanted() {
+    pub(super) fn write(&self, bytes: &mut TableBytes, start: usize, node: &OrderedNode, test: EncodedTest) {
+        if !self.exist() {
             return;
         }
         let (at, reach) = entry(node);
@@ -85,19 +85,19 @@ impl TestMaskTables {
         self.reaches.write(bytes, start + at, reach.into());
     }
 
-    /// Entries that are read per tree if the largest tree has `most` leaves.
-    pub(super) fn entries(most: u64) -> u64 {
-        most.next_power_of_two().max(SMALLEST)
+    /// Entries that are read per tree if the largest tree has `most_leaves` leaves.
+    pub(super) fn entries(most_leaves: u64) -> u64 {
+        most_leaves.next_power_of_two().max(LEAST_ENTRIES)
     }
 
     /// Leaf of a row with these bins, an index from the left, in the tree whose entries begin at
     /// `base`.
     pub(super) fn leaf(&self, b: &mut Builder, buffers: &Buffers, base: Value, bins: Value) -> Value {
         let ty = Ty::vector(Scalar::I8, self.entries as u16);
-        let mut load = |field: Field| field.load_run(b, buffers, base, self.entries);
+        let mut load = |field: Field| field.load_records(b, buffers, base, self.entries);
         let [columns, threshold_bins, reaches] =
             [self.columns, self.threshold_bins, self.reaches].map(&mut load);
-        let right = decisions(b, bins, Tests { columns, threshold_bins });
+        let right = decisions(b, bins, TestVectors { columns, threshold_bins });
         // For each entry, its distance to the end, and that of the leftmost leaf that it eliminates. Nodes of
         // the next tree, which may be loaded, too, eliminate no leaf of this tree.
         let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.iota(ty), b.int_of(ty, 0));

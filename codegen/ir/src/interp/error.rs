@@ -55,7 +55,7 @@ pub struct Access {
 
 /// Kind of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
+pub enum AccessKind {
     /// A plain load.
     Read,
     /// A plain store.
@@ -64,13 +64,13 @@ pub enum Touch {
     Atomic,
 }
 
-impl Touch {
+impl AccessKind {
     /// Kinds of accesses that conflict with this one.
-    pub(super) fn conflicting(self) -> &'static [Touch] {
+    pub(super) fn conflicting(self) -> &'static [AccessKind] {
         match self {
-            Touch::Read => &[Touch::Write, Touch::Atomic],
-            Touch::Write => &[Touch::Write, Touch::Read, Touch::Atomic],
-            Touch::Atomic => &[Touch::Write, Touch::Read],
+            AccessKind::Read => &[AccessKind::Write, AccessKind::Atomic],
+            AccessKind::Write => &[AccessKind::Write, AccessKind::Read, AccessKind::Atomic],
+            AccessKind::Atomic => &[AccessKind::Write, AccessKind::Read],
         }
     }
 }
@@ -81,11 +81,11 @@ pub struct Race {
     /// The later access in the interpreter's order.
     pub access: Access,
     /// Kind of this access.
-    pub touch: Touch,
+    pub kind: AccessKind,
     /// Iteration of this access.
     pub iteration: i64,
     /// Kind of the other access.
-    pub other_touch: Touch,
+    pub other_kind: AccessKind,
     /// Iteration of the other access.
     pub other_iteration: i64,
     /// Head of the parallel loop or launch that runs both.
@@ -151,26 +151,26 @@ impl Display for Race {
         write!(
             f,
             "race on {}: {one} {} them and {other} {} them, and nothing orders the two in `{}`",
-            self.access, self.other_touch, self.touch, self.parallel
+            self.access, self.other_kind, self.kind, self.parallel
         )?;
         self.access.location(f)
     }
 }
 
-impl Display for Touch {
+impl Display for AccessKind {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         f.write_str(match self {
-            Touch::Read => "reads",
-            Touch::Write => "writes",
-            Touch::Atomic => "atomically adds to",
+            AccessKind::Read => "reads",
+            AccessKind::Write => "writes",
+            AccessKind::Atomic => "atomically adds to",
         })
     }
 }
 
 /// Text of a statement, or the first line of one with statements inside. Values have the same names as in the
 /// text of the whole function.
-pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
-    let is_constant = |s: &&Stmt| matches!(s, Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows));
+pub(super) fn statement_text(function: &Function, stmt: &Stmt) -> String {
+    let is_constant = |s: &&Stmt| matches!(s, Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::RowCount));
     let mut body: Vec<Stmt> = function.body.iter().filter(is_constant).cloned().collect();
     let constants = Function { body: body.clone(), ..shell(function) }.to_string();
     body.push(stmt.clone());

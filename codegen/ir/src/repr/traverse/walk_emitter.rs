@@ -11,7 +11,7 @@ use crate::repr::representation::Representation;
 use crate::repr::tree::{Buffers, TreeState};
 
 /// A traversal over a layout, ready to emit code.
-pub struct Walker<'a> {
+pub struct WalkEmitter<'a> {
     layout: &'a dyn Representation,
     buffers: &'a Buffers,
     code: Code<'a>,
@@ -32,7 +32,7 @@ enum Code<'a> {
     TestMask(&'a dyn TestMask),
 }
 
-impl<'a> Walker<'a> {
+impl<'a> WalkEmitter<'a> {
     /// A traversal over a layout whose tables are in these buffers. `None` if the layout does not
     /// support it.
     pub fn new(
@@ -40,7 +40,7 @@ impl<'a> Walker<'a> {
         buffers: &'a Buffers,
         traversal: &'a Traversal,
         steps: Steps,
-    ) -> Option<Walker<'a>> {
+    ) -> Option<WalkEmitter<'a>> {
         let code = match traversal {
             Traversal::PointerChase
             | Traversal::PackedRows
@@ -54,12 +54,12 @@ impl<'a> Walker<'a> {
         };
         let top = if steps.speculated > 0 { Some(layout.level_order()?) } else { None };
         let packed = *traversal == Traversal::PackedRows;
-        Some(Walker { layout, buffers, code, top, steps, packed })
+        Some(WalkEmitter { layout, buffers, code, top, steps, packed })
     }
 
     /// Loads the nodes of a tree's speculated levels, in level order. Packed rows load these nodes later,
     /// when they test them.
-    pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
+    pub fn load_top_nodes(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
         let Some(layout) = self.top.filter(|_| !self.packed) else { return Vec::new() };
         let end = 1u64 << self.steps.speculated;
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()
@@ -80,7 +80,7 @@ impl<'a> Walker<'a> {
             (Code::Steps { bytes, fetch }, _) if vectors => (*bytes, *fetch),
             _ => (false, &[][..]),
         };
-        let walk = steps::Walk {
+        let walk = steps::WalkGroup {
             layout: self.layout,
             top: self.top,
             buffers: self.buffers,

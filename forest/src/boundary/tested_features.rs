@@ -1,7 +1,7 @@
 //! The tested features, and for each the values that its tests distinguish.
 
 use super::domain::{Bits, Cut, Domain, Ordered};
-use super::keys::{Key, Keys, NAN, key, value};
+use super::keys::{Key, KeyRange, NAN_KEY, key, value};
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::forest::{Comparison, Float, Forest, Inner, Predicate};
 use crate::real::rounded;
@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 const MOST_CATEGORIES: usize = 1024;
 /// Maximum number of evaluations for a feature with listed values: listed values times distinct tests. Above
 /// it, evenly spaced values are listed.
-const MOST_ANSWERS: usize = 1 << 27;
+const MOST_EVALUATIONS: usize = 1 << 27;
 
 /// A tested feature.
 pub(super) struct TestedFeature {
@@ -22,11 +22,11 @@ pub(super) struct TestedFeature {
     /// All values that the feature can have.
     pub all: Domain,
     /// Values that are nearly zero, if some test takes these for missing.
-    pub zeros: Option<Keys>,
+    pub zeros: Option<KeyRange>,
     /// The values to choose from, if some test is not numeric; otherwise empty.
     pub listed: Vec<Key>,
     /// For each test, the listed values that go left.
-    pub sides: Vec<Bits>,
+    pub goes_left: Vec<Bits>,
     /// Whether the list omits values that tests distinguish, since there would be too many.
     pub is_thinned: bool,
 }
@@ -38,9 +38,9 @@ pub(super) enum Test {
         /// The position that separates values to the left from values to the right.
         cut: Cut,
         /// The threshold, rounded to the type of rows.
-        near: Key,
+        threshold: Key,
     },
-    /// A test of a feature with listed values, by its index in [`TestedFeature::sides`].
+    /// A test of a feature with listed values, by its index in [`TestedFeature::goes_left`].
     Listed(u32),
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Specials {
     pub keys: Vec<Key>,
     /// Intervals around neighbouring special values, with the indices of the members as bits. They allow a
     /// fast rejection: an interval of keys that overlaps no group has no special value.
-    pub groups: [(Keys, u64); 3],
+    pub groups: [(KeyRange, u64); 3],
 }
 
 impl Specials {
@@ -74,16 +74,16 @@ impl Specials {
         let sizes = [0.0, NEARLY_ZERO, above_zero, value(rows.float, 1), below_normal, most, f64::INFINITY];
         let both = sizes.into_iter().flat_map(|size| [size, -size]);
         let finite = both.filter(|x| x.is_finite() || !rows.finite);
-        let keys: Vec<Key> = finite.map(|x| key(rows.float, x)).chain([NAN]).collect();
+        let keys: Vec<Key> = finite.map(|x| key(rows.float, x)).chain([NAN_KEY]).collect();
         let largest = key(rows.float, above_zero);
         let infinity = key(rows.float, f64::INFINITY);
         let most = key(rows.float, most);
         let ranges = [
-            Keys { first: -largest - 1, last: largest },
-            Keys { first: most, last: infinity },
-            Keys { first: -infinity - 1, last: -most - 1 },
+            KeyRange { first: -largest - 1, last: largest },
+            KeyRange { first: most, last: infinity },
+            KeyRange { first: -infinity - 1, last: -most - 1 },
         ];
-        let bits = |range: &Keys| {
+        let bits = |range: &KeyRange| {
             let places = keys.iter().enumerate().filter(|(_, key)| range.contains(**key));
             places.map(|(at, _)| 1 << at).sum()
         };
@@ -106,7 +106,7 @@ pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, 
 }
 
 fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowKind) -> Key {
-    let all = Keys::all(rows.float, rows.finite);
+    let all = KeyRange::all(rows.float, rows.finite);
     let passes = |key| {
         let x = rounded(value(rows.float, key), forest.types.input);
         match comparison {
@@ -132,12 +132,18 @@ impl TestedFeature {
 
     fn ordered(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
         let asks_zeros = nodes.iter().any(|node| matches!(node.predicate, Predicate::NumericNotZero { .. }));
-        let zeros = asks_zeros.then(|| Keys::nearly_zero(rows.float, |x| rounded(x, forest.types.input)));
-        let all = Domain::Ordered(Ordered::all(Keys::all(rows.float, rows.finite), zeros));
-        let line =
-            TestedFeature { feature, all, zeros, listed: Vec::new(), sides: Vec::new(), is_thinned: false };
+        let zeros = asks_zeros.then(|| KeyRange::nearly_zero(rows.float, |x| rounded(x, forest.types.input)));
+        let all = Domain::Ordered(Ordered::all(KeyRange::all(rows.float, rows.finite), zeros));
+        let line = TestedFeature {
+            feature,
+            all,
+            zeros,
+            listed: Vec::new(),
+            goes_left: Vec::new(),
+            is_thinned: false,
+        };
         let cuts = nodes.iter().filter_map(|node| cut(forest, node, rows));
-        (line, cuts.map(|(cut, near)| Test::Ordered { cut, near }).collect())
+        (line, cuts.map(|(cut, threshold)| Test::Ordered { cut, threshold }).collect())
     }
 
     fn list(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
@@ -158,11 +164,11 @@ impl TestedFeature {
             tests.push(Test::Listed(number));
         }
         let mut listed = candidates(forest, &different, rows);
-        let room = (MOST_ANSWERS / different.len().max(1)).max(64);
+        let room = (MOST_EVALUATIONS / different.len().max(1)).max(64);
         let is_thinned = listed.len() > room;
         if is_thinned {
             let step = listed.len().div_ceil(room);
-            listed = listed.into_iter().step_by(step).chain([NAN]).collect();
+            listed = listed.into_iter().step_by(step).chain([NAN_KEY]).collect();
         }
         let words = listed.len().div_ceil(64);
         let sides_of = |node: &&Inner| {
@@ -180,7 +186,7 @@ impl TestedFeature {
             *last = (1 << rest) - 1;
         }
         let all = Domain::Listed(all);
-        (TestedFeature { feature, all, zeros: None, listed, sides, is_thinned }, tests)
+        (TestedFeature { feature, all, zeros: None, listed, goes_left: sides, is_thinned }, tests)
     }
 }
 
@@ -188,7 +194,7 @@ impl TestedFeature {
 /// each test. Ascending, NaN last.
 fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     let mut keys: BTreeSet<Key> = Specials::new(rows).keys.into_iter().collect();
-    let all = Keys::all(rows.float, rows.finite);
+    let all = KeyRange::all(rows.float, rows.finite);
     let mut sets = Vec::new();
     let around = |key: Key| [key - 1, key, key + 1];
     for node in tests {
@@ -197,7 +203,7 @@ fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
                 let last = last_left(forest, threshold, forest.comparison, rows);
                 keys.extend(around(key(rows.float, threshold)).into_iter().chain([last, last + 1]));
                 if matches!(node.predicate, Predicate::NumericNotZero { .. }) {
-                    let zeros = Keys::nearly_zero(rows.float, |x| rounded(x, forest.types.input));
+                    let zeros = KeyRange::nearly_zero(rows.float, |x| rounded(x, forest.types.input));
                     keys.extend([zeros.first - 1, zeros.first, zeros.last, zeros.last + 1]);
                 }
             }
@@ -213,7 +219,7 @@ fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     if !sets.is_empty() {
         keys.extend(categories(&sets).into_iter().map(|x| key(rows.float, x)));
     }
-    keys.retain(|key| *key == NAN || all.contains(*key));
+    keys.retain(|key| *key == NAN_KEY || all.contains(*key));
     keys.into_iter().collect()
 }
 
@@ -221,7 +227,7 @@ fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
 fn categories(sets: &[&CategorySet]) -> Vec<f64> {
     let mut known: BTreeSet<u32> = sets.iter().flat_map(|set| set.members().iter().copied()).collect();
     if known.len() > MOST_CATEGORIES {
-        known = of_each_class(sets);
+        known = ends_of_classes(sets);
     }
     let (first, last) = (known.first().copied().unwrap_or(0), known.last().copied().unwrap_or(0));
     let unseen = (0..=last).find(|category| !known.contains(category));
@@ -236,7 +242,7 @@ fn categories(sets: &[&CategorySet]) -> Vec<f64> {
 }
 
 /// The smallest and the largest category of each class. Categories in the same sets form a class.
-fn of_each_class(sets: &[&CategorySet]) -> BTreeSet<u32> {
+fn ends_of_classes(sets: &[&CategorySet]) -> BTreeSet<u32> {
     let mut classes: HashMap<u32, usize> = HashMap::new();
     let mut count = 1;
     for set in sets {

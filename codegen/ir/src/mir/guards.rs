@@ -10,7 +10,7 @@ use sched_nest::GpuLevel;
 
 /// Places the guards in the statements of a launch.
 pub(super) fn place_guards(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Vec<Stmt> {
-    GuardPlacement { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
+    GuardPlacement { vars, threads: Vec::new(), sunk_guards: Vec::new() }.all(stmts)
 }
 
 struct GuardPlacement<'a> {
@@ -18,7 +18,7 @@ struct GuardPlacement<'a> {
     /// Enclosing variables that differ between the threads of a block.
     threads: Vec<Var>,
     /// Guards that were sunk, which must enclose each statement without barriers.
-    guards: Vec<Guard>,
+    sunk_guards: Vec<Guard>,
 }
 
 impl GuardPlacement<'_> {
@@ -40,10 +40,10 @@ impl GuardPlacement<'_> {
     /// Moves the statements in `apart`, which have no barrier, to `done`, inside the sunk guards.
     fn push_guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
         let stmts = std::mem::take(apart);
-        if self.guards.is_empty() {
+        if self.sunk_guards.is_empty() {
             done.extend(stmts);
         } else if !stmts.is_empty() {
-            done.push(Stmt::When(self.guards.clone(), stmts));
+            done.push(Stmt::When(self.sunk_guards.clone(), stmts));
         }
     }
 
@@ -54,9 +54,9 @@ impl GuardPlacement<'_> {
             Stmt::Case(var, arms) if self.threads.contains(&var) => {
                 let mut all = Vec::new();
                 for (value, body) in arms {
-                    self.guards.push(Guard::Is(var, value));
+                    self.sunk_guards.push(Guard::Is(var, value));
                     all.extend(self.all(body));
-                    self.guards.pop();
+                    self.sunk_guards.pop();
                 }
                 all
             }
@@ -77,42 +77,42 @@ impl GuardPlacement<'_> {
                 vec![Stmt::Private(private)]
             }
             Stmt::ThreadSums(mut sums) => {
-                sums.guards.clone_from(&self.guards);
+                sums.guards.clone_from(&self.sunk_guards);
                 sums.body = self.all(sums.body);
                 vec![Stmt::ThreadSums(sums)]
             }
-            Stmt::When(guards, body) => self.when(guards, body),
+            Stmt::When(guards, body) => self.sink_guards(guards, body),
             other => vec![other],
         }
     }
 
     fn nest_loop(&mut self, mut this: Loop) -> Loop {
-        let (known, guards) = (self.threads.len(), self.guards.len());
+        let (known, guards) = (self.threads.len(), self.sunk_guards.len());
         let apart = this.iter.clone();
         match &mut this.mode {
-            Mode::Mapped(Mapping { dimension, guarded }) if dimension.level == GpuLevel::Block => {
+            Mode::Mapped(Mapping { dimension, needs_guard }) if dimension.level == GpuLevel::Block => {
                 self.threads.push(this.iter.var);
-                if std::mem::take(guarded) {
-                    self.guards.push(Guard::Exists(apart));
+                if std::mem::take(needs_guard) {
+                    self.sunk_guards.push(Guard::Exists(apart));
                 }
             }
             Mode::Mapped(_) => {}
             _ => {
-                if let Some(longest) = self.longest(&this.iter) {
+                if let Some(longest) = self.with_upper_bounds(&this.iter) {
                     this.iter = longest;
                     this.mode = Mode::Serial;
-                    self.guards.push(Guard::Exists(apart));
+                    self.sunk_guards.push(Guard::Exists(apart));
                 }
             }
         }
         this.body = self.all(this.body);
         self.threads.truncate(known);
-        self.guards.truncate(guards);
+        self.sunk_guards.truncate(guards);
         this
     }
 
     /// The loop with the largest end that any thread of the block has, if ends differ between threads.
-    fn longest(&self, iter: &Iter) -> Option<Iter> {
+    fn with_upper_bounds(&self, iter: &Iter) -> Option<Iter> {
         let differs = |var: &Var| self.threads.contains(var);
         if !iter.stops.iter().any(|stop| stop.less.vars.iter().any(differs)) {
             return None;
@@ -128,13 +128,13 @@ impl GuardPlacement<'_> {
 
     /// Sinks guards that select threads of a block. Guards that select whole blocks stay around the
     /// statements.
-    fn when(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Vec<Stmt> {
+    fn sink_guards(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Vec<Stmt> {
         let of_blocks = |guard: &Guard| matches!(guard, Guard::First(at) if at.level == GpuLevel::Grid);
         let (blocks, threads): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(of_blocks);
-        let before = self.guards.len();
-        self.guards.extend(threads);
+        let before = self.sunk_guards.len();
+        self.sunk_guards.extend(threads);
         let body = self.all(body);
-        self.guards.truncate(before);
+        self.sunk_guards.truncate(before);
         if blocks.is_empty() { body } else { vec![Stmt::When(blocks, body)] }
     }
 }

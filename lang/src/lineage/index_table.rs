@@ -34,10 +34,11 @@ pub struct LoopNode {
     /// Loops that replaced this one.
     pub successors: Loops,
     /// Path in the lineage. Loops in lexicographic order of their paths add the trees in the model's order.
-    pub place: Vec<bool>,
-    /// Depth of the loop's trees, if a `splitByDepth` made the loop or one that it comes from.
+    pub lineage_path: Vec<bool>,
+    /// Depth of the deepest tree of each iteration, if a `splitByDepth` made the loop or one that it comes
+    /// from.
     pub run_depth: Option<u32>,
-    /// The `splitByDepth` that made the loop, or one that it comes from.
+    /// The `splitByDepth` of which the loop is a run; `None` for tiles and halves of a run.
     pub split_by_depth: Option<DirectiveIndex>,
     /// Whether the loop is, or comes from, a part of a split loop.
     pub is_part: bool,
@@ -63,7 +64,7 @@ impl LoopNode {
             made_by: None,
             consumed_by: None,
             successors: Loops::new(),
-            place: Vec::new(),
+            lineage_path: Vec::new(),
             run_depth: None,
             split_by_depth: None,
             is_part: false,
@@ -167,7 +168,7 @@ impl IndexTable {
     }
 
     /// The index variable with this id, to be changed.
-    pub(super) fn edit(&mut self, id: LoopId) -> &mut LoopNode {
+    pub(super) fn node_mut(&mut self, id: LoopId) -> &mut LoopNode {
         &mut self.nodes[id.0 as usize]
     }
 
@@ -187,7 +188,7 @@ impl IndexTable {
         annotation: Annotation,
     ) -> Result<(), Illegal> {
         annotation.check().map_err(|problem| Illegal::argument(step, 1, problem, vec![id]))?;
-        let annotations = &mut self.edit(id).annotations;
+        let annotations = &mut self.node_mut(id).annotations;
         let refuse = |problem| Err(Illegal::at(step, problem, vec![id]));
         if let Some((_, earlier)) = annotations.iter().find(|(old, _)| old.contradicts(&annotation)) {
             return refuse(Problem::Contradiction { earlier: *earlier });
