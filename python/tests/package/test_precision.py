@@ -9,6 +9,7 @@ pandas = pytest.importorskip("pandas")
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, forest, make  # noqa: E402
 from sklearn import (  # noqa: E402
+    calibration,
     cluster,
     compose,
     decomposition,
@@ -114,6 +115,28 @@ def test_refused_columns(kind):
             continue
         with pytest.raises(TypeError, match=r"float64"):
             ours.transform(rows)
+
+
+@pytest.mark.parametrize(("part", "is_exact"), [
+    (naive_bayes.GaussianNB(), False),
+    (linear_model.LogisticRegression(), False),
+    (forest(), True),
+], ids=lambda one: type(one).__name__)
+def test_isotonic_curves(part, is_exact, tmp_path):
+    """An isotonic curve multiplies the rounding of sums in single precision, so that these are refused."""
+    single = (ROWS[NUMBERS] * 3).to_numpy().astype("float32")
+    theirs = calibration.CalibratedClassifierCV(part, method="isotonic", cv=2)
+    theirs.fit(single, ROWS["whole"] % 3 > 1)
+    ours = schedc.compile(theirs, effort="fast")
+    for rows in (single.astype("float64"), single):
+        if rows.dtype == "float64" or is_exact:
+            expected = theirs.predict_proba(rows)
+            numpy.testing.assert_allclose(ours.predict_proba(rows), expected, rtol=0, atol=1e-12)
+            continue
+        with pytest.raises(schedc.Refused, match="isotonic curve with a slope of .* give float64 rows"):
+            ours.predict_proba(rows)
+        with pytest.raises(schedc.Refused, match="isotonic curve with a slope of .* give float64 rows"):
+            schedc.export(theirs, tmp_path / "p.onnx", types="float32")
 
 
 def test_columns_behind_one_array():

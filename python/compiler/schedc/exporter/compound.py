@@ -11,7 +11,7 @@ from .boosting import threshold_index
 from .columns import Columns, beside, columns_of, in_double
 from .curves import interpolated_as_scipy
 from .forests import best
-from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .graph import FLOAT32, FLOAT64, INT64, Graph, Promise, Value
 from .inverses import inverse
 from .stages import Prediction, key_of, predict, refuse
 from .targets import indicators
@@ -160,7 +160,7 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     raw = graph.take(raw, [1]) if classes == 2 and raw.width == 2 else raw
     if one.method == "temperature":
         return _tempered(graph, one.calibrators[0].beta_, raw, from_margins)
-    shares = []
+    shares, rounding = [], _rounding(made, raw)
     for at, calibrator in enumerate(one.calibrators):
         column = graph.take(raw, [at])
         if one.method == "sigmoid":
@@ -169,6 +169,7 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
             inner = graph.add("Neg", graph.add("Add", graph.add("Mul", column, steep), offset))
             shares.append(graph.add("Sigmoid", inner))
         else:
+            _check_slope(graph, estimator, calibrator, column, rounding)
             shares.append(_isotonic(graph, calibrator, column))
     if classes == 2:
         return graph.join([graph.add("Sub", 1.0, shares[0]), shares[0]])
@@ -187,6 +188,37 @@ def _tempered(graph: Graph, factor: Any, raw: Value, are_margins: bool) -> Value
     return graph.cast(graph.add("Softmax", scores, axis=1), FLOAT64)
 
 
+#: Maximum change of a probability by the rounding of a score before an isotonic curve.
+_MOVED = 1e-6
+
+
+def _rounding(made: Prediction, raw: Value) -> float:
+    """The relative rounding error of a part's scores; 0 for the exact ones of trees, and for f32 functions of
+    exact margins."""
+    basis = made.margins if made.margins is not None else made.joint
+    is_sum = basis is None or basis.dtype != FLOAT32 or basis.single or basis.promise is Promise.BOUND
+    is_rounded = raw.promise is not Promise.EQUAL and (raw.dtype != FLOAT32 or is_sum)
+    return float(numpy.finfo(raw.dtype).eps) if is_rounded else 0.0
+
+
+def _check_slope(graph: Graph, estimator: Any, calibrator: Any, column: Value, rounding: float) -> None:
+    """Raises Unsupported for an isotonic curve so steep that rounding errors of scores become visible."""
+    x = numpy.asarray(calibrator.X_thresholds_, FLOAT64)
+    slope = _slope(x, numpy.asarray(calibrator.y_thresholds_, FLOAT64))
+    if (moved := rounding * float(numpy.max(numpy.abs(x))) * slope) <= _MOVED:
+        return
+    remedy = "give float64 rows, whose scores are exact enough" if column.dtype == FLOAT32 else "fit it again"
+    raise refuse(
+        graph, estimator, f"calibrates scores in {column.dtype} by an isotonic curve with a slope of "
+        f"{slope:.0f}: the last digit of a score, which depends on the order of its sums, moves a "
+        f'probability by {moved:.0e}; {remedy}, or use method="sigmoid"')
+
+
+def _slope(x: numpy.ndarray, y: numpy.ndarray) -> float:
+    """The largest slope between adjacent points."""
+    return float(numpy.max(numpy.diff(y) / numpy.diff(x), initial=0.0))
+
+
 #: Maximum slope of a curve that loosens the comparison; steeper curves count as this steep.
 _STEEPEST = 1e3
 
@@ -201,8 +233,8 @@ def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     column = graph.add("Clip", graph.cast(column, x.dtype), low, high)
     # The function is continuous, so a small error of the input leads to a small error of the output.
     made = graph.cast(interpolated_as_scipy(graph, column, x, y), FLOAT64)
-    slope = float(numpy.max(numpy.diff(y) / numpy.diff(x), initial=1.0))
-    return replace(made, promise=Promise.BOUND, steep=min(slope, _STEEPEST))
+    steep = min(max(_slope(x, y), 1.0), _STEEPEST)
+    return replace(made, promise=Promise.BOUND, steep=steep)
 
 
 def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

@@ -172,7 +172,9 @@ class Graph:
         own = own if promise is None else promise
         name = self._unique(f"{self.path}/{op}" if self._path else op)
         is_sum = own is Promise.BOUND or (op == "Cast" and before is not Promise.EQUAL)
-        single = (is_sum and kind == FLOAT32) or any(value.single for value in values)
+        # Trees add exact values of leaves, whatever they compare.
+        single = op != "TreeEnsemble" and (
+            (is_sum and kind == FLOAT32) or any(value.single for value in values))
         root = (op == "Sqrt" and before is not Promise.EQUAL) or any(value.root for value in values)
         steep = max(value.steep for value in values)
         value = Value(name, kind, wide if width is None else width, max(before, own), single, root, steep)
