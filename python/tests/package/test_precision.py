@@ -139,6 +139,15 @@ def test_isotonic_curves(part, is_exact, tmp_path):
             schedc.export(theirs, tmp_path / "p.onnx", types="float32")
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_kernel_components(kernel):
+    """Components of kernels that were fitted in single precision are divided in single precision."""
+    numbers = preprocessing.MinMaxScaler().fit_transform(ROWS[NUMBERS])
+    theirs = decomposition.KernelPCA(3, kernel=kernel).fit(numbers.astype("float32"))
+    found, expected = schedc.compile(theirs, effort="fast").transform(numbers), theirs.transform(numbers)
+    numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * numpy.abs(expected).max())
+
+
 def test_columns_behind_one_array():
     """Columns of one array have one type, also if a later step reads only some of them."""
     both = ["age", "hours"]

@@ -33,9 +33,10 @@ def kernel_components(graph: Graph, estimator: Any, columns: Columns) -> Columns
     options = {"kernel": estimator.kernel, "gamma": estimator.gamma_, "coef0": estimator.coef0,
                "degree": estimator.degree}
     kernels = kernel(graph, estimator, columns.value(graph, FLOAT64), points, options)
-    scales = numpy.asarray(estimator.eigenvalues_, FLOAT64)
-    scales = numpy.where(scales == 0, numpy.inf, scales)
-    weights = numpy.asarray(estimator.eigenvectors_, FLOAT64) / numpy.sqrt(scales)
+    # scikit-learn divides in the type of the training rows.
+    scales = numpy.asarray(estimator.eigenvalues_)
+    roots = numpy.sqrt(numpy.where(scales == 0, scales.dtype.type(numpy.inf), scales))
+    weights = (numpy.asarray(estimator.eigenvectors_) / roots).astype(FLOAT64)
     center = estimator._centerer
     total = weights.sum(axis=0)
     offsets = center.K_fit_all_ * total - numpy.asarray(center.K_fit_rows_) @ weights
