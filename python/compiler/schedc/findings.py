@@ -113,6 +113,19 @@ def refused_text(message: str, code: str) -> Findings:
     return findings
 
 
+class Unsupported(Refused, TypeError):
+    """An estimator, an option of one, or a type of rows whose results schedc cannot compute exactly.
+
+    Its code is ``M0040``.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(refused_text(message, "M0040"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Unsupported, (str(self),)
+
+
 class Difference(Refused):
     """A compiled model whose predictions differ from its object's on a row of the check.
 

@@ -50,6 +50,8 @@ class Meaning:
     markers: tuple[tuple[int, str], ...] = ()
     """Features with texts for which the pipeline accepts only one marker of missing texts, ``None`` or
     ``NaN``. The value is this marker."""
+    integers: tuple[tuple[tuple[int, ...], str, str], ...] = ()
+    """Groups of features for which a pipeline computes in the type of integers, as in ``Origin``."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -57,7 +59,7 @@ class Meaning:
         return Meaning(
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
-            origin.row_types, origin.markers,
+            origin.row_types, origin.markers, origin.integers,
         )
 
     def text(self) -> str:
@@ -75,7 +77,8 @@ class Meaning:
         return json.dumps({
             "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
-            "numbered": self.numbered, "row_types": self.row_types, "markers": self.markers,
+            "numbered": self.numbered, "row_types": self.row_types,
+            "markers": self.markers, "integers": self.integers,
         })
 
     @staticmethod
@@ -96,7 +99,8 @@ class Meaning:
                            None if names is None else tuple(names), found["family"],
                            tuple((at, shown) for at, shown in found.get("numbered", ())),
                            found.get("row_types"),
-                           tuple((at, marker) for at, marker in found.get("markers", ())))
+                           tuple((at, marker) for at, marker in found.get("markers", ())),
+                           tuple((tuple(group), *more) for group, *more in found.get("integers", ())))
         except (KeyError, TypeError, ValueError):
             return None
 

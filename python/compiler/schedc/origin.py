@@ -57,6 +57,10 @@ class Origin:
     row_types: str | None = None
     """The type of the rows that a pipeline was exported for, ``"f64"`` or ``"f32"``: scikit-learn computes in
     the type of its rows. None for models that do no arithmetic on rows but only compare them."""
+    integers: tuple[tuple[tuple[int, ...], str, str], ...] = ()
+    """Groups of features. If all features of a group are integers, a pipeline computes in their type, and the
+    compiled model refuses the rows: integers of at most 16 bits (``narrow``), or of all sizes (``all``). Last
+    the container of the rows: ``array``, also for frames of pandas, or ``frame`` for other frames."""
 
 
 #: Functions that load files of Python objects, by ending.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from .findings import Unsupported
 from .fitted import PipelineOrigin
 from .parts import MOST_NAMED
 from .sparse import has_stored_zeros, is_sparse
@@ -42,12 +43,15 @@ def model_for(model: Model, X: Any) -> Model:
     model was compiled for single precision alone.
     """
     is_narrow = model._meaning.row_types == "f32"
-    if model._meaning.row_types is None or not (is_narrow or _may_differ(X)):
+    integers = model._meaning.integers
+    if model._meaning.row_types is None or not (is_narrow or _may_differ(X, bool(integers))):
         return model
     known, types = model._last_types, _Types.of(X)
     if known is not None and types is not None and known[0].are(types):
         return known[1]
     columns = _Columns.of(X)
+    if integers:
+        _refuse_integers(columns, model)
     if is_narrow:
         _refuse_double(columns, model)
         found = model
@@ -127,6 +131,33 @@ def _refuse_double(columns: _Columns, model: Model) -> None:
         )
 
 
+#: What a pipeline does with integers of the kinds of `Origin.integers`.
+_STORED = {"narrow": "NumPy computes a function of those of 8 or 16 bits in half or single precision",
+           "all": "scikit-learn rounds the densities of a mixture to integers then"}
+
+
+def _refuse_integers(columns: _Columns, model: Model) -> None:
+    """Raises Unsupported for integers and truth values in whose type the pipeline computes."""
+    kinds = columns.at(model)
+    for group, which, container in model._meaning.integers:
+        if container == columns.container and all(_is_integer(kinds.get(at), which) for at in group):
+            names = _names_of(model)
+            listed, stored = _listed([names[at] for at in group]), _STORED[which]
+            raise Unsupported(
+                f"columns are integers or truth values ({listed}), and {stored}, unlike the compiled model; "
+                'give float64, as in rows.astype("float64")')
+
+
+def _is_integer(kind: Any, which: str) -> bool:
+    """Whether columns of a type hold truth values or integers: `narrow` ones, or `all`."""
+    if kind is None:
+        return False
+    if _type_of_narrow(kind) or _own_type(kind) in _NARROW:
+        return True
+    is_own = type(kind).__module__.partition(".")[0] == "pandas"
+    return which == "all" and not is_own and str(kind).lower().startswith(("int", "uint"))
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (", .." if len(names) > MOST_NAMED else "")
 
@@ -147,7 +178,6 @@ def _for_rows(model: Model, columns: _Columns, X: Any) -> Model:
         return model
     if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
         raise ValueError(_SPARSE if is_sparse else _single_text(sorted(single | own.keys()), model))
-    from .exporter import Unsupported
     from .exporter.inputs import RowTypes
 
     narrow = frozenset((at, _type_of_narrow(kind)) for at, kind in kinds.items() if _is_narrow(kind))
@@ -215,21 +245,24 @@ class _Types(NamedTuple):
         return mine is theirs or bool(mine.equals(theirs))
 
 
-def _may_differ(X: Any) -> bool:
-    """Whether rows may have columns in single or half precision, or may be sparse; False only if not."""
+def _may_differ(X: Any, integers: bool) -> bool:
+    """Whether rows may have columns in single or half precision or, if these matter, integers, or may be
+    sparse; False only if not."""
     if type(X) is numpy.ndarray:
-        return bool(X.dtype.kind == "f" and X.dtype.itemsize < 8)
+        return bool(X.dtype.kind == "f" and X.dtype.itemsize < 8 or integers and X.dtype.kind in "iub")
     if type(X).__module__.partition(".")[0] == "polars":
         kinds = getattr(X, "dtypes", ())
-        return any(getattr(kind, "__name__", type(kind).__name__) in _SINGLE for kind in kinds)
+        return integers or any(getattr(kind, "__name__", type(kind).__name__) in _SINGLE for kind in kinds)
     try:
         # Much faster than `X.dtypes`, for which pandas creates a Series.
         for block in X._mgr.blocks:
             kind = block.values.dtype
             if isinstance(kind, numpy.dtype):
-                if kind.kind == "f" and kind.itemsize < 8:
+                if kind.kind == "f" and kind.itemsize < 8 or integers and kind.kind in "iub":
                     return True
             elif type(kind).__name__ == "SparseDtype" or _own_type(kind) == "float32":
+                return True
+            elif integers and _own_type(kind):
                 return True
     except AttributeError:
         return True

@@ -148,6 +148,47 @@ def test_kernel_components(kernel):
     numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * numpy.abs(expected).max())
 
 
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "boolean"])
+def test_functions_of_integers(kind):
+    """NumPy computes functions of small integers in half or single precision, and wraps negative numbers."""
+    rows = ROWS[["age", "whole"]].assign(flag=(ROWS["whole"] % 2).astype(kind))
+    function = preprocessing.FunctionTransformer
+    for step, read, is_refused in (
+        (function(numpy.exp), ["age", "flag"], True),
+        (function(numpy.exp), ["age", "whole"], False),
+        (function(numpy.floor), ["whole"] if kind == "boolean" else ["flag"], False),
+        (make(preprocessing.MinMaxScaler(), function(numpy.exp)), ["flag"], False),
+    ):
+        chosen = compose.ColumnTransformer([("a", step, read)])
+        theirs = make(chosen, preprocessing.StandardScaler()).fit(rows.astype("float64"))
+        ours = schedc.compile(theirs, effort="fast")
+        for one in (ours, schedc.load(ours.library)):
+            for given in (rows, rows.astype("float64")):
+                if is_refused and given is rows:
+                    with pytest.raises(schedc.Refused, match=r"\(flag\), and NumPy computes a function"):
+                        one.transform(given)
+                else:
+                    found, expected = one.transform(given), theirs.transform(given)
+                    numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [mixture.GaussianMixture, mixture.BayesianGaussianMixture])
+def test_mixtures_of_integers(kind):
+    """Some releases of scikit-learn round the densities of rows of integers. Such rows are refused."""
+    rows = ROWS[["whole", "flag"]].astype("int64")
+    theirs = kind(n_components=2, random_state=0).fit(rows * 1.0)
+    ours = schedc.compile(theirs, effort="fast")
+    for given in (rows * 1.0, rows.astype({"flag": "float32"}), rows.astype("Int64"), rows):
+        expected = theirs.score_samples(given)
+        is_right = numpy.allclose(expected, theirs.score_samples(rows * 1.0))
+        assert is_right or given is rows
+        if is_right:
+            numpy.testing.assert_allclose(ours.score_samples(given), expected, rtol=1e-9)
+            continue
+        with pytest.raises(schedc.Refused, match=r"\(whole, flag\), and scikit-learn rounds the densities"):
+            ours.score_samples(given)
+
+
 def test_columns_behind_one_array():
     """Columns of one array have one type, also if a later step reads only some of them."""
     both = ["age", "hours"]

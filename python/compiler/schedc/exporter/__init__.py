@@ -5,7 +5,7 @@ a prediction. The function adds nodes to a graph, with scikit-learn's order of o
 The exported file is then compared with the object.
 """
 
+from ..findings import Unsupported
 from .export import Exported, Mismatch, export, exported, refusal_of
-from .stages import Unsupported
 
 __all__ = ["Exported", "Mismatch", "Unsupported", "export", "exported", "refusal_of"]

@@ -37,6 +37,9 @@ class Column:
     own: bool = False
     """Whether the rows hold numbers of at most 32 bits in one of pandas' own types, such as `Float32`.
     scikit-learn converts these to f64, but NumPy may not."""
+    raw: frozenset[int] = frozenset()
+    """The positions of the inputs whose types determine the column's: of the column itself, or of all columns
+    of its array. Empty if a step has computed the column."""
 
     @property
     def dtype(self) -> numpy.dtype:
@@ -87,7 +90,8 @@ class Columns:
 
     def _cast(self, graph: Graph, kind: numpy.dtype) -> Columns:
         """Columns of an array of the type `kind`. Integers that become f64 stay as they are."""
-        made = self.columns
+        raw = self.inputs()
+        made = tuple(replace(column, raw=raw) for column in self.columns)
         if kind.kind == "f" and any(column.narrow is None for column in made):
             made = tuple(
                 replace(column, value=graph.cast(column.value, kind), narrow=None, own=False)
@@ -97,6 +101,12 @@ class Columns:
                 for column in made
             )
         return replace(self, columns=made, opaque=False)
+
+    def inputs(self) -> frozenset[int]:
+        """The inputs whose types determine that of the columns as one array; none if a step has computed a
+        column."""
+        inputs = [column.raw for column in self.columns]
+        return frozenset().union(*inputs) if all(inputs) else frozenset()
 
     def take(self, positions: Iterable[int]) -> Columns:
         """Some of the columns."""
@@ -170,9 +180,10 @@ def beside(graph: Graph, parts: Sequence[Columns]) -> list[Columns]:
     """Tables that NumPy puts side by side into one array, whose numbers have a single type."""
     whole = Columns(tuple(column for part in parts for column in part))
     kind = FLOAT64 if any(map(_is_of_objects, parts)) or whole.dtype == TEXT else whole.dtype
-    if all(column.narrow for column in whole):
-        return list(parts)
-    return [part._cast(graph, kind) for part in parts]
+    is_narrow = all(column.narrow for column in whole)
+    made = parts if is_narrow else [part._cast(graph, kind) for part in parts]
+    raw = whole.inputs()
+    return [replace(part, columns=tuple(replace(column, raw=raw) for column in part)) for part in made]
 
 
 def _is_of_objects(part: Columns) -> bool:

@@ -142,4 +142,6 @@ def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         raise refuse(graph, estimator, f"computes {estimator.func.__name__} of truth values or of integers "
                      "of 8 or 16 bits, which NumPy computes in their own precision; give it float64 or "
                      "float32")
+    if not function.keeps_integers:
+        graph.note_integers(columns, "narrow")
     return _mapped(graph, columns, partial(function.nodes, graph), [None] * len(columns))

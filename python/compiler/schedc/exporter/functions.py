@@ -52,6 +52,8 @@ class _Function:
 
     nodes: Callable[[Graph, Value], Value]
     tested: tuple[float, ...] = (-2.0, -0.5, 0.0, 0.5, 3.0)
+    keeps_integers: bool = False
+    """Whether the results for small integers have the same values in all types."""
 
 
 def _operator(name: str) -> Callable[[Graph, Value], Value]:
@@ -80,19 +82,19 @@ _POSITIVE, _NOT_NEGATIVE = (0.25, 1.0, 3.0, 100.0), (0.0, 0.25, 1.0, 3.0, 100.0)
 _FUNCTIONS = {
     "absolute": _Function(_operator("Abs")),
     "arcsinh": _Function(_operator("Asinh")),
-    "ceil": _Function(_operator("Ceil")),
+    "ceil": _Function(_operator("Ceil"), keeps_integers=True),
     "cos": _Function(_operator("Cos")),
     "exp": _Function(_operator("Exp")),
     "expm1": _Function(_in_double(exp_minus_one)),
-    "fabs": _Function(_operator("Abs")),
-    "floor": _Function(_operator("Floor")),
+    "fabs": _Function(_operator("Abs"), keeps_integers=True),
+    "floor": _Function(_operator("Floor"), keeps_integers=True),
     "log": _Function(_operator("Log"), _POSITIVE),
     "log10": _Function(_logarithm(10.0), _POSITIVE),
     "log1p": _Function(_in_double(log_of_one_plus), _NOT_NEGATIVE),
     "log2": _Function(_logarithm(2.0), _POSITIVE),
     "negative": _Function(_operator("Neg")),
-    "rint": _Function(_operator("Round")),
-    "sign": _Function(_sign),
+    "rint": _Function(_operator("Round"), keeps_integers=True),
+    "sign": _Function(_sign, keeps_integers=True),
     "sin": _Function(_operator("Sin")),
     "sinh": _Function(_operator("Sinh")),
     "sqrt": _Function(_operator("Sqrt"), _NOT_NEGATIVE),

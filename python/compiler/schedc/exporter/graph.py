@@ -96,6 +96,10 @@ class Graph:
         """Whether a step fills zeros into a sparse matrix, whose other zeros are absent cells."""
         self.zeros_are_absent = False
         """Whether a model treats the zeros of sparse rows as absent cells."""
+        self.integers: set[tuple[tuple[int, ...], str, str]] = set()
+        """Groups of inputs. If all inputs of a group are truth values or integers, a step computes in their
+        type, unlike the file: `narrow` if only those of at most 16 bits count, else `all`. Last the container
+        of the rows, as in `RowTypes`."""
         self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
         """Sums of products: the factors that depend on rows, and magnitudes of coefficients and
         intercepts."""
@@ -228,6 +232,13 @@ class Graph:
         if source is not None and known:
             if self.markers.setdefault(source.feature, known) != known:
                 self.blanks.setdefault(source.feature, set()).update(("None", "NaN"))
+
+    def note_integers(self, columns: Any, kind: str) -> None:
+        """Notes in :attr:`integers` that a step computes in the type of `columns`."""
+        self.integers.update((tuple(sorted(one.raw)), kind, "array") for one in columns if one.raw)
+        # Frames other than those of pandas become one array.
+        if joint := columns.inputs():
+            self.integers.add((tuple(sorted(joint)), kind, "frame"))
 
     def note_blank(self, column: Any, kind: str) -> None:
         """Notes in :attr:`blanks` how a step treats the empty or the missing text of a column."""

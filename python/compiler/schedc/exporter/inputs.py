@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy
 
+from ..findings import Unsupported
 from .columns import Column, Columns, Source
 from .graph import FLOAT32, FLOAT64, TEXT, Graph, is_missing
-from .stages import Unsupported, held, is_known, refusal
+from .stages import held, is_known, refusal
 from .texts import text_columns
 
 
@@ -88,8 +89,8 @@ class Inputs:
                               for at, one in enumerate(self.features)])
 
     def _columns(self, columns: list[Column]) -> Columns:
-        typed = tuple(replace(column, narrow=one.narrow, own=one.own)
-                      for column, one in zip(columns, self.features))
+        typed = tuple(replace(column, narrow=one.narrow, own=one.own, raw=frozenset([at]))
+                      for at, (column, one) in enumerate(zip(columns, self.features)))
         return Columns(typed, self.container == "sparse", self.container == "frame")
 
     def feeds(self, graph: Graph, rows: Any) -> dict[str, numpy.ndarray]:

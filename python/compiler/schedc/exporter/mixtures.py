@@ -32,6 +32,11 @@ def bayesian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndarray) -> Prediction:
     """A mixture, by the densities of its components. `offsets` are added to the logarithm of each density."""
+    whole = numpy.tile(numpy.arange(9)[:, None], len(columns))
+    densities = [estimator._estimate_log_prob(whole.astype(kind)) for kind in (INT64, FLOAT64)]
+    if not numpy.allclose(*densities):
+        # Some releases of scikit-learn store logarithms of densities in the type of the rows.
+        graph.note_integers(columns.as_array(graph), "all")
     roots = numpy.asarray(estimator.precisions_cholesky_)
     value = columns.value(graph, numpy.result_type(columns.numeric, roots.dtype))
     kind, form, n = value.dtype, estimator.covariance_type, len(columns)

@@ -9,20 +9,10 @@ from typing import Any
 
 import numpy
 
-from ..findings import Refused, refused_text
+from ..findings import Unsupported
 from .columns import Columns
 from .graph import Graph, Value
 from .versions import output_container
-
-
-class Unsupported(Refused, TypeError):
-    """An estimator, or an option of one, that cannot be exported exactly."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(refused_text(message, "M0040"))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Unsupported, (str(self),)
 
 
 @dataclass(frozen=True)
