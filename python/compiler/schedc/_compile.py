@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from schedc_runtime._native import load_handle
+from schedc_runtime.findings import public
 
 from . import _native
 from .answers import Answers, labelled
 from .arguments import check_options, check_rows, examples_of
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
-from .findings import refused
+from .findings import Refused, refused
 from .fitted import refused_pipeline, source_of
 from .meaning import Meaning
 from .model import Model, Output
@@ -97,7 +98,7 @@ def compile(
     rows, on which both are then compared.
 
     Raises :class:`Refused`, with help, for invalid models and schedules and for outputs that the model lacks,
-    :class:`Difference` if the compiled model and its object predict different values, and ValueError or
+    :class:`Difference` if the compiled model and its object predict different values, and Refused or
     TypeError for options and objects that no model has. Raises ImportError if a package is missing that reads
     the object.
 
@@ -105,7 +106,7 @@ def compile(
     if isinstance(model, Model):
         raise TypeError("the model is compiled already: give the object or the file that it is made from")
     if effort not in ("background", "fast", "full"):
-        raise ValueError(
+        raise Refused(
             'effort: choose "full", which makes the fastest code, "fast", which compiles in half the time, '
             'or "background", which predicts meanwhile'
         )
@@ -123,7 +124,7 @@ def compile(
         origin = replace(origin, iterations=iterations)
     if as_release is not None:
         if origin.family is not None:
-            raise ValueError("as_release is for files: an object predicts as its own release does")
+            raise Refused("as_release is for files: an object predicts as its own release does")
         origin = replace(origin, as_release=as_release)
     recipe = Recipe(
         schedule=None if schedule is None else schedule_text(schedule),
@@ -183,11 +184,11 @@ def _lock_of(
     if lock is None and not locked:
         return {"frozen": frozen or schedule is not None or not isinstance(model, (str, PathLike))}
     if frozen:
-        raise ValueError("frozen=True ignores locks; omit lock= and locked=True")
+        raise Refused("frozen=True ignores locks; omit lock= and locked=True")
     if schedule is not None:
-        raise ValueError("both a schedule and a lock were given; omit one")
+        raise Refused("both a schedule and a lock were given; omit one")
     if not isinstance(model, (str, PathLike)):
-        raise ValueError(
+        raise Refused(
             "a lock identifies models by their files: give the path of the model's file"
         )
     return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
@@ -204,6 +205,8 @@ def _made(origin: Origin, recipe: Recipe, probes: bool) -> _native.Artefact:
         made = _native.build(origin.model, _keywords(origin, recipe, probes))
     except _native.Refused as error:
         raise refused_pipeline(refused(error), origin) from None
+    except ValueError as error:
+        raise public(error) from None
     return _warned(made)
 
 
@@ -220,6 +223,8 @@ def _begun(origin: Origin, recipe: Recipe, probes: bool) -> _native.Compilation:
         return _native.begin(origin.model, _keywords(origin, recipe, probes))
     except _native.Refused as error:
         raise refused_pipeline(refused(error), origin) from None
+    except ValueError as error:
+        raise public(error) from None
 
 
 def _keywords(origin: Origin, recipe: Recipe, probes: bool) -> _native.Keywords:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy
 from schedc_runtime._native import both_classes
 
+from .findings import Refused
 from .labels import labels_in, labels_of
 
 Array = numpy.ndarray[Any, Any]
@@ -417,8 +418,8 @@ class Isolation(Answers):
 def labelled(answers: Answers, labels: Any) -> Answers:
     """The results of a classifier with labels in place of the numbers of labels.
 
-    Raises ValueError if the object is no classifier, or its classes are no numbers of labels.
+    Raises Refused if the object is no classifier, or its classes are no numbers of labels.
     """
     if answers.kind != "classifier" or answers.classes is None or isinstance(answers, Targets):
-        raise ValueError("labels= is for fitted classifiers of one label: the model is none")
+        raise Refused("labels= is for fitted classifiers of one label: the model is none")
     return replace(answers, classes=labels_of(labels, answers.classes))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from .answers import Array
+from .findings import Refused
 
 
 def _is(*kinds: type) -> Callable[[Any], bool]:
@@ -64,12 +65,12 @@ _ROWS = {"float32": "f32", "float64": "f64"}
 
 
 def check_rows(rows: Any) -> None:
-    """Raises ValueError for an invalid value of the option ``rows`` of :func:`schedc.compile`."""
+    """Raises Refused for an invalid value of the option ``rows`` of :func:`schedc.compile`."""
     if isinstance(rows, str) and rows in ("both", *_ROWS.values()):
         return
     name = str(getattr(rows, "__name__", rows))
     meant = f': rows="{_ROWS[name]}" is for {name}' if name in _ROWS else ""
-    raise ValueError(f'rows is "f32", "f64" or "both", not {rows!r}{meant}')
+    raise Refused(f'rows is "f32", "f64" or "both", not {rows!r}{meant}')
 
 
 def examples_of(check: Any) -> Any:
@@ -87,17 +88,17 @@ def examples_of(check: Any) -> Any:
 def array_of(rows: Sequence[Any]) -> Array:
     """The array of a list of rows.
 
-    Raises ValueError for rows of different lengths, and for a list that is one row.
+    Raises Refused for rows of different lengths, and for a list that is one row.
     """
     try:
         array = numpy.asarray(rows)
         # NumPy turns a list that mixes numbers and texts into texts.
         array = array if array.dtype.kind in "fiub" else numpy.asarray(rows, dtype=object)
     except ValueError:
-        raise ValueError("the rows of the list have different numbers of columns") from None
+        raise Refused("the rows of the list have different numbers of columns") from None
     if array.ndim == 1:
         kind = type(rows[0]).__name__
-        raise ValueError(
+        raise Refused(
             f"each item of a list must be a row (a list or a dict), but the first item is {kind}; "
             "write [row] for a single row"
         )

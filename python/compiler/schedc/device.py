@@ -8,6 +8,8 @@ from typing import Any
 import schedc_runtime
 from schedc_runtime._native import is_on_gpu
 
+from .findings import Refused
+
 __all__ = ["is_on_gpu", "predict_on_gpu", "refuse_gpu"]
 
 
@@ -16,11 +18,11 @@ def predict_on_gpu(
 ) -> Any:
     """Predicts rows in a GPU's memory; the result is in the same memory.
 
-    Raises ValueError for options that only tables have.
+    Raises Refused for options that only tables have.
     """
     for option in ("columns", "unseen", "categories"):
         if more[option] is not None:
-            raise ValueError(f"{option}= is for rows in the host's memory")
+            raise Refused(f"{option}= is for rows in the host's memory")
     options = {name: more[name] for name in ("threads", "base_margin", "device", "stream")}
     return native.predict(X, output, out=out, **options)
 

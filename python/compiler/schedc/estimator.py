@@ -11,6 +11,7 @@ import numpy
 
 from .answers import Answers, Targets
 from .elsewhere import no_attribute
+from .findings import Refused
 
 _FROZEN = (
     "sklearn.frozen.FrozenEstimator(model) lets other estimators calibrate or combine the model without "
@@ -68,9 +69,9 @@ class Estimator:
         return {}
 
     def set_params(self, **params: Any) -> Any:
-        """Returns the model itself. Raises ValueError for any parameter."""
+        """Returns the model itself. Raises Refused for any parameter."""
         if params:
-            raise ValueError(f"a compiled model has no parameter {next(iter(params))!r}: set it on the "
+            raise Refused(f"a compiled model has no parameter {next(iter(params))!r}: set it on the "
                              "estimator, fit that, and compile it again")
         return self
 

@@ -60,7 +60,7 @@ def source_of(
     chosen estimator. Pipelines are exported, with rows in single precision if ``rows`` is ``"f32"``.
     ``examples`` are rows of a pipeline for its check.
 
-    Raises the errors of :func:`origin_of`, and also TypeError for steps that are not exported, ValueError for
+    Raises the errors of :func:`origin_of`, and also TypeError for steps that are not exported, Refused for
     examples of other models, and ImportError without the package onnx.
     """
     chosen = searched(model)
@@ -69,7 +69,7 @@ def source_of(
     model = chosen if is_read(chosen) else model
     origin = origin_of(model, pool)
     if examples is not None:
-        raise ValueError(
+        raise Refused(
             f"check= has rows, which only pipelines take; for {origin.name}, check is True or False"
         )
     return model, origin
@@ -101,7 +101,7 @@ def _is_exported(model: Any) -> bool:
 
 def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
     if (message := unfitted(model)) is not None:
-        raise ValueError(message)
+        raise Refused(message)
     exported = _exporter(model)
     from .exporter.inputs import table
 

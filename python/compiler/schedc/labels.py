@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 
+from .findings import Refused
+
 
 def labels_in(model: Mapping[str, Any]) -> numpy.ndarray[Any, Any] | list[numpy.ndarray[Any, Any]]:
     """The labels that a library has of its model: an array, or a list with an array for each target.
@@ -27,18 +29,18 @@ def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:
 
     ``labels`` is a fitted ``LabelEncoder``, or lists the labels.
 
-    Raises ValueError if a class is no position in the list.
+    Raises Refused if a class is no position in the list.
     """
     is_list = isinstance(labels, (list, tuple, numpy.ndarray))
     known = labels if is_list else getattr(labels, "classes_", None)
     if known is None:
-        raise ValueError("labels= takes a fitted LabelEncoder, or the labels in the order of their numbers")
+        raise Refused("labels= takes a fitted LabelEncoder, or the labels in the order of their numbers")
     known, numbers = numpy.asarray(known), numpy.asarray(classes)
     if known.ndim != 1:
-        raise ValueError("labels= has one label for each class, as a list or an array of one dimension")
+        raise Refused("labels= has one label for each class, as a list or an array of one dimension")
     are_numbers = numbers.dtype.kind in "biu" and len(numbers) > 0
     if not are_numbers or numbers.min() < 0 or numbers.max() >= len(known):
-        raise ValueError(
+        raise Refused(
             f"labels= names classes by the numbers 0 to {len(known) - 1}, and the model has the classes "
             f"{', '.join(map(str, numbers[:3].tolist()))}{', ...' if len(numbers) > 3 else ''}"
         )

@@ -8,6 +8,7 @@ from IPython.core.magic import Magics as _Magics
 from IPython.core.magic import cell_magic, magics_class
 from IPython.display import display
 
+from .findings import Refused
 from .schedule import Schedule
 
 
@@ -21,7 +22,7 @@ class Magics(_Magics):
         """Checks a cell as a schedule."""
         words = line.split()
         if len(words) > 2:
-            raise ValueError("write %%sched, %%sched NAME or %%sched NAME MODEL")
+            raise Refused("write %%sched, %%sched NAME or %%sched NAME MODEL")
         schedule = Schedule(cell)
         known: dict[str, Any] = self.shell.user_ns if self.shell is not None else {}
         model = None

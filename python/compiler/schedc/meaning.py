@@ -13,6 +13,7 @@ import numpy
 
 from . import answers as _answers
 from .answers import Answers, Array
+from .findings import Refused
 from .origin import Origin
 
 #: The name of the section. The functions of the C interface do not read it.
@@ -61,6 +62,16 @@ class Meaning:
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
             origin.row_types, origin.markers, origin.integers,
         )
+
+    def refuse_codes(self) -> None:
+        """Raises Refused if categories of a feature are whole numbers, since codes would be mistaken for
+        these."""
+        if self.numbered:
+            feature, shown = self.numbered[0]
+            raise Refused(
+                f"the categories of feature {feature} are the numbers {shown}, and codes would be mistaken "
+                'for them; give the numbers themselves, without categories="codes"'
+            )
 
     def text(self) -> str:
         """The content of the section: JSON. It is empty if the labels of the classes have a type that JSON

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy
 import schedc_runtime
+from schedc_runtime.findings import public
 
 from .answers import Answers, Array, Classifier, OneClass, table, two_columns
 from .device import refuse_gpu
 from .elsewhere import output_of
 from .estimator import Estimator, conditional
+from .findings import Refused
 from .fitted import FAMILY
 from .meaning import Meaning
-
 
 #: The defaults of the options of a call.
 _OPTIONS: Mapping[str, Any] = {
@@ -118,10 +119,17 @@ class Methods(Estimator):
     def _rules(self, X: Any, more: dict[str, Any]) -> tuple[Answers, Callable[[str], Array]]:
         """The rules for the results of rows, and a function that computes an output of the model for them."""
         if not more and type(X) is numpy.ndarray and X.dtype in self._direct:
-            return self._answers, partial(self._native.predict, X)
+            return self._answers, partial(self._direct_call, X)
         refuse_gpu(X)
         options, model = self._options(more), self._for(X)
         return model._answers, lambda kind: model._call(X, kind, None, options)
+
+    def _direct_call(self, X: Array, kind: Any, threads: int = 0) -> Any:
+        """One call of the library on an array that it reads without a conversion."""
+        try:
+            return self._native.predict(X, kind, threads=threads)
+        except ValueError as error:
+            raise public(error) from None
 
     def _options(self, more: Mapping[str, Any]) -> Mapping[str, Any]:
         if not more:
@@ -171,12 +179,12 @@ def each(change: Callable[[Array], Array], answer: Any) -> Any:
 
 
 def put(answer: Array, out: Array) -> Array:
-    """Copies an answer into the array ``out``, and returns that. Raises ValueError for another type or shape,
+    """Copies an answer into the array ``out``, and returns that. Raises Refused for another type or shape,
     and for an answer that is a list of arrays.
     """
     if isinstance(answer, list):
-        raise ValueError("the answer is a list with an array for each target, which out= does not take")
+        raise Refused("the answer is a list with an array for each target, which out= does not take")
     if out.shape != answer.shape or out.dtype != answer.dtype:
-        raise ValueError(f"out must be an array of {answer.dtype} with the shape {answer.shape}")
+        raise Refused(f"out must be an array of {answer.dtype} with the shape {answer.shape}")
     out[...] = answer
     return out

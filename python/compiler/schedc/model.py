@@ -15,7 +15,9 @@ from typing import Any, Literal
 import numpy
 import schedc_runtime
 from schedc_runtime import BatchPredictor
-from schedc_runtime.batch import column_names, is_frame, renamed
+from schedc_runtime._names import renamed
+from schedc_runtime.batch import column_names, is_frame
+from schedc_runtime.findings import public
 
 from ._native import Artefact
 from ._native import Compilation as NativeCompilation
@@ -26,7 +28,7 @@ from .code import Code, Recipe
 from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .estimator import conditional
-from .findings import Findings
+from .findings import Findings, Refused
 from .fitted import FAMILY, PipelineOrigin
 from .labels import labels_in
 from .meaning import SECTION, Meaning
@@ -252,7 +254,7 @@ class Model(Methods):
         With ``target="gpu"``, rows may be in a GPU's memory, as for :meth:`schedc_runtime.Model.predict`, and
         ``stream`` is the call's. ``device`` is the number of the GPU that runs calls on other rows.
 
-        Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows and for
+        Raises Refused for rows that do not fit the model, TypeError for objects that are no rows and for
         other options of trainers, and SchedcError if the library refuses the call.
         """
         if others:
@@ -270,8 +272,11 @@ class Model(Methods):
         if is_plain and stream is None and type(X) is numpy.ndarray and X.dtype in self._direct:
             if output is not None or type(self._answers) is Answers:
                 kind: Any = self._answers.output if output is None else output
-                return self._native.predict(X, kind, out=out, threads=threads)
-            answer = self._answers.predict(partial(self._native.predict, X, threads=threads))
+                try:
+                    return self._native.predict(X, kind, out=out, threads=threads)
+                except ValueError as error:
+                    raise public(error) from None
+            answer = self._answers.predict(partial(self._direct_call, X, threads=threads))
             return answer if out is None else put(answer, out)
         model = self._variant(iteration_range, base_margin is not None)
         more = {
@@ -287,18 +292,24 @@ class Model(Methods):
         return answer if out is None else put(answer, out)
 
     def _call(self, X: Any, output: Any, out: Any, more: Mapping[str, Any]) -> Any:
-        """One call of the library."""
+        """One call of the library. Raises Refused for rows and options that it does not accept."""
+        try:
+            return self._call_of_rows(X, output, out, more)
+        except ValueError as error:
+            raise public(error) from None
+
+    def _call_of_rows(self, X: Any, output: Any, out: Any, more: Mapping[str, Any]) -> Any:
         is_table = is_frame(X)
         if not is_table and is_on_gpu(X):
             return predict_on_gpu(self._native, X, output, out, more)
         if more["stream"] is not None:
-            raise ValueError("stream= is for rows in a GPU's memory")
+            raise Refused("stream= is for rows in a GPU's memory")
         model = self._for(X)
         if model is not self:
-            return model._call(X, output, out, more)
+            return model._call_of_rows(X, output, out, more)
         plain = {name: more[name] for name in ("threads", "base_margin", "device")}
         if more["categories"] == "codes":
-            self._refuse_codes_of_numbers()
+            self._meaning.refuse_codes()
         is_usual = is_table and _is_usual(more)
         if is_usual:
             predictor = self._usual.get((output, self._takes_positions(X)))
@@ -318,16 +329,6 @@ class Model(Methods):
             return self._native.predict(rows, output, out=out, **plain)
         predictor = self._predictor(X, output, more, is_usual)
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
-
-    def _refuse_codes_of_numbers(self) -> None:
-        """Raises ValueError if categories of a feature are whole numbers, since codes would be mistaken for
-        these."""
-        if self._meaning.numbered:
-            feature, shown = self._meaning.numbered[0]
-            raise ValueError(
-                f"the categories of feature {feature} are the numbers {shown}, and codes would be mistaken "
-                'for them; give the numbers themselves, without categories="codes"'
-            )
 
     def _predictor(self, X: Any, output: Any, more: Mapping[str, Any], is_usual: bool) -> BatchPredictor:
         """A predictor that finds features in tables by the caller's names or the model's. A model trained
@@ -367,7 +368,7 @@ class Model(Methods):
         if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self._about["model"]):
             return self
         if self._origin is None or self._recipe is None:
-            raise ValueError(
+            raise Refused(
                 "a loaded library supports only the iterations and the base margin that it was built with; "
                 "compile the model again, with iterations= or base_margin=True"
             )
@@ -381,7 +382,7 @@ class Model(Methods):
                 raise TypeError("iteration_range is a pair of the first iteration and the end, such as "
                                 f"(0, 10), not {iteration_range!r}") from None
             if end == 0:
-                raise ValueError("the end of iteration_range must be above 0; only (0, 0) means all "
+                raise Refused("the end of iteration_range must be above 0; only (0, 0) means all "
                                  "iterations")
             iterations = f"{first}..{end}"
         key = (iterations, base_margin)
@@ -420,7 +421,7 @@ class Model(Methods):
         """Writes the shared library, for :func:`schedc.load`, ``schedc_runtime`` and C programs. An existing
         file is replaced atomically.
 
-        Raises ValueError for a name that ends like a model's or a table's file, such as ``.json``. Warns if
+        Raises Refused for a name that ends like a model's or a table's file, such as ``.json``. Warns if
         the library cannot keep the labels of the classes, or if it refuses rows that the model has predicted.
         """
         place = checked_path(path)

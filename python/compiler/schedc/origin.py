@@ -16,6 +16,7 @@ import numpy
 from .answers import (
     Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OfLabels, OneClass, Staged,
 )
+from .findings import Refused
 from .parts import advice
 
 #: The first release of Treelite whose importer of scikit-learn's forests keeps the default directions and the
@@ -75,11 +76,11 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
     """The origin for an object: a path, the bytes of a file, or a fitted object. ``pool`` has the training
     rows of a CatBoost object.
 
-    Raises TypeError for objects that are no models, ValueError for unfitted ones and for options that no
+    Raises TypeError for objects that are no models, Refused for unfitted ones and for options that no
     model file can express, and OSError for files that cannot be read.
     """
     if pool is not None and _reader_of(model) is not _catboost_model:
-        raise ValueError(
+        raise Refused(
             "pool= is for fitted objects of CatBoost, whose categories it names; leave it out for others"
         )
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -87,7 +88,7 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
     if isinstance(model, (str, os.PathLike)):
         loader = _LOADERS.get(Path(model).suffix.lower())
         if loader is not None:
-            raise ValueError(
+            raise Refused(
                 f"{os.fspath(model)} holds a Python object, which schedc does not load: give the object, "
                 f"schedc.compile({loader}({os.fspath(model)!r}))"
             )
@@ -132,12 +133,12 @@ def is_read(model: Any) -> bool:
 
 
 def _check_fitted(model: Any) -> None:
-    """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
+    """Raises Refused for an unfitted estimator with scikit-learn's interface."""
     # CatBoost's estimators have is_fitted, those of scikit-learn __sklearn_is_fitted__.
     own = getattr(model, "__sklearn_is_fitted__", getattr(model, "is_fitted", None))
     is_fitted = own() if callable(own) else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
     if not is_fitted:
-        raise ValueError(f"the {type(model).__name__} is not fitted yet: call its fit first")
+        raise Refused(f"the {type(model).__name__} is not fitted yet: call its fit first")
 
 
 def _xgboost_booster(model: Any, **more: Any) -> Origin:
@@ -150,7 +151,7 @@ def _xgboost_booster(model: Any, **more: Any) -> Origin:
         # XGBoost's errors are ValueErrors whose texts have a stack trace.
         if "num_feature" not in str(error):
             raise
-        raise ValueError(
+        raise Refused(
             "the Booster is empty: train one with xgboost.train, or read a model's file into it with "
             "load_model"
         ) from None
@@ -191,7 +192,7 @@ def _lightgbm_model(model: Any) -> Origin:
     answers = Answers()
     if hasattr(type(model), "predict_proba"):
         if callable(model.objective):
-            raise ValueError(
+            raise Refused(
                 "the classifier has a custom objective, which its file does not contain; give its "
                 "booster_, which predicts raw scores"
             )
@@ -208,13 +209,13 @@ def _catboost_model(model: Any, pool: Any = None) -> Origin:
         except Exception as error:
             if pool is None:
                 raise
-            raise ValueError(
+            raise Refused(
                 f"pool= has no rows for the {name}, whose columns are "
                 f"{', '.join(map(str, model.feature_names_))}: {error}"
             ) from error
         content = path.read_bytes()
     if pool is None and b'"OneHotFeature"' in content and b'"OnlineCtr"' not in content:
-        raise ValueError(
+        raise Refused(
             f"the trees of the {name} test categories, and the object keeps only hashes of their names: give "
             "the rows that it was trained on, schedc.compile(model, pool=X_train)"
         )
@@ -354,7 +355,7 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
     if all(_is_code(value) for value in known):
         return [int(value) for value in known]
     odd = next(value for value in known if not _is_code(value))
-    raise ValueError(
+    raise Refused(
         f"the {type(model).__name__} has the category {odd!r} in feature {feature}, and schedc takes "
         "categories that are "
         "all names or all whole numbers from 0 on; put sklearn.preprocessing.OrdinalEncoder before it, "

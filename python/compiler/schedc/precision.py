@@ -39,8 +39,8 @@ def direct_types(meaning: Meaning) -> tuple[Any, ...]:
 def model_for(model: Model, X: Any) -> Model:
     """The model compiled for the types of these rows.
 
-    Raises ValueError for a loaded model, since it lacks the pipeline, and for rows in double precision if the
-    model was compiled for single precision alone.
+    Raises Unsupported for a loaded model, since it lacks the pipeline, and for rows in double precision if
+    the model was compiled for single precision alone.
     """
     is_narrow = model._meaning.row_types == "f32"
     integers = model._meaning.integers
@@ -108,9 +108,9 @@ def _names_of(model: Model) -> list[str]:
 
 
 def _refuse_double(columns: _Columns, model: Model) -> None:
-    """Raises ValueError for rows that scikit-learn does not compute in single precision."""
+    """Raises Unsupported for rows that scikit-learn does not compute in single precision."""
     if columns.container == "sparse":
-        raise ValueError('the model was compiled with rows="f32", for dense rows: compile it without '
+        raise Unsupported('the model was compiled with rows="f32", for dense rows: compile it without '
                          'rows="f32", or give rows.toarray()')
     if columns.kinds is None:
         double = [] if columns.kind is not None and _is_single(columns.kind) else ["all"]
@@ -119,13 +119,13 @@ def _refuse_double(columns: _Columns, model: Model) -> None:
         double = [names[at] for at, kind in columns.at(model).items()
                   if (kind is None or _is_number(kind)) and not _is_single(kind)]
     if double:
-        raise ValueError(
+        raise Unsupported(
             f"columns are not in single precision ({_listed(double)}), but the model was compiled with "
             'rows="f32", and scikit-learn computes rows in other types differently; give float32, as in '
             'rows.astype("float32"), or compile without rows="f32"'
         )
     if columns.container == "frame":
-        raise ValueError(
+        raise Unsupported(
             'the model was compiled with rows="f32", but scikit-learn computes float32 columns in double '
             "precision in frames other than pandas'; give rows.to_pandas(), or compile without rows=\"f32\""
         )
@@ -177,7 +177,7 @@ def _for_rows(model: Model, columns: _Columns, X: Any) -> Model:
     if not single and "float32" not in own.values() and not is_sparse:
         return model
     if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
-        raise ValueError(_SPARSE if is_sparse else _single_text(sorted(single | own.keys()), model))
+        raise Unsupported(_SPARSE if is_sparse else _single_text(sorted(single | own.keys()), model))
     from .exporter.inputs import RowTypes
 
     narrow = frozenset((at, _type_of_narrow(kind)) for at, kind in kinds.items() if _is_narrow(kind))
@@ -189,7 +189,7 @@ def _for_rows(model: Model, columns: _Columns, X: Any) -> Model:
         raise Unsupported(f"{error}; the rows are a sparse matrix: give rows.toarray()") from None
     assert isinstance(found._origin, PipelineOrigin)
     if is_sparse and found._origin.exported.graph.zeros_are_absent and has_stored_zeros(X):
-        raise ValueError("the sparse matrix stores zeros, which XGBoost treats unlike absent cells, and a "
+        raise Unsupported("the sparse matrix stores zeros, which XGBoost treats unlike absent cells, and a "
                          "compiled model does not; call rows.eliminate_zeros(), or give rows.toarray()")
     return found
 
@@ -274,17 +274,17 @@ def _is_single(kind: Any) -> bool:
     """Whether columns of a type are in single precision for scikit-learn. It converts those of pandas' own
     types, such as ``Float32`` and ``float32[pyarrow]``, to double precision.
 
-    Raises ValueError for half precision, and for sparse columns of pandas.
+    Raises Unsupported for half precision, and for sparse columns of pandas.
     """
     if type(kind).__module__.partition(".")[0] == "pandas":
         if type(kind).__name__ == "SparseDtype":
-            raise ValueError("a compiled pipeline does not accept sparse columns of pandas, which make a "
+            raise Unsupported("a compiled pipeline does not accept sparse columns of pandas, which make a "
                              "sparse matrix in scikit-learn if a step reads no others; give dense columns, "
                              "as in rows.sparse.to_dense()")
         return False
     text = str(kind).lower()
     if text in ("float16", "halffloat", "half"):
-        raise ValueError("a compiled pipeline does not accept rows in half precision, in which scikit-learn "
+        raise Unsupported("a compiled pipeline does not accept rows in half precision, in which scikit-learn "
                          "would compute; give them as float32 or float64")
     return text in ("float32", "float")
 

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from . import _native
+from .findings import Refused
 
 #: Endings of models' files.
 MODELS = {f".{ending}" for ending in (*_native.model_endings(), "deprecated", "cbm")}
@@ -21,10 +22,10 @@ _OTHER_FILES = MODELS | PICKLES | {
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
-    """The path of a library's file. Raises ValueError if the name has the ending of another kind of file."""
+    """The path of a library's file. Raises Refused if the name has the ending of another kind of file."""
     place = Path(path)
     if place.suffix.lower() in _OTHER_FILES:
-        raise ValueError(
+        raise Refused(
             f"{place} would be a shared library under the name of another kind of file: name it "
             f"{place.with_suffix('.so')}; the object that was compiled saves the model itself"
         )

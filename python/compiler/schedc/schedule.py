@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _native
 from .arguments import check_options
-from .findings import Findings, refused
+from .findings import Findings, Refused, refused
 from .fitted import source_of
 
 
@@ -59,10 +59,10 @@ class Nest:
 
 def values_of(sets: Mapping[str, int] | None, target: str | None, batch_size: int | None) -> _native.Values:
     """Values for a schedule, in the form that the native part takes. Raises TypeError for values of the wrong
-    type, and ValueError if ``batch_size`` is below 1."""
+    type, and Refused if ``batch_size`` is below 1."""
     check_options(sets=sets, target=target, batch_size=batch_size)
     if batch_size is not None and batch_size < 1:
-        raise ValueError(f"batch_size is a number of rows from 1 on, not {batch_size}")
+        raise Refused(f"batch_size is a number of rows from 1 on, not {batch_size}")
     return {"sets": list((sets or {}).items()), "target": target, "batch_size": batch_size}
 
 
@@ -130,11 +130,11 @@ _OPTION_OF = {"background": "effort", "fast": "effort", "full": "effort", "cpu":
 def schedule_text(schedule: str | PathLike[str]) -> str:
     """The text of a schedule, or of the named file.
 
-    Raises ValueError for the value of another option.
+    Raises Refused for the value of another option.
     """
     option = _OPTION_OF.get(schedule.strip()) if isinstance(schedule, str) else None
     if option is not None:
-        raise ValueError(f"{schedule!r} is no schedule: give {option}={schedule!r}")
+        raise Refused(f"{schedule!r} is no schedule: give {option}={schedule!r}")
     is_name = isinstance(schedule, str) and not isinstance(schedule,
                                                            Schedule) and schedule.strip().endswith(".sched")
     if is_name or isinstance(schedule, PathLike):

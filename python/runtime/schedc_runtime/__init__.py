@@ -11,8 +11,9 @@ Such a library needs neither schedc nor LLVM to run.
 
 from ._native import DeviceArray, Model, SchedcError, load
 from .batch import BatchPredictor
+from .findings import Refused
 
-__all__ = ["BatchPredictor", "DeviceArray", "Model", "SchedcError", "load"]
+__all__ = ["BatchPredictor", "DeviceArray", "Model", "Refused", "SchedcError", "load"]
 
 _ENGINES = ("dask", "mlflow", "mlserver", "ray", "spark", "triton")
 

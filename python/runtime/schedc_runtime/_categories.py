@@ -9,6 +9,7 @@ import numpy
 from ._columns import Names, Numbers
 from ._names import near, quoted
 from ._native import Categories
+from .findings import Refused
 
 
 def _narrow(codes: Any) -> numpy.ndarray:
@@ -48,7 +49,7 @@ class Feature:
     def of_names(self, column: Names, name: str) -> numpy.ndarray:
         """The codes of rows that are indices into names; -1 is a missing value.
 
-        Raises ValueError if a row has a name without a code.
+        Raises Refused if a row has a name without a code.
         """
         found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary,
                                        table=self._table)
@@ -64,7 +65,7 @@ class Feature:
     def of_numbers(self, column: Numbers, name: str) -> numpy.ndarray:
         """The codes of rows of numbers or truth values.
 
-        Raises ValueError if a row has a number without a code.
+        Raises Refused if a row has a number without a code.
         """
         values = column.values
         if values.dtype == numpy.float16:
@@ -81,4 +82,4 @@ class Feature:
         message, advice, unseen = why
         meant = None if unseen is None else near(unseen, self._categories.texts(self._feature))
         hint = f"{quoted(meant)} may be meant; " if meant is not None else ""
-        raise ValueError(f"column {quoted(name)}, row {row + 1}: {message}; {hint}{advice}")
+        raise Refused(f"column {quoted(name)}, row {row + 1}: {message}; {hint}{advice}", "D0027")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ._names import quoted
+from .findings import Refused
 
 #: Stands for the empty text as a category of a pipeline, since the empty text itself is a missing one in the
 #: pipeline's file. Texts must not contain this character.
@@ -54,7 +55,7 @@ def column(values: Any, named: bool = False) -> Column:
     """Converts an array of NumPy, pyarrow, pandas or Polars, or a list, to a column. Values of several types
     are names if ``named`` is true: the feature's categories have names.
 
-    Raises TypeError for values that are neither numbers nor names, and ValueError for numbers that are too
+    Raises TypeError for values that are neither numbers nor names, and Refused for numbers that are too
     large.
     """
     if isinstance(values, (Numbers, Names)):
@@ -136,7 +137,7 @@ def _marker(value: Any) -> str:
 
 
 def check_markers(values: Any, name: str, known: str) -> None:
-    """Raises ValueError if a column marks missing texts by something else than ``known``, which is ``None``
+    """Raises Refused if a column marks missing texts by something else than ``known``, which is ``None``
     or ``NaN``. Only arrays of objects and columns of pandas distinguish these; the latter also have
     ``pandas.NA``."""
     kind = type(values)
@@ -162,9 +163,10 @@ def check_markers(values: Any, name: str, known: str) -> None:
 def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
     instead = "numpy.nan" if known == "NaN" else "None"
     way = f"rows.astype(object).where(rows.notna(), {instead})"
-    raise ValueError(
+    raise Refused(
         f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, but the pipeline was fitted "
-        f"on {known}, and treats {marker} as another category; replace {marker} by {known}, as in {way}"
+        f"on {known}, and treats {marker} as another category; replace {marker} by {known}, as in {way}",
+        "D0027",
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
+from .findings import Refused
+
 #: Maximum number of columns that are searched for a similar name, and of features that a message names.
 _MOST_OTHERS, _MOST_NAMED = 4096, 3
 _MOST_LETTERS = 80
@@ -53,7 +55,7 @@ def wanted_columns(
         )
     if columns is None:
         if features is None:
-            raise ValueError(
+            raise Refused(
                 f"the model has no names of features: columns=[...] names the columns of its {count} "
                 "features, "
                 "and by_position=True takes a table's columns in their order"
@@ -61,33 +63,38 @@ def wanted_columns(
         return list(features)
     if isinstance(columns, Mapping):
         if features is None:
-            raise ValueError(f"the model has no names of features: give columns as a list of {count} names")
+            raise Refused(f"the model has no names of features: give columns as a list of {count} names")
         unknown = [name for name in columns if name not in features]
         if unknown:
             meant = near(str(unknown[0]), features)
             hint = f"; {quoted(meant)} may be meant" if meant is not None else ""
-            raise ValueError(f"{quoted(str(unknown[0]))} in columns is no feature of the model{hint}")
+            raise Refused(f"{quoted(str(unknown[0]))} in columns is no feature of the model{hint}")
         return [columns.get(name, name) for name in features]
     if len(columns) != count:
-        raise ValueError(f"columns has {len(columns)} names, and the model {count} features; None stands "
+        raise Refused(f"columns has {len(columns)} names, and the model {count} features; None stands "
                          "for one that is absent")
     return list(columns)
+
+
+def renamed(features: Sequence[str], columns: Mapping[str, str | None]) -> list[str | None]:
+    """The column of each feature: the one that a dict names, otherwise the one with the feature's name."""
+    return wanted_columns(features, len(features), columns)
 
 
 def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[int | None]:
     """The index of each wanted column among the names of a table. Blanks around names are ignored, unless
     they distinguish two wanted columns.
 
-    Raises ValueError for missing names, with similar ones as help, and for duplicate names.
+    Raises Refused for missing names, with similar ones as help, and for duplicate names.
     """
     names = [name for name in wanted if name is not None]
     if any(not name.strip() for name in names):
-        raise ValueError("a feature of the model has an empty name; columns=[...] names the table's columns")
+        raise Refused("a feature of the model has an empty name; columns=[...] names the table's columns")
     trim = len({name.strip() for name in names}) == len(names)
     repeated = next((name for at, name in enumerate(names) if name in names[:at]), None) if not trim else None
     if repeated is not None:
-        raise ValueError(f"two features of the model have the column {quoted(repeated)}; columns=[...] "
-                         "names one for each")
+        raise Refused(f"two features of the model have the column {quoted(repeated)}; columns=[...] "
+                         "names one for each", "D0007")
     plain = str.strip if trim else str
     places: dict[str, list[int]] = {}
     for at, name in enumerate(header):
@@ -97,17 +104,17 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
     for want in wanted:
         there = places.get(plain(want), []) if want is not None else []
         if len(there) > 1:
-            raise ValueError(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named "
-                             f"{quoted(str(want))}")
+            raise Refused(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named "
+                             f"{quoted(str(want))}", "D0007")
         if want is not None and not there:
             lacking.append(want)
         found.append(there[0] if there else None)
     if lacking and not header:
-        raise ValueError(f"the table has no columns, and the model reads {_listed(lacking)}; a table without "
-                         "rows needs columns, too")
+        raise Refused(f"the table has no columns, and the model reads {_listed(lacking)}; a table without "
+                         "rows needs columns, too", "D0006")
     if lacking:
         others = [name for at, name in enumerate(header) if at not in found]
-        raise ValueError(_missing(lacking, len(names), others))
+        raise Refused(_missing(lacking, len(names), others), "D0006")
     return found
 
 

@@ -10,6 +10,7 @@ import numpy
 from ._capsule import CapsuleTable
 from ._names import quoted
 from ._native import is_on_gpu
+from .findings import Refused
 
 #: Columns of results by their names: arrays of numbers, or of objects that are texts.
 Results = dict[str, numpy.ndarray]
@@ -100,10 +101,10 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _one_row(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The columns of a dict of one row. Raises ValueError if a value is a column."""
+    """The columns of a dict of one row. Raises Refused if a value is a column."""
     odd = next((name for name, value in fields.items() if not _is_scalar(value)), None)
     if odd is not None:
-        raise ValueError(
+        raise Refused(
             "a dict is one row, with a value for each name, or a table, with an array for each; "
             f"{quoted(str(odd))} has an array, and others have one value"
         )
@@ -201,8 +202,8 @@ class _Arrays:
     def rows(self) -> int:
         lengths = {len(values) for values in self.arrays}
         if len(lengths) > 1:
-            raise ValueError("the columns have different numbers of rows: "
-                             f"{', '.join(map(str, sorted(lengths)))}")
+            raise Refused("the columns have different numbers of rows: "
+                             f"{', '.join(map(str, sorted(lengths)))}", "D0021")
         return lengths.pop() if lengths else 0
 
     def column(self, at: int) -> Any:
@@ -226,7 +227,7 @@ class _Records(_Arrays):
         name = list(self.table)[at]
         for number, record in enumerate(self.records, 1):
             if name not in record:
-                raise ValueError(f'row {number} lacks "{name}"; write None for a missing value')
+                raise Refused(f'row {number} lacks "{name}"; write None for a missing value', "D0006")
         return self.arrays[at]
 
 

@@ -31,6 +31,7 @@ from ._categories import Dictionaries, Feature
 from ._names import find_columns, quoted, wanted_columns
 from ._native import Categories, Lookup, Model, load
 from ._tables import Table, _Matrix, table_of
+from .findings import Refused, Unsupported, public
 
 Output = Literal["value", "raw", "class", "leaf"]
 
@@ -120,7 +121,7 @@ class BatchPredictor:
     Several threads may use a predictor at the same time. A pickle contains the bytes of the library, which a
     process loads only once. Pickles, like libraries, run code: load only trusted ones.
 
-    Raises ValueError for columns or outputs that the model lacks, and OSError if the artefact is not a
+    Raises Refused for columns or outputs that the model lacks, and OSError if the artefact is not a
     library.
 
     """
@@ -148,19 +149,18 @@ class BatchPredictor:
         if isinstance(keep, str):
             raise TypeError("keep is a list of names of columns")
         if not isinstance(threads, int) or threads < 0:
-            raise ValueError("threads is a number from 1 on, or 0 for the library's own choice")
+            raise Refused("threads is a number from 1 on, or 0 for the library's own choice")
         if by_position and columns is not None:
-            raise ValueError("columns are found by name or by position: give columns or by_position=True")
+            raise Refused("columns are found by name or by position: give columns or by_position=True")
         if output not in _HEADINGS:
-            raise ValueError(f"output is one of {', '.join(_HEADINGS)}, not {output!r}")
+            raise Refused(f"output is one of {', '.join(_HEADINGS)}, not {output!r}")
         self._digest = hashlib.sha256(library).hexdigest()
         self._model = _model_of(self._digest, library) if walker is None else walker
         self._options: dict[str, Any] = {
             "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None
             else list(columns),
             "output": output, "keep": tuple(keep), "threads": threads, "by_position": by_position,
-            "unseen": unseen,
-            "categories": categories,
+            "unseen": unseen, "categories": categories,
         }
         self._set_up()
 
@@ -168,10 +168,13 @@ class BatchPredictor:
         about = json.loads(self._model.info_json)
         self._about: dict[str, Any] = about["model"]
         if "results" not in self._about.get("types", {}):
-            raise ValueError("the library was built by an older schedc; build it again")
+            raise Refused("the library was built by an older schedc; build it again")
         self._features: list[str] | None = list(self._about.get("feature_names") or []) or None
         options = self._options
-        self._categories = Categories(self._model.info_json, options["unseen"], options.get("categories"))
+        try:
+            self._categories = Categories(self._model.info_json, options["unseen"], options.get("categories"))
+        except ValueError as error:
+            raise public(error) from None
         # Whether the model reads each feature. A table may lack the columns of the others.
         self._reads = [not self._categories.is_unread(at) for at in range(self._model.num_features)]
         # The name of each feature's column; None for a feature that is absent or not read.
@@ -183,7 +186,7 @@ class BatchPredictor:
         self._whole_arrays_are_single = whole.get("arrays") == "f32"
         self._columns = int(about["outputs"][options["output"]])
         if self._columns == 0:
-            raise ValueError(f"the model has no output \"{options['output']}\"")
+            raise Refused(f"the model has no output \"{options['output']}\"")
         self._labels: list[Any] = list(self._about.get("labels") or [])
         # By feature, the only marker of missing texts that a pipeline accepts: `None` or `NaN`.
         self._markers: Mapping[int, str] = {}
@@ -193,7 +196,7 @@ class BatchPredictor:
         self._set_up_frames()
         clash = next((name for name in options["keep"] if name in self.names), None)
         if clash is not None:
-            raise ValueError(f"kept column {quoted(clash)} has the name of a result")
+            raise Refused(f"kept column {quoted(clash)} has the name of a result")
 
     def _set_up_frames(self) -> None:
         """Creates the data for calls on whole frames."""
@@ -312,7 +315,7 @@ class BatchPredictor:
         return str(label)
 
     def check(self, names: Sequence[str]) -> None:
-        """Raises ValueError, with similar names as help, if a table with columns of these names lacks a
+        """Raises Refused, with similar names as help, if a table with columns of these names lacks a
         required one."""
         self._find(list(names))
         find_columns(list(names), self.kept)
@@ -329,7 +332,7 @@ class BatchPredictor:
         in ``keep``, then the results in columns called :attr:`names`, in the order of the rows. A frame of
         pandas keeps its index.
 
-        Raises ValueError for missing columns, with similar names as help, and for values that the model does
+        Raises Refused for missing columns, with similar names as help, and for values that the model does
         not accept. Raises TypeError for columns of other types, and SchedcError if the library refuses the
         call, such as on a processor that it was not built for.
 
@@ -350,7 +353,10 @@ class BatchPredictor:
         """The results of :meth:`predict` as one array of type :attr:`dtype`: one dimension for a single
         column, otherwise two."""
         plain = {"threads": self.threads if threads is None else threads, "device": device}
-        out = self._numbers_of(table, plain, single=False)
+        try:
+            out = self._numbers_of(table, plain, single=False)
+        except ValueError as error:
+            raise public(error) from None
         return self._named_classes(out) if self.output == "class" else out
 
     def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:
@@ -386,9 +392,9 @@ class BatchPredictor:
     def _in_order(self, names: list[str]) -> list[int | None]:
         """The index of each feature's column in an array of two dimensions: the features' own order."""
         if self._options["columns"] is not None:
-            raise ValueError("columns are names, and an array of two dimensions has none; give a table")
-        if len(names) != self._model.num_features:
-            raise ValueError(f"rows have {len(names)} columns, but the model has {self._model.num_features}")
+            raise Refused("columns are names, and an array of two dimensions has none; give a table")
+        if len(names) != (count := self._model.num_features):
+            raise Refused(f"rows have {len(names)} columns, but the model has {count} features", "D0004")
         return self._read_alone(range(len(names)))
 
     def _find(self, names: list[str]) -> list[int | None]:
@@ -397,7 +403,8 @@ class BatchPredictor:
         if self._options["by_position"]:
             places = [at for at, name in enumerate(names) if name not in self._options["keep"]]
             if len(places) != count:
-                raise ValueError(f"the table has {len(places)} columns, but the model has {count} features")
+                text = f"the table has {len(places)} columns, but the model has {count} features"
+                raise Refused(text, "D0004")
             return self._read_alone(places)
         if self._wanted is None:
             wanted_columns(None, count, None)
@@ -411,7 +418,7 @@ class BatchPredictor:
         try:
             values = source.column(at)
         except TypeError as error:
-            raise TypeError(f"column {quoted(names[at])} {error}") from None
+            raise Unsupported(f"column {quoted(names[at])} {error}", "D0020") from None
         return self._feature_of(values, names[at], feature, rows, isinstance(source, _Matrix))
 
     def _feature_of(self, values: Any, name: str, feature: int, rows: int, is_array: bool) -> _Feature:
@@ -436,11 +443,12 @@ class BatchPredictor:
             else:
                 found = _numbers(column, name)
         except TypeError as error:
-            raise TypeError(f"column {quoted(name)} {error}") from None
+            raise Unsupported(f"column {quoted(name)} {error}", "D0020") from None
         if is_array and self._whole_arrays_are_single and found.values.dtype.kind in "iu":
             found = found._replace(values=found.values.astype("float32"))
         if len(found.values) != rows:
-            raise ValueError(f"column {quoted(name)} has {len(found.values)} rows, and the table {rows}")
+            text = f"column {quoted(name)} has {len(found.values)} rows, and the table {rows}"
+            raise Refused(text, "D0021")
         return found
 
     def _codes_at_once(self, values: Any, feature: int) -> numpy.ndarray | None:
@@ -461,7 +469,7 @@ class BatchPredictor:
             naming = (self._about.get("categories") or {}).get("naming", [])
             if self._about.get("trainer") != "XGBoost" or naming[feature : feature + 1] != ["doubtful"]:
                 raise
-            raise ValueError(f"{error}; {_CUT_NAMES}") from None
+            raise Refused(f"{error}; {_CUT_NAMES}", "D0027") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._digest, self.library, self._options)
@@ -481,11 +489,6 @@ def is_frame(value: Any) -> bool:
 def column_names(table: Any) -> list[str]:
     """The names of a table's columns. Raises TypeError if it is not a table."""
     return table_of(table).names()
-
-
-def renamed(features: Sequence[str], columns: Mapping[str, str | None]) -> list[str | None]:
-    """The column of each feature: the one that a dict names, otherwise the one with the feature's name."""
-    return wanted_columns(features, len(features), columns)
 
 
 def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPredictor:

@@ -31,7 +31,7 @@ def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | Non
     data frame with the same partitions and index: the columns in ``keep``, then the results in
     ``predictor.names``.
 
-    Raises ValueError for missing columns before anything runs.
+    Raises Refused for missing columns before anything runs.
 
     """
     names = [str(name) for name in frame.columns]

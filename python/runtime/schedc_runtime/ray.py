@@ -60,7 +60,7 @@ def predict(
 
     Returns a lazy dataset: the columns in ``keep``, then the results in ``predictor.names``.
 
-    Raises ValueError for missing columns: at once if the dataset's schema is known, otherwise when it runs.
+    Raises Refused for missing columns: at once if the dataset's schema is known, otherwise when it runs.
 
     """
     import ray

@@ -34,7 +34,7 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
     ``frame`` has the predictor's columns, found by name; others are not read. Returns a lazy data frame with
     the columns in ``keep``, then the results in ``predictor.names``.
 
-    Raises ValueError for missing columns before anything runs.
+    Raises Refused for missing columns before anything runs.
 
     """
     needed, schema, shared = _needed(frame, predictor), _schema(frame, predictor), _shared(frame, predictor)

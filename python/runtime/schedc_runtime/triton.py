@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from .batch import BatchPredictor
+from .findings import Refused
 
 __all__ = ["TritonPythonModel"]
 
@@ -65,7 +66,7 @@ class TritonPythonModel:
             values = utils.get_input_tensor_by_name(request, name).as_numpy()
             if self._by_position and (values.ndim != 2
                                       or values.shape[1] != self._predictor.model.num_features):
-                raise ValueError(f"rows have the shape {values.shape}, not (n, "
+                raise Refused(f"rows have the shape {values.shape}, not (n, "
                                  f"{self._predictor.model.num_features})")
             table[name] = values if self._by_position else _texts(values.reshape(-1))
         return table

@@ -1,12 +1,16 @@
 """Messages for wrong calls from Python: each says what is wrong and how to correct it."""
 
 import decimal
+import pickle
 import re
 
 import numpy
 import pytest
 import schedc
+import schedc_runtime
 import xgboost
+from schedc import BatchPredictor, Refused
+from schedc.findings import Unsupported
 from sklearn.ensemble import IsolationForest, RandomForestRegressor
 
 catboost = pytest.importorskip("catboost")
@@ -31,6 +35,10 @@ def refused(kind, call, *parts):
     with pytest.raises(kind) as caught:
         call()
     assert type(caught.value) is kind, caught.value
+    if issubclass(kind, Refused):
+        copy = pickle.loads(pickle.dumps(caught.value))
+        assert (type(copy), str(copy)) == (kind, str(caught.value))
+        assert [*copy.findings] == [*caught.value.findings] and copy.findings[0].severity == "error"
     for part in parts:
         assert part in str(caught.value), str(caught.value)
 
@@ -45,11 +53,33 @@ def refused(kind, call, *parts):
     ],
 )
 def test_unfitted_objects(make):
-    refused(ValueError, lambda: schedc.compile(make()), "is not fitted yet: call its fit first")
+    refused(Refused, lambda: schedc.compile(make()), "is not fitted yet: call its fit first")
+
+
+@pytest.mark.parametrize(("call", "code"), [
+    (lambda model, rows: model.predict(rows.to_numpy()[:, :3]), "U0001"),
+    (lambda model, rows: model.predict_proba(rows.to_numpy()[:, :3]), "U0001"),
+    (lambda model, rows: model.predict(rows.to_numpy(), out=numpy.zeros(3)), "U0001"),
+    (lambda model, rows: model.predict(rows, output="leaves"), "U0001"),
+    (lambda model, rows: model.predict(rows, unseen="any"), "U0001"),
+    (lambda model, rows: model.predict(rows, base_margin=[0.5, 0.5]), "U0001"),
+    (lambda model, rows: model.predict(rows[["a", "b"]]), "D0006"),
+    (lambda model, rows: model.predict(rows[[*NAMES, "a"]]), "D0007"),
+    (lambda model, rows: model.predict(rows.assign(a="x")), "D0020"),
+    (lambda model, rows: model.predict({name: [1.0] * at for at, name in enumerate(NAMES, 1)}), "D0021"),
+    (lambda model, rows: BatchPredictor(model.library).predict(rows.to_numpy()[:, :3]), "D0004"),
+    (lambda model, rows: BatchPredictor(model.library, unseen="any"), "U0001"),
+])
+def test_calls_that_are_refused(compiled, frame, call, code):
+    """Calls raise the error that compilations raise, with a code."""
+    with pytest.raises(Refused) as caught:
+        call(compiled, frame)
+    assert caught.value.findings[0].code == code
+    assert schedc_runtime.Refused is Refused
 
 
 def test_an_empty_booster():
-    refused(ValueError, lambda: schedc.compile(xgboost.Booster()), "the Booster is empty", "xgboost.train",
+    refused(Refused, lambda: schedc.compile(xgboost.Booster()), "the Booster is empty", "xgboost.train",
             "load_model")
 
 
@@ -58,20 +88,20 @@ def test_types_of_rows(kind):
     model = RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0])
     way = {"float32": ': rows="f32" is for float32', numpy.float64: ': rows="f64" is for float64'}
     message = f'or "both", not {kind!r}{way.get(kind, "")}'
-    refused(ValueError, lambda: schedc.compile(model, rows=kind), message)
+    refused(Refused, lambda: schedc.compile(model, rows=kind), message)
 
 
 @pytest.mark.parametrize("option, word", [("effort", "fast"), ("effort", "full"), ("target", "gpu")])
 def test_words_of_other_options(option, word):
     model = RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0])
-    refused(ValueError, lambda: schedc.compile(model, word), f"'{word}' is no schedule", f"{option}='{word}'")
+    refused(Refused, lambda: schedc.compile(model, word), f"'{word}' is no schedule", f"{option}='{word}'")
 
 
 @pytest.mark.parametrize("ending, loader", [("pkl", "joblib.load"), ("skops", "skops.io.load")])
 def test_files_of_objects(tmp_path, ending, loader):
     path = tmp_path / f"model.{ending}"
     path.write_bytes(b"an object")
-    refused(ValueError, lambda: schedc.compile(path), "holds a Python object", f"schedc.compile({loader}(")
+    refused(Refused, lambda: schedc.compile(path), "holds a Python object", f"schedc.compile({loader}(")
 
 
 def test_a_compiled_model_is_not_compiled_again(compiled):
@@ -82,28 +112,28 @@ def test_a_compiled_model_is_not_compiled_again(compiled):
 def test_outputs_that_the_model_lacks(rows, target):
     model = xgboost.XGBRegressor(n_estimators=2).fit(rows, target)
     for output in ("probability", "class"):
-        refused(schedc.Refused, lambda: schedc.compile(model, output=output), f"has no output `{output}`",
+        refused(Refused, lambda: schedc.compile(model, output=output), f"has no output `{output}`",
                 '"value"')
-    refused(ValueError, lambda: schedc.compile(model).predict(rows, output="class"), 'no output "class"',
+    refused(Refused, lambda: schedc.compile(model).predict(rows, output="class"), 'no output "class"',
             '"value", "raw", "leaf" or "tree"')
 
 
 @pytest.mark.parametrize("effort", ["full", "background"])
 def test_a_wrong_output_is_refused_before_the_schedule_is_read(rows, target, effort):
     model = xgboost.XGBRegressor(n_estimators=2).fit(rows, target)
-    refused(schedc.Refused, lambda: schedc.compile(model, "tile(batch)", output="class", effort=effort),
+    refused(Refused, lambda: schedc.compile(model, "tile(batch)", output="class", effort=effort),
             "U0004", 'choose "value", "raw", "leaf" or "tree"')
 
 
 WRONG_OPTIONS = {
-    "cpu": [(None, TypeError, "a list"), (3, TypeError, "a list"), ("skylake", ValueError, "x86-64-v3")],
+    "cpu": [(None, TypeError, "a list"), (3, TypeError, "a list"), ("skylake", Refused, "x86-64-v3")],
     "output": [(3, TypeError, '"raw"')],
     "missing": [("NA", TypeError, "a number"), (True, TypeError, "a number")],
-    "iterations": [(10, TypeError, '"0..10"'), ("ten", ValueError, "0..10")],
+    "iterations": [(10, TypeError, '"0..10"'), ("ten", Refused, "0..10")],
     "as_release": [(3.4, TypeError, '"3.4"')],
     "target": [(3, TypeError, '"cpu(avx512)"')],
     "sets": [({"n": 1.5}, TypeError, "whole numbers"), ([1], TypeError, "a dict")],
-    "batch_size": [(1.5, TypeError, "a whole number"), (0, ValueError, "from 1"), (-1, ValueError, "from 1")],
+    "batch_size": [(1.5, TypeError, "a whole number"), (0, Refused, "from 1"), (-1, Refused, "from 1")],
     "lock": [(3, TypeError, "path of a file")],
     "locked": [(None, TypeError, "True or False")],
     "cache": [("yes", TypeError, "True or False")],
@@ -125,10 +155,10 @@ def test_objects_that_are_no_models(frame):
 
 def test_frames_with_other_names_of_all_columns(compiled, frame, rows):
     numbered = pandas.DataFrame(rows)
-    refused(ValueError, lambda: compiled.predict(numbered), "lacks all features",
+    refused(Refused, lambda: compiled.predict(numbered), "lacks all features",
             "by_position=True takes the table's 8 columns in their order")
     assert (compiled.predict(numbered, by_position=True) == compiled.predict(frame)).all()
-    with pytest.raises(ValueError, match="lacks all features") as caught:
+    with pytest.raises(Refused, match="lacks all features") as caught:
         compiled.predict(numbered.iloc[:, :7])
     assert "by_position" not in str(caught.value)
 
@@ -154,8 +184,8 @@ def test_an_empty_list_has_no_rows(compiled):
     ],
 )
 def test_tables_and_lists_that_are_no_rows(compiled, given, parts):
-    refused(ValueError, lambda: compiled.predict(given), *parts)
-    refused(ValueError, lambda: compiled.predict_proba(given), *parts)
+    refused(Refused, lambda: compiled.predict(given), *parts)
+    refused(Refused, lambda: compiled.predict_proba(given), *parts)
 
 
 def test_names_with_a_slip(compiled, frame):
@@ -195,8 +225,8 @@ def test_decimals(compiled):
     values = [decimal.Decimal("0.5")] * 2
     way = "trainers read floats, so convert it to float64 first"
     table = arrow.table({name: values for name in NAMES})
-    refused(TypeError, lambda: compiled.predict(table), 'column "a" holds decimals', way)
-    refused(TypeError, lambda: compiled.predict(pandas.DataFrame({name: values for name in NAMES})),
+    refused(Unsupported, lambda: compiled.predict(table), 'column "a" holds decimals', way)
+    refused(Unsupported, lambda: compiled.predict(pandas.DataFrame({name: values for name in NAMES})),
             'column "a" holds decimals', way)
 
 
@@ -240,7 +270,7 @@ def trained(rows, **options):
 @pytest.mark.parametrize("as_pool", [False, True])
 def test_categories_of_catboost_come_from_the_training_rows(rows, tmp_path, as_pool):
     frame, model = trained(rows, one_hot_max_size=10)
-    refused(ValueError, lambda: schedc.compile(model), "the CatBoostClassifier test categories",
+    refused(Refused, lambda: schedc.compile(model), "the CatBoostClassifier test categories",
             "schedc.compile(model, pool=X_train)")
     pool = catboost.Pool(frame, cat_features=["k", "n"]) if as_pool else frame
     compiled = schedc.compile(model, pool=pool)
@@ -273,10 +303,10 @@ def test_training_rows_that_do_not_help(rows, frame, target):
     with pytest.raises(schedc.Refused, match="statistic of a category"):
         schedc.compile(model)
     table, model = trained(rows, one_hot_max_size=10)
-    refused(ValueError, lambda: schedc.compile(model, pool=table[["x", "k"]]), "pool= has no rows for the",
+    refused(Refused, lambda: schedc.compile(model, pool=table[["x", "k"]]), "pool= has no rows for the",
             "x, k, n")
     other = xgboost.XGBRegressor(n_estimators=2).fit(frame, target)
-    refused(ValueError, lambda: schedc.compile(other, pool=frame), "pool= is for fitted objects of CatBoost")
+    refused(Refused, lambda: schedc.compile(other, pool=frame), "pool= is for fitted objects of CatBoost")
 
 
 @pytest.mark.parametrize("samples", [1, 2, 50])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from ..findings import Refused
 from ..labels import labels_of
 from .graph import FLOAT32, Promise, Value
 from .inputs import table
@@ -35,8 +36,11 @@ _OTHER_PROGRAM = (
 )
 
 
-class Mismatch(ValueError):
+class Mismatch(Refused):
     """An exported file whose predictions differ from its object's."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "M0060")
 
 
 #: The outputs of a file with the results of an object's methods beside `predict`.

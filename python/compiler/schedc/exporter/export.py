@@ -77,9 +77,9 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     `labels` has the labels of a classifier that was trained on their numbers: a fitted `LabelEncoder`, or a
     list. The output `label` then has these.
 
-    Raises :class:`schedc.Refused` for estimators and options that cannot be exported exactly, Mismatch if the
-    file and the object differ, ValueError for an object that is not fitted and for a path with another ending
-    than `.onnx`, and ImportError without the package onnx.
+    Raises :class:`schedc.Refused` for estimators and options that cannot be exported exactly, for an object
+    that is not fitted, and for a path with another ending than `.onnx`; and its subclass Mismatch if the file
+    and the object differ. Raises ImportError without the package onnx.
     """
     place = _checked_path(path)
     made = exported(model, rows=None if check is False else check, types=types, labels=labels)
@@ -110,11 +110,11 @@ def refusal_of(content: bytes) -> Refused | None:
 
 
 def _checked_path(path: str | os.PathLike[str]) -> Path:
-    """The path of an exported file. Raises ValueError if the name has the ending of another kind of file."""
+    """The path of an exported file. Raises Refused if the name has the ending of another kind of file."""
     place = Path(path)
     if place.suffix.lower() not in ("", ".onnx"):
         library = f'; schedc.compile(model).save("{place}") writes a library' if place.suffix == ".so" else ""
-        raise ValueError(
+        raise Refused(
             f"{place} would be an ONNX file under the name of another kind of file: name it "
             f"{place.with_suffix('.onnx')}{library}"
         )
@@ -183,7 +183,7 @@ def _require() -> None:
 
 
 def _check_fitted(estimator: Any) -> None:
-    """Raises ValueError for an unfitted object, and TypeError for an object without a method `fit`."""
+    """Raises Refused for an unfitted object, and TypeError for an object without a method `fit`."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -193,9 +193,9 @@ def _check_fitted(estimator: Any) -> None:
         check_is_fitted(estimator)
     except NotFittedError:
         name = type(estimator).__name__
-        raise ValueError(f"the {name} is not fitted yet: call its fit first") from None
+        raise Refused(f"the {name} is not fitted yet: call its fit first") from None
     if hasattr(estimator, "cv_results_") and (message := unfitted(estimator)) is not None:
-        raise ValueError(message)
+        raise Refused(message)
 
 
 def _outputs(graph: Graph, made: Prediction, joint: bool) -> dict[str, Value | None]:
@@ -225,7 +225,7 @@ def _with_labels(made: Prediction, labels: Any) -> Prediction:
     if labels is None:
         return made
     if made.kind != "classifier":
-        raise ValueError("labels= is for classifiers of one target: the object is none")
+        raise Refused("labels= is for classifiers of one target: the object is none")
     return replace(made, classes=labels_of(labels, made.classes))
 
 

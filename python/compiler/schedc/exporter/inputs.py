@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from ..findings import Unsupported
+from ..findings import Refused, Unsupported
 from .columns import Column, Columns, Source
 from .graph import FLOAT32, FLOAT64, TEXT, Graph, is_missing
 from .stages import held, is_known, refusal
@@ -119,24 +119,24 @@ class Inputs:
         )
 
     def _check_markers(self, rows: Any, at: int, markers: set[str]) -> None:
-        """Raises ValueError for a marker of missing text that the object does not treat as missing."""
+        """Raises Refused for a marker of missing text that the object does not treat as missing."""
         cells = self._raw(rows, at).tolist()
         gaps = {"None" if one is None else "NaN" for one in cells if is_missing(one)}
         for other in gaps - markers:
             known = " and ".join(sorted(markers))
-            raise ValueError(
+            raise Refused(
                 f"column {self.features[at].name!r} has {other} for missing text, which a step of the "
                 f"pipeline does not treat like {known}; an ONNX file has only one kind of missing text: "
                 f"replace {other} by {known}"
             )
 
     def _check_blanks(self, rows: Any, at: int, kind: str) -> None:
-        """Raises ValueError if a column has texts of a kind, `empty` or `missing`, that the file cannot tell
+        """Raises Refused if a column has texts of a kind, `empty` or `missing`, that the file cannot tell
         from the other kind."""
         cells, is_empty = self._raw(rows, at).tolist(), kind == "empty"
         if any(isinstance(cell, str) and not cell if is_empty else is_missing(cell) for cell in cells):
             other = "missing" if is_empty else "empty"
-            raise ValueError(
+            raise Refused(
                 f"column {self.features[at].name!r} has {kind} text, which a step of the pipeline does not "
                 f"treat like {other} text, but an ONNX file does: leave these rows out, or compile the "
                 "object itself by schedc.compile"
@@ -186,7 +186,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     if named and hasattr(rows, "columns"):
         for name in known:
             if name not in rows.columns:
-                raise ValueError(f"the rows given by check lack the column {name!r}")
+                raise Refused(f"the rows given by check lack the column {name!r}")
     texts = text_columns(estimator, count)
     if rows is not None:
         places = [_place(rows, named, name, at) for at, name in enumerate(known)]
@@ -201,7 +201,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
         else:
             kind = TEXT if at in texts else FLOAT64
         if kind.kind not in "fiubO" or kind in (numpy.float16, numpy.longdouble):
-            raise ValueError(
+            raise Refused(
                 f"column {name!r} has the type {kind}, which schedc does not export; give its rows as "
                 "numbers in float32 or float64, or as text"
             )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from ..findings import Refused
 from .graph import FLOAT64, TEXT, Graph
 from .inputs import Feature
 
@@ -21,7 +22,7 @@ _MISSING_SHARE = 0.1
 def rows_for(model: Any, made: Any) -> Any:
     """Rows near all values that an exported object tests. The object accepts each of the rows.
 
-    Raises ValueError if the object accepts none of them.
+    Raises Refused if the object accepts none of them.
     """
     from .check import expected
 
@@ -47,7 +48,7 @@ def rows_for(model: Any, made: Any) -> Any:
         kept = _accepted(rows := _rows(made, *kind), accepts)
         if len(kept) >= least:
             return rows.iloc[kept].reset_index(drop=True) if hasattr(rows, "iloc") else rows[kept]
-    raise ValueError(
+    raise Refused(
         f"the {type(model).__name__} refuses all rows that were made to check the file: {errors[-1]}; give "
         "rows by check=X, or skip the check by check=False"
     )
