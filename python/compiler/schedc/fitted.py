@@ -14,6 +14,7 @@ from .answers import (
     Answers, ByClass, ByMargin, Classifier, Clusters, Column, Detector, Isolation, Mixture, OneClass, Scores,
     Targets, ThresholdVotes, Transformer, Votes,
 )
+from .decisions import are_sums
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
 from .parts import advice, searched, unfitted
@@ -116,7 +117,7 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
     except TypeError as error:
         parts = advice(model, _is_compiled)
         raise type(error)(f"{error}\n{parts}" if parts else str(error)) from None
-    inputs, answers = made.inputs, _answers(model, made)
+    inputs, answers = made.inputs, answers_of(model, made)
     names = tuple(feature.name for feature in inputs.features)
     return PipelineOrigin(
         _model_of(made, answers), name=f"the {type(model).__name__}", family=FAMILY,
@@ -200,7 +201,7 @@ def _with_margins(content: bytes, made: Any) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _answers(model: Any, made: Any) -> Answers:
+def answers_of(model: Any, made: Any) -> Answers:
     """The rules for the results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
     from .exporter.stages import answering, key_of, scoring
@@ -241,6 +242,8 @@ def _answers(model: Any, made: Any) -> Answers:
         return Classifier(**more)
     if has_trees and margins is not None and "probabilities" not in made.outputs:
         return Scores(columns=margins.width, main="value", **more)
+    if has_trees and margins is not None and "margins" in made.outputs and are_sums(made):
+        return Scores(columns=margins.width, **more)
     if has_trees:
         more["lacks"] += ("decision_function",)
         follows = margins is None and "probabilities" in made.outputs and part is last
@@ -253,7 +256,7 @@ def _of_targets(model: Any, last: Any, made: Any, has_trees: bool, more: dict[st
     margins = made.outputs.get("margins")
     # The main result of the compiled model is probabilities, or margins if there are none.
     is_main = "probabilities" not in made.outputs
-    if has_trees and not is_main:
+    if has_trees and not is_main and (margins is None or not are_sums(made)):
         more["lacks"] += ("decision_function",)
     classes = last.classes_
     targets = made.targets

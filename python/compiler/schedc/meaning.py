@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,8 @@ class Meaning:
     ``NaN``. The value is this marker."""
     integers: tuple[tuple[tuple[int, ...], str, str], ...] = ()
     """Groups of features for which a pipeline computes in the type of integers, as in ``Origin``."""
+    decisions: Mapping[str, Any] | None = None
+    """The rule for the decision values of an exported file."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -61,6 +63,7 @@ class Meaning:
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
             origin.row_types, origin.markers, origin.integers,
+            origin.decisions,
         )
 
     def refuse_codes(self) -> None:
@@ -90,6 +93,7 @@ class Meaning:
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
             "numbered": self.numbered, "row_types": self.row_types,
             "markers": self.markers, "integers": self.integers,
+            "decisions": self.decisions,
         })
 
     @staticmethod
@@ -111,7 +115,8 @@ class Meaning:
                            tuple((at, shown) for at, shown in found.get("numbered", ())),
                            found.get("row_types"),
                            tuple((at, marker) for at, marker in found.get("markers", ())),
-                           tuple((tuple(group), *more) for group, *more in found.get("integers", ())))
+                           tuple((tuple(group), *more) for group, *more in found.get("integers", ())),
+                           found.get("decisions"))
         except (KeyError, TypeError, ValueError):
             return None
 

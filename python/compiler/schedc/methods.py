@@ -36,6 +36,8 @@ class Methods(Estimator):
     #: The output with the decision values of a file's classifier, and how many of its first columns they are.
     #: None if the file does not say, and for objects.
     _decisions: Mapping[str, Any] | None
+    #: The rules for the decision values of an exported file, if :attr:`_decisions` is None.
+    _decider: Answers | None
     #: The types of arrays that the library reads without a conversion.
     _direct: tuple[numpy.dtype[Any], ...]
 
@@ -107,9 +109,11 @@ class Methods(Estimator):
 
         Models of objects without this method lack it, too, since scikit-learn's tools prefer it to
         probabilities. So do ONNX files without an output of classifiers called `margins` or
-        `decision_function`.
+        `decision_function`, and without a rule in their metadata.
         """
         rules, call = self._rules(X, more)
+        if type(rules) is Answers and self._decider is not None:
+            rules = self._decider
         if self._decisions is None or type(rules) is not Answers:
             margins: Array = rules.typed("decision_function", rules.decision_function(call))
             return margins

@@ -25,6 +25,7 @@ from .answers import Answers, Array
 from .arguments import array_of
 from .background import Compilation
 from .code import Code, Recipe
+from .decisions import rules
 from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .estimator import conditional
@@ -91,7 +92,9 @@ class Model(Methods):
         self._values = about.get("values")
         has_shares = bool(whole["outputs"]["class"]) and self._values is None
         self._decisions = about.get("decisions")
-        has_decisions = self._decisions is not None or about.get("trainer") not in _GRAPHS
+        self._decider = rules(meaning.decisions, whole["outputs"]["raw"]) if self._decisions is None else None
+        is_known = self._decisions is not None or self._decider is not None
+        has_decisions = is_known or about.get("trainer") not in _GRAPHS
         self._lacking = lacking(meaning.answers, meaning.family, has_shares, has_decisions)
         self._variants: dict[tuple[str, bool], Model] = {}
         # The pipeline compiled for rows of the types of the key, a `RowTypes`.

@@ -6,7 +6,7 @@ import copy
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy
 from .answers import (
     Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OfLabels, OneClass, Staged,
 )
+from .decisions import in_file
 from .findings import Refused
 from .parts import advice
 
@@ -62,6 +63,8 @@ class Origin:
     """Groups of features. If all features of a group are integers, a pipeline computes in their type, and the
     compiled model refuses the rows: integers of at most 16 bits (``narrow``), or of all sizes (``all``). Last
     the container of the rows: ``array``, also for frames of pandas, or ``frame`` for other frames."""
+    decisions: Mapping[str, Any] | None = None
+    """The rule for decision values in the metadata of an exported file."""
 
 
 #: Functions that load files of Python objects, by ending.
@@ -84,7 +87,7 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
             "pool= is for fitted objects of CatBoost, whose categories it names; leave it out for others"
         )
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return Origin(bytes(model))
+        return _of_file(bytes(model))
     if isinstance(model, (str, os.PathLike)):
         loader = _LOADERS.get(Path(model).suffix.lower())
         if loader is not None:
@@ -92,7 +95,7 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
                 f"{os.fspath(model)} holds a Python object, which schedc does not load: give the object, "
                 f"schedc.compile({loader}({os.fspath(model)!r}))"
             )
-        return Origin(Path(model).read_bytes(), name=os.fspath(model))
+        return _of_file(Path(model).read_bytes(), name=os.fspath(model))
     reader = _reader_of(model)
     if reader is not None:
         _check_fitted(model)
@@ -107,6 +110,11 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
         "object of XGBoost, LightGBM or CatBoost, a fitted forest or pipeline of scikit-learn, or a model of "
         "ONNX or Treelite"
     )
+
+
+def _of_file(content: bytes, **more: Any) -> Origin:
+    """The origin for the content of a file."""
+    return Origin(content, decisions=in_file(content), **more)
 
 
 def _like(model: Any, origin: Origin) -> Origin:
@@ -238,7 +246,7 @@ def _catboost_model(model: Any, pool: Any = None) -> Origin:
 
 
 def _onnx_model(model: Any) -> Origin:
-    return Origin(model.SerializeToString(), name="the ONNX model")
+    return _of_file(model.SerializeToString(), name="the ONNX model")
 
 
 def _treelite_model(model: Any) -> Origin:

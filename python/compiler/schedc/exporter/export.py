@@ -14,7 +14,9 @@ import numpy
 from schedc_runtime._columns import EMPTY
 
 from .. import _native
+from ..decisions import with_rule
 from ..findings import Refused, refused
+from ..fitted import answers_of
 from ..labels import labels_of
 from ..parts import unfitted
 from ..schedule import values_of
@@ -85,8 +87,9 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     made = exported(model, rows=None if check is False else check, types=types, labels=labels)
     if check is not False:
         compare(model, made, rows_for(model, made) if check is None else check)
-    place.write_bytes(made.content)
-    _warn_if_unread(place, made.content, check is not False)
+    content = with_rule(made.content, answers_of(model, made))
+    place.write_bytes(content)
+    _warn_if_unread(place, content, check is not False)
 
 
 def _warn_if_unread(place: Path, content: bytes, is_checked: bool) -> None:
