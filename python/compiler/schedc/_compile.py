@@ -14,7 +14,7 @@ from schedc_runtime.findings import public
 
 from . import _native
 from .answers import Answers, labelled
-from .arguments import check_options, check_rows, examples_of
+from .arguments import check_options, check_rows, check_unseen, examples_of
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
 from .findings import Refused, refused
@@ -51,6 +51,7 @@ def compile(
     cache: bool = True,
     pool: Any = None,
     labels: Any = None,
+    unseen: Literal["error", "missing", "other"] | None = None,
 ) -> Model:
     """Compiles a model.
 
@@ -82,6 +83,9 @@ def compile(
     ``labels`` has the labels of a classifier that was trained on their numbers: a fitted ``LabelEncoder``, or
     a list. ``predict`` then returns labels, and ``classes_`` has them.
 
+    ``unseen`` is the treatment of unknown categories in calls with tables that do not give it, by default the
+    trainer's. Saved libraries keep it for :func:`schedc.load`.
+
     ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer.
     ``effort="background"`` returns at once: the model predicts by walking its trees, with the same results,
     while a thread compiles it with full effort. :attr:`Model.ready` says whether it is compiled, and
@@ -112,6 +116,7 @@ def compile(
         )
     examples = examples_of(check)
     check_rows(rows)
+    check_unseen(unseen)
     check_options(
         cpu=cpu, output=output, missing=missing, iterations=iterations, as_release=as_release, lock=lock,
         base_margin=base_margin, locked=locked, frozen=frozen, cache=cache, target=target, sets=sets,
@@ -145,6 +150,8 @@ def compile(
         answered = replace(origin, answers=plain)
     elif labels is not None:
         answered = replace(origin, answers=labelled(origin.answers, labels))
+    if unseen is not None:
+        answered = replace(answered, unseen=unseen)
     probes = check is not False and is_checked(origin)
     begun = None
     if effort == "background":

@@ -73,6 +73,12 @@ def check_rows(rows: Any) -> None:
     raise Refused(f'rows is "f32", "f64" or "both", not {rows!r}{meant}')
 
 
+def check_unseen(unseen: Any) -> None:
+    """Raises Refused for an invalid value of the option ``unseen``."""
+    if unseen not in (None, "error", "missing", "other"):
+        raise Refused(f'unseen is "error", "missing" or "other", not {unseen!r}')
+
+
 def examples_of(check: Any) -> Any:
     """The rows that were passed as the option ``check`` of :func:`schedc.compile`; None for True and False.
 

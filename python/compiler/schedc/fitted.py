@@ -123,8 +123,8 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
         _model_of(made, answers), name=f"the {type(model).__name__}", family=FAMILY,
         # If each column is an input, the compiled model has the names of the inputs.
         names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
-        answers=answers, row_types="f32" if rows == "f32" else "f64", integers=tuple(sorted(made.graph.integers)),
-        exported=made, export=export,
+        answers=answers, row_types="f32" if rows == "f32" else "f64",
+        integers=tuple(sorted(made.graph.integers)), exported=made, export=export,
         # For an object that the exporter accepts, but the compiler refuses.
         parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
         markers=inputs.markers(made.graph),

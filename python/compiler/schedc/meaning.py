@@ -7,7 +7,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
@@ -55,6 +55,8 @@ class Meaning:
     """Groups of features for which a pipeline computes in the type of integers, as in ``Origin``."""
     decisions: Mapping[str, Any] | None = None
     """The rule for the decision values of an exported file."""
+    unseen: Literal["error", "missing", "other"] | None = None
+    """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -63,7 +65,7 @@ class Meaning:
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
             origin.row_types, origin.markers, origin.integers,
-            origin.decisions,
+            origin.decisions, origin.unseen,
         )
 
     def refuse_codes(self) -> None:
@@ -93,7 +95,7 @@ class Meaning:
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
             "numbered": self.numbered, "row_types": self.row_types,
             "markers": self.markers, "integers": self.integers,
-            "decisions": self.decisions,
+            "decisions": self.decisions, "unseen": self.unseen,
         })
 
     @staticmethod
@@ -116,7 +118,7 @@ class Meaning:
                            found.get("row_types"),
                            tuple((at, marker) for at, marker in found.get("markers", ())),
                            tuple((tuple(group), *more) for group, *more in found.get("integers", ())),
-                           found.get("decisions"))
+                           found.get("decisions"), found.get("unseen"))
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -272,7 +272,7 @@ class Model(Methods):
                 return found if out is None else put(found, out)
             return self.predict(X, output="raw" if wanted == "raw" else output, out=out, **more)
         is_plain = base_margin is None and iteration_range is None and categories is None and device is None
-        if is_plain and stream is None and type(X) is numpy.ndarray and X.dtype in self._direct:
+        if is_plain and stream is unseen is None and type(X) is numpy.ndarray and X.dtype in self._direct:
             if output is not None or type(self._answers) is Answers:
                 kind: Any = self._answers.output if output is None else output
                 try:
@@ -327,7 +327,8 @@ class Model(Methods):
         elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
             X = array_of(X)
         plain_array = isinstance(X, numpy.ndarray) and X.dtype.kind not in "OUT" and X.dtype.names is None
-        if plain_array and not self._names_in_arrays and more["categories"] is None:
+        is_named = self._names_in_arrays or more["categories"] is not None or more["unseen"] is not None
+        if plain_array and not is_named:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)
         predictor = self._predictor(X, output, more, is_usual)
@@ -338,6 +339,7 @@ class Model(Methods):
         without names takes columns in their order, unless the table has all generated names of its file.
         ``is_usual``: a frame in a call without options for columns. Later calls use its predictor, too."""
         columns, by_position = more["columns"], more["by_position"]
+        unseen = self._meaning.unseen if more["unseen"] is None else more["unseen"]
         if columns is None and by_position is None:
             by_position = self._takes_positions(X)
         is_array = isinstance(X, numpy.ndarray)
@@ -345,12 +347,12 @@ class Model(Methods):
             columns = self._names
         elif isinstance(columns, Mapping) and self._names is not None:
             columns = renamed(self._names, columns)
-        key = (output, by_position, more["unseen"], more["categories"], repr(columns))
+        key = (output, by_position, unseen, more["categories"], repr(columns))
         with self._lock:
             found = self._predictors.get(key)
             if found is None:
                 found = BatchPredictor(
-                    self._native, columns, output, by_position=bool(by_position), unseen=more["unseen"],
+                    self._native, columns, output, by_position=bool(by_position), unseen=unseen,
                     categories=more["categories"],
                 )
                 found._markers = dict(self._meaning.markers)

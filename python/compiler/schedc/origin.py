@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
@@ -63,6 +63,8 @@ class Origin:
     """Groups of features. If all features of a group are integers, a pipeline computes in their type, and the
     compiled model refuses the rows: integers of at most 16 bits (``narrow``), or of all sizes (``all``). Last
     the container of the rows: ``array``, also for frames of pandas, or ``frame`` for other frames."""
+    unseen: Literal["error", "missing", "other"] | None = None
+    """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
     decisions: Mapping[str, Any] | None = None
     """The rule for decision values in the metadata of an exported file."""
 

@@ -78,6 +78,26 @@ def test_calls_that_are_refused(compiled, frame, call, code):
     assert schedc_runtime.Refused is Refused
 
 
+def test_unknown_categories():
+    """`unseen=` of a compilation holds for its calls, and that of a call replaces it, also for arrays."""
+    table = pandas.DataFrame({"k": pandas.Categorical([*"aab"] * 20), "x": numpy.arange(60) % 7.0})
+    theirs = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(table, numpy.arange(60) % 3)
+    missing = theirs.predict(table.assign(k=table["k"].where(table["k"] == "a"))[:3])
+    given = pandas.DataFrame({"k": ["a", "a", "new"], "x": table["x"][:3]})
+    for unseen in (None, "error", "missing"):
+        ours = schedc.compile(theirs, effort="fast", unseen=unseen)
+        for model in (ours, schedc.load(ours.library), pickle.loads(pickle.dumps(ours))):
+            if unseen == "missing":
+                assert (model.predict(given) == missing).all()
+            else:
+                refused(Refused, lambda: model.predict(given), '"new" is not a category', 'unseen="missing"')
+            assert (model.predict(given, unseen="missing") == missing).all()
+            codes = numpy.array([[0.0, 0.0], [0.0, 1.0], [5.0, 2.0]])
+            assert (model.predict(codes, unseen="missing") == missing).all()
+            refused(Refused, lambda: model.predict(codes, unseen="error"), "row 3", '"5" is not a category')
+    refused(Refused, lambda: schedc.compile(theirs, unseen="any"), "unseen is", "not 'any'")
+
+
 def test_an_empty_booster():
     refused(Refused, lambda: schedc.compile(xgboost.Booster()), "the Booster is empty", "xgboost.train",
             "load_model")
