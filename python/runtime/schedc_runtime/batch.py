@@ -15,10 +15,7 @@ so that other processes can use it. It predicts tables with named columns:
 
 from __future__ import annotations
 
-import hashlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -28,8 +25,9 @@ import numpy
 
 from . import _columns, _frames
 from ._categories import Dictionaries, Feature
+from ._libraries import bytes_of, digest_of, model_of
 from ._names import find_columns, quoted, wanted_columns
-from ._native import Categories, Lookup, Model, load
+from ._native import Categories, Lookup, Model
 from ._tables import Table, _Matrix, table_of
 from .findings import Refused, Unsupported, public
 
@@ -45,29 +43,6 @@ _CUT_NAMES = (
     "the names have letters outside ASCII, and XGBoost cuts such names in wrong places when it trains with "
     "pandas, so that its file does not have them"
 )
-
-#: Maximum number of libraries that a process keeps loaded.
-_MOST_LOADED = 16
-_loaded: OrderedDict[str, Model] = OrderedDict()
-_loading = threading.Lock()
-
-
-def _model_of(digest: str, library: bytes) -> Model:
-    """The model of a library, loaded once in each process."""
-    with _loading:
-        model = _loaded.get(digest)
-        if model is None:
-            model = _loaded[digest] = load(library)
-        _loaded.move_to_end(digest)
-        while len(_loaded) > _MOST_LOADED:
-            _loaded.popitem(last=False)
-        return model
-
-
-def _bytes_of(model: Model) -> bytes:
-    """A model's library, in the form that pickles contain."""
-    library: bytes = model.__reduce__()[1][0]  # type: ignore[assignment]
-    return library
 
 
 class _Feature(NamedTuple):
@@ -142,7 +117,7 @@ class BatchPredictor:
         if walker is not None:
             library = b""
         elif isinstance(artefact, Model):
-            library = _bytes_of(artefact)
+            library = bytes_of(artefact)
         else:
             library = bytes(artefact) if isinstance(artefact,
                                                     (bytes, bytearray)) else Path(artefact).read_bytes()
@@ -154,8 +129,8 @@ class BatchPredictor:
             raise Refused("columns are found by name or by position: give columns or by_position=True")
         if output not in _HEADINGS:
             raise Refused(f"output is one of {', '.join(_HEADINGS)}, not {output!r}")
-        self._digest = hashlib.sha256(library).hexdigest()
-        self._model = _model_of(self._digest, library) if walker is None else walker
+        self._digest = digest_of(library)
+        self._model = model_of(self._digest, library) if walker is None else walker
         self._options: dict[str, Any] = {
             "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None
             else list(columns),
@@ -234,7 +209,7 @@ class BatchPredictor:
     @property
     def library(self) -> bytes:
         """The bytes of the library."""
-        return _bytes_of(self._model)
+        return bytes_of(self._model)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -495,7 +470,7 @@ def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPred
     """Restores a pickled predictor."""
     predictor = BatchPredictor.__new__(BatchPredictor)
     predictor._digest, predictor._options = digest, options
-    predictor._model = _model_of(digest, library)
+    predictor._model = model_of(digest, library)
     predictor._set_up()
     return predictor
 
