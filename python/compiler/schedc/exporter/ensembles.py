@@ -88,17 +88,19 @@ def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Predict
 
 def ada_boost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """Weighted votes of trees. Each adds its weight to the score of its class, and subtracts from the other
-    classes."""
+    classes. With `SAMME.R`, the default before scikit-learn 1.6, trees add logarithms of probabilities."""
     parts, count = estimator.estimators_, int(estimator.n_classes_)
-    if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
-        raise refuse(graph, estimator, "adds logarithms of probabilities; fit it with algorithm='SAMME'")
     if not _are(parts, _TREE_CLASSIFIERS) or count < 2:
         raise refuse(graph, estimator, "is exported for trees and two classes or more only")
     trees = []
     for one, weight in zip(parts, estimator.estimator_weights_):
-        voted = numpy.asarray(one.classes_).take(leaf_values(one.tree_)[:, : one.n_classes_].argmax(axis=1))
-        votes = voted[:, None] == numpy.asarray(estimator.classes_)[None]
-        value = numpy.where(votes, weight, -1 / (count - 1) * weight)
+        if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
+            value = _logarithms(graph, estimator, one)
+        else:
+            places = leaf_values(one.tree_)[:, : one.n_classes_].argmax(axis=1)
+            voted = numpy.asarray(one.classes_).take(places)
+            votes = voted[:, None] == numpy.asarray(estimator.classes_)[None]
+            value = numpy.where(votes, weight, -1 / (count - 1) * weight)
         trees.append(tree_of(graph, columns, one.tree_, value))
     total = add_trees(graph, single(graph, columns), trees, count)
     margins = graph.add("Div", total, float(numpy.sum(estimator.estimator_weights_)))
@@ -111,6 +113,17 @@ def ada_boost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Pred
     return Prediction("classifier", index=threshold_index(graph, margins, "Greater"),
                       classes=estimator.classes_, probabilities=graph.add("Softmax", both, axis=1),
                       margins=margins)
+
+
+def _logarithms(graph: Graph, estimator: Any, part: Any) -> numpy.ndarray:
+    """The values that the nodes of a tree add with `SAMME.R`, by scikit-learn's operations."""
+    count = int(estimator.n_classes_)
+    if int(part.n_classes_) != count:
+        raise refuse(graph, estimator, "has parts that were not fitted on every class")
+    shares = class_probabilities(part.tree_, count)
+    logarithms = numpy.log(numpy.clip(shares, numpy.finfo(FLOAT64).eps, None))
+    centred = logarithms - (1.0 / count) * logarithms.sum(axis=1)[:, None]
+    return numpy.asarray((count - 1) * centred)
 
 
 def isolation_forest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
