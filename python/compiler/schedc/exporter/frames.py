@@ -91,7 +91,9 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         if at not in owners and out in names and out not in known:
             made.append(columns.columns[names.index(out)])
             continue
-        name = owners.get(at, next((one for one in known if str(out).startswith(str(one))), None))
+        # A column that is the same for all rows, such as an intercept, is a table of any column.
+        similar = (one for one in known if str(out).startswith(str(one)))
+        name = owners.get(at, next(similar, next(iter(known), None)))
         if name is None:
             raise refuse(graph, estimator, f"makes the column {out!r}, which depends on none of its columns")
         column = columns.columns[names.index(name)]
