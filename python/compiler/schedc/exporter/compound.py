@@ -164,10 +164,12 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     for at, calibrator in enumerate(one.calibrators):
         column = graph.take(raw, [at])
         if one.method == "sigmoid":
-            column = graph.cast(column, FLOAT64)
-            steep, offset = float(calibrator.a_), float(calibrator.b_)
-            inner = graph.add("Neg", graph.add("Add", graph.add("Mul", column, steep), offset))
-            shares.append(graph.add("Sigmoid", inner))
+            # In the type in which NumPy multiplies: before NumPy 2, a number in double precision does not
+            # widen an array.
+            kind = numpy.result_type(numpy.empty(0, column.dtype), calibrator.a_, calibrator.b_)
+            steep, offset = kind.type(calibrator.a_), kind.type(calibrator.b_)
+            inner = graph.add("Add", graph.add("Mul", graph.cast(column, kind), steep), offset)
+            shares.append(graph.cast(graph.add("Sigmoid", graph.add("Neg", inner)), FLOAT64))
         else:
             _check_slope(graph, estimator, calibrator, column, rounding)
             shares.append(_isotonic(graph, calibrator, column))
