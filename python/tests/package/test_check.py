@@ -18,6 +18,7 @@ pandas = pytest.importorskip("pandas")
 treelite = pytest.importorskip("treelite")
 pytest.importorskip("sklearn")
 import treelite.sklearn  # noqa: E402
+from releases import since  # noqa: E402
 from sklearn import ensemble, linear_model, pipeline, preprocessing  # noqa: E402
 
 #: With a schedule that takes little time to compile.
@@ -124,7 +125,8 @@ def estimators(rows, target, classes):
             rows, positive
         ),
         "histogram-texts": lambda: ensemble.HistGradientBoostingClassifier(max_iter=8).fit(rows, classes),
-        "histogram-names": lambda: ensemble.HistGradientBoostingRegressor(max_iter=8).fit(frame, learns),
+        "histogram-names": lambda: since(
+            "1.6", lambda: ensemble.HistGradientBoostingRegressor(max_iter=8)).fit(frame, learns),
         "histogram-codes": lambda: ensemble.HistGradientBoostingRegressor(
             max_iter=8, categorical_features=[2]
         ).fit(by_codes, target + by_codes[:, 2]),

@@ -10,6 +10,7 @@ import pytest
 import schedc
 import schedc_runtime
 import xgboost
+from releases import frozen, needs
 from sklearn import ensemble
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -21,8 +22,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-frozen = pytest.importorskip("sklearn.frozen")
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +56,13 @@ def test_no_fit(X, y):
             call()
 
 
+@needs("1.6")
 def test_frozen_estimators_keep_a_compiled_model(X, y):
     theirs = classifier().fit(X, y)
-    kept = frozen.FrozenEstimator(schedc.compile(theirs))
+    (kept,) = frozen(schedc.compile(theirs))
     assert clone(kept) is kept and kept.fit(X, y) is kept
     numpy.testing.assert_array_equal(kept.predict(X), theirs.predict(X))
-    calibrated = [CalibratedClassifierCV(frozen.FrozenEstimator(part)).fit(X, y) for part in (kept, theirs)]
+    calibrated = [CalibratedClassifierCV(part).fit(X, y) for part in frozen(kept, theirs)]
     ours, own = (model.predict_proba(X) for model in calibrated)
     numpy.testing.assert_allclose(ours, own, rtol=1e-6)
 
@@ -70,7 +70,7 @@ def test_frozen_estimators_keep_a_compiled_model(X, y):
 def test_searches(X, y):
     """A search and a frozen estimator compile to the estimator that they hold."""
     search = GridSearchCV(classifier(), {"max_depth": [2, 3]}, cv=2).fit(X, y)
-    for theirs in (search, frozen.FrozenEstimator(search.best_estimator_)):
+    for theirs in (search, *frozen(search.best_estimator_)):
         ours = schedc.compile(theirs)
         numpy.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
         numpy.testing.assert_array_equal(ours.predict_proba(X), theirs.predict_proba(X))

@@ -12,6 +12,7 @@ import numpy
 import pytest
 import schedc
 import xgboost
+from releases import needs
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -183,6 +184,7 @@ def test_arrays_of_estimators_take_the_choices():
         ours.predict(frame.assign(k=-1), categories="codes")
 
 
+@needs("1.4")
 def test_codes_of_categories_that_are_numbers_are_refused(tmp_path):
     from sklearn.ensemble import HistGradientBoostingClassifier
 

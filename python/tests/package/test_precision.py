@@ -8,6 +8,7 @@ pandas = pytest.importorskip("pandas")
 
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, forest, make  # noqa: E402
+from releases import needs  # noqa: E402
 from sklearn import (  # noqa: E402
     calibration,
     cluster,
@@ -61,7 +62,7 @@ def steps():
 
 
 @pytest.mark.parametrize("step", list(steps()), ids=lambda step: " ".join(str(step).split())[:60])
-@pytest.mark.parametrize("output", ["default", "polars"])
+@pytest.mark.parametrize("output", ["default", pytest.param("polars", marks=needs("1.4"))])
 def test_frames_of_other_libraries(step, output):
     """scikit-learn reads the types of arrays and of pandas. Steps that compute in single or double precision
     convert other frames to double precision, also between steps."""

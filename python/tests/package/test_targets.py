@@ -16,6 +16,7 @@ catboost = pytest.importorskip("catboost")
 import schedc  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from pipelines import NUMBERS, TABLE, columns, forest, imputed, make, one_hot  # noqa: E402
+from releases import has, since  # noqa: E402
 from sklearn import (  # noqa: E402
     compose,
     cross_decomposition,
@@ -71,7 +72,8 @@ def cases():
     yield each(forest()), "words", True
     yield each(ensemble.HistGradientBoostingClassifier(max_iter=3)), "numbers", False
     for method in ("predict", "predict_proba", "decision_function"):
-        yield multioutput.ClassifierChain(logistic(), order=[2, 0, 1], chain_method=method), "bits", False
+        yield since("1.5", lambda: multioutput.ClassifierChain(
+            logistic(), order=[2, 0, 1], chain_method=method)), "bits", False
     yield multioutput.ClassifierChain(linear_model.RidgeClassifier()), "bits", False
     yield multioutput.ClassifierChain(logistic(), order="random", random_state=0, cv=3), "wholes", False
     yield multioutput.ClassifierChain(logistic()), "one", False
@@ -329,7 +331,8 @@ def regressors():
         model_selection.GridSearchCV(linear_model.LinearRegression(), {"positive": [False, True]}, cv=2),
     ):
         yield model, True
-    for model in (linear_model.Ridge(), linear_model.Lasso(), linear_model.Lars(),
+    yield linear_model.Ridge(), not has("1.6")
+    for model in (linear_model.Lasso(), linear_model.Lars(),
                   ensemble.RandomForestRegressor(3), tree.DecisionTreeRegressor(max_depth=3),
                   ensemble.BaggingRegressor(linear_model.LinearRegression(), 2),
                   ensemble.StackingRegressor([("a", linear_model.LinearRegression())], cv=2),
