@@ -6,7 +6,7 @@
 # default dev.
 #
 #     scripts/test-python.sh              the tests
-#     scripts/test-python.sh --nightly    also with the files of skl2onnx
+#     scripts/test-python.sh --nightly    also with the files of skl2onnx and older releases of scikit-learn
 #     scripts/test-python.sh --install    only installs the packages that the tests need
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,6 +70,14 @@ make_compiler() {
     cp -r python/compiler/schedc "$target/site/schedc"
     cp "$shared/${profile/#dev/debug}/libschedc_compiler.so" "$target/site/schedc/_native.abi3.so"
 }
+# Tests with another release of scikit-learn: its list replaces lines of the trainers' list.
+test_release() {
+    local list=$target/sklearn-$1.txt venv=$target/venv-sklearn-$1
+    awk -F== '!seen[$1]++' "python/requirements-sklearn-$1.txt" python/requirements-package.txt >"$list"
+    python_environment "$venv" "$list" --no-deps
+    install_runtime "$venv"
+    test_package "$venv/bin/python"
+}
 make_kernels() {
     # Without -p, the crates have the same features as in the tests, and are not compiled again.
     cargo build --quiet --locked --profile "$profile" --example host_kernels
@@ -87,6 +95,7 @@ check_types() {
         --exclude mlserver --cache-dir "$target/mypy" "$target/site/schedc" python/runtime/schedc_runtime
 }
 run_tests() { "$1" -m pytest --quiet -p no:cacheprovider "${@:2}"; }
+test_package() { run_tests "$1" --numprocesses logical --dist worksteal python/tests/package; }
 
 trap print_steps EXIT
 step 'schedc-runtime: its wheel' make_runtime
@@ -99,4 +108,9 @@ step 'schedc: types' check_types
 export PYTHONPATH=$target/site
 # Tests run in parallel, one on each processor, so each uses one thread.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
-step 'schedc: tests' run_tests "$trainers" --numprocesses logical --dist worksteal python/tests/package
+step 'schedc: tests' test_package "$trainers"
+if [ "$option" = --nightly ]; then
+    for release in 1.3 1.5; do
+        step "schedc: tests with scikit-learn $release" test_release "$release"
+    done
+fi
