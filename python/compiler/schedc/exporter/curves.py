@@ -26,8 +26,9 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
     else:
         # A value below 0 is the negated power of its magnitude, with another exponent.
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
-        # scikit-learn subtracts in the type of the powers, which is that of the training rows.
-        above, below = (not_zero(one).astype(FLOAT64) for one in (powers, 2 - powers))
+        # scikit-learn subtracts single powers, in the type of the training rows since NumPy 2.
+        others = numpy.array([2 - power for power in powers])
+        above, below = (not_zero(one).astype(FLOAT64) for one in (powers, others))
         chosen = graph.add("Where", passes, above, below, dtype=FLOAT64)
         made = _power(graph, log_of_one_plus(graph, graph.add("Abs", value)), chosen)
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
