@@ -10,8 +10,8 @@ use std::ops::Range;
 const MOST_RANGES: usize = 8;
 
 /// Ranges of the columns whose values each tree adds, in order: columns of the copy of rows that walks read,
-/// or of the call's rows. Transposed copies have the columns of `subset`. `None` if trees add different columns,
-/// or if the columns have more than `MOST_RANGES` ranges.
+/// or of the call's rows. Transposed copies have the columns of `subset`. `None` if trees add different
+/// columns, or if the columns have more than `MOST_RANGES` ranges.
 pub fn shared_column_ranges(
     hir: &Hir,
     copy: CopyPlan,
