@@ -408,6 +408,8 @@ problems! {
             /// Directive that chose the layout.
             chosen: DirectiveIndex,
         },
+        /// An annotation of nodes, in a model whose trees are single leaves.
+        NO_STEPS => NoNodes,
         /// An `unrollWalk` beyond the deepest tree.
         UNROLL_BEYOND => UnrollBeyond {
             /// The given value.

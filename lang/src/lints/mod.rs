@@ -35,6 +35,7 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
         cache::check(builder, id, limits, &mut problems);
         warps::check(builder, id, limits, &mut problems);
     }
+    walks::check_forest(builder, &mut problems);
     problems.extend(large_code(builder));
     problems.extend(parallel::one_blocks(builder, &loops, limits));
     problems.extend(unroll::many_copies(builder, &loops));

@@ -21,10 +21,36 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
         };
         problems.push(Illegal::argument(*step, 1, problem, vec![id]));
     }
+    if deepest == Some(0) {
+        return no_nodes(builder, id, problems);
+    }
     match node_sweep_of(builder, id) {
         Some(layout) => no_steps(builder, id, layout, problems),
         None => peel(builder, id, problems),
     }
+}
+
+/// Reports annotations of nodes, of a loop whose trees are single leaves.
+fn no_nodes(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
+    for (annotation, step) in &builder.node(id).annotations {
+        if matches!(
+            annotation,
+            Annotation::PeelWalk(_) | Annotation::SpeculateWalk(_) | Annotation::Layout(_)
+        ) {
+            problems.push(Illegal::at(*step, Problem::NoNodes, vec![id]));
+        }
+    }
+}
+
+/// Reports annotations of the whole forest's nodes, if its trees are single leaves.
+pub(super) fn check_forest(builder: &NestBuilder, problems: &mut Vec<Illegal>) {
+    if builder.deepest() != Some(0) {
+        return;
+    }
+    let layout = builder.forest().layout_setting().map(|(_, step)| step);
+    let tiles = builder.forest().tile_trees().map(|(_, step)| step);
+    let steps = layout.into_iter().chain(tiles);
+    problems.extend(steps.map(|step| Illegal::at(step, Problem::NoNodes, Vec::new())));
 }
 
 /// Reports annotations about steps on walks of a layout that takes no steps.

@@ -103,6 +103,15 @@ pub(super) fn no_steps(context: &MessageContext, layout: Layout, chosen: Directi
         .fix(Some(context.remove(step)))
 }
 
+pub(super) fn no_nodes(context: &MessageContext) -> Wording {
+    Wording::new(
+        "the trees of this model are single leaves, such as the sums of a linear model",
+        "has no effect",
+    )
+    .help(format!("Leave `{}` out: there are no nodes to store or to walk.", context.directive()))
+    .fix(Some(context.remove(context.illegal.step)))
+}
+
 pub(super) fn unroll_beyond(context: &MessageContext, depth: u32, deepest: u32) -> Wording {
     let message = format!("no tree is {depth} deep: the deepest has a depth of {deepest}");
     Wording::new(message, format!("beyond {deepest}"))

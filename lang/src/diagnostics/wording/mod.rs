@@ -131,6 +131,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::InterleaveOfOne => lints::interleave_of_one(context),
         P::EmptyLanes { lanes, trips } => lints::empty_lanes(context, *lanes, *trips),
         P::NoSteps { layout, chosen } => lints::no_steps(context, *layout, *chosen),
+        P::NoNodes => lints::no_nodes(context),
         P::UnrollBeyond { depth, deepest } => lints::unroll_beyond(context, *depth, *deepest),
         P::NarrowVector { lanes, full, bin_bytes, chosen } => {
             slow::narrow_vector(context, (*lanes, *full), *bin_bytes, *chosen)
