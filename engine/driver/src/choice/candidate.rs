@@ -76,14 +76,16 @@ impl Candidate {
         // Beside arranged layers, a loop of the trees needs the name of their stage.
         let trees = self.layers.and_then(|_| trees_beside_layers(stages));
         let trees = trees.map_or_else(String::new, |trees| format!("{trees}."));
-        let representation = format!("representation({})", self.layout.word());
+        // Candidates of the layout `array` are for sums alone, which have no nodes to store.
+        let has_nodes = self.layout != Layout::Array;
+        let representation = has_nodes.then(|| format!("representation({})", self.layout.word()));
         match self.form {
             VectorForm::Rows { block, lanes, together, copied, tiled } => {
                 lines.push(format!("tile({trees}batch, b0, b1, {block})"));
                 lines.push("reorder(b0, tree, b1)".to_string());
                 lines.push("parallel(b0)".to_string());
                 lines.extend(copied.then(|| "cache(b0)".to_string()));
-                lines.extend((self.layout != Layout::Array).then_some(representation));
+                lines.extend(representation);
                 lines.extend(tiled.then(|| format!("tileTrees({TILE_NODES})")));
                 lines.extend((lanes > 1).then(|| format!("vectorize(b1, {lanes})")));
                 lines.extend((together > 1).then(|| format!("interleave(b1, {together})")));
@@ -95,7 +97,7 @@ impl Candidate {
             VectorForm::Trees { lanes, together } => {
                 lines.push("parallel(batch)".to_string());
                 lines.extend(self.layout.compares_bins().then(|| "cache(batch)".to_string()));
-                lines.push(representation);
+                lines.extend(representation);
                 lines.extend((lanes > 1).then(|| format!("vectorize(tree, {lanes})")));
                 lines.extend((together > 1).then(|| format!("interleave(tree, {together})")));
             }
