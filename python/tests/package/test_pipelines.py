@@ -726,6 +726,12 @@ def test_dropped_columns(read, tmp_path):
     others = rows().assign(floor="ground", income=pandas.Timestamp(0))
     forms = rows(), rows()[[*reversed(read)]], rows().drop(columns="distance"), others
     of_file = schedc.compile(tmp_path / "p.onnx")
+    for given in (rows()[read], others):
+        for dates in (given, given.assign(income=pandas.Timestamp(0))):
+            schedc.export(theirs, tmp_path / "checked.onnx", check=dates)
+            check(schedc.compile(theirs, check=dates), theirs, dates)
+        numpy.testing.assert_array_equal(
+            schedc.compile(tmp_path / "checked.onnx").predict_proba(given), theirs.predict_proba(given))
     for given in forms:
         for table in (given, polars.from_pandas(given), pyarrow.Table.from_pandas(given)):
             numpy.testing.assert_array_equal(of_file.predict_proba(table), theirs.predict_proba(given))

@@ -23,7 +23,7 @@ from ..schedule import values_of
 from .check import Mismatch, compare, expected
 from .columns import Columns
 from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
-from .inputs import Inputs, RowTypes, inputs_of
+from .inputs import Inputs, RowTypes, dropped_columns, inputs_of
 from .rows import rows_for
 from .stages import Prediction, held, is_model, predict, refuse, transform
 from .targets import label_type
@@ -271,7 +271,7 @@ def _file(graph: Graph, estimator: Any, inputs: Inputs, outputs: dict[str, Value
         [tensor(name, array) for name, array in graph.constants.items()],
     )
     # If each column is an input, the graph shows which ones it never reads.
-    dropped = _dropped(estimator) if inputs.together and inputs.named else []
+    dropped = dropped_columns(estimator) if inputs.together and inputs.named else []
     sets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", OPSET_ML)]
     model = helper.make_model(made, opset_imports=sets, ir_version=IR_VERSION, producer_name="schedc")
     about = {
@@ -289,19 +289,6 @@ def _file(graph: Graph, estimator: Any, inputs: Inputs, outputs: dict[str, Value
     helper.set_model_props(model, {"schedc.pipeline": json.dumps(about)})
     content: bytes = model.SerializeToString()
     return content
-
-
-def _dropped(estimator: Any) -> list[int]:
-    """The positions of the columns that the first step of a pipeline drops."""
-    first = held(estimator)
-    while isinstance(getattr(first, "steps", None), list):
-        first = held(first.steps[0][1])
-    places = getattr(first, "_transformer_to_input_indices", None)
-    if places is None:
-        return []
-    read = {at for name, part, _ in first.transformers_ for at in places[name]
-            if not (isinstance(part, str) and part == "drop")}
-    return [at for at in range(first.n_features_in_) if at not in read]
 
 
 def _steps(estimator: Any) -> list[dict[str, Any]]:

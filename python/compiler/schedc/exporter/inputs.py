@@ -25,6 +25,8 @@ class Feature:
     """The type of the rows, as in `Column`."""
     own: bool = False
     """Whether the type is one of pandas' own, as in `Column`."""
+    dropped: bool = False
+    """Whether the object drops the column, so that rows may lack it or have anything there."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class Inputs:
         """The inputs for rows of other types. Texts stay texts."""
         narrow = {at: numpy.dtype(kind) for at, kind in rows.narrow}
         made = [
-            one if one.dtype == TEXT else Feature(one.name, FLOAT32) if at in rows.single
-            else Feature(one.name, FLOAT64, narrow.get(at), at in rows.own)
+            one if one.dtype == TEXT else replace(one, dtype=FLOAT32, narrow=None, own=False)
+            if at in rows.single
+            else replace(one, dtype=FLOAT64, narrow=narrow.get(at), own=at in rows.own)
             for at, one in enumerate(self.features)
         ]
         return Inputs(made, self.named, rows.container)
@@ -152,6 +155,9 @@ class Inputs:
 
     def _cells(self, graph: Graph, rows: Any, at: int) -> numpy.ndarray:
         feature = self.features[at]
+        if feature.dropped:
+            cells = numpy.full(len(rows), numpy.nan)
+            return graph.texts(["dropped"] * len(cells)) if feature.dtype == TEXT else cells
         cells = self._raw(rows, at)
         if feature.dtype != TEXT:
             if cells.dtype.kind == "O":
@@ -183,30 +189,51 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     # LightGBM makes up names for the columns of arrays.
     named = names is not None and list(names) != [f"Column_{at}" for at in range(count)]
     known = [str(names[at]) if named and names is not None else f"x{at}" for at in range(count)]
-    if named and hasattr(rows, "columns"):
-        for name in known:
-            if name not in rows.columns:
-                raise Refused(f"the rows given by check lack the column {name!r}")
-    texts = text_columns(estimator, count)
-    if rows is not None:
-        places = [_place(rows, named, name, at) for at, name in enumerate(known)]
-        texts |= {at for at, place in enumerate(places) if _type_of(rows, place) == TEXT}
+    dropped = set(dropped_columns(estimator)) if named and hasattr(rows, "columns") else set()
+    given = [_given_type(rows, named, name, at, at in dropped) for at, name in enumerate(known)]
+    texts = text_columns(estimator, count) | {at for at, kind in enumerate(given) if kind == TEXT}
     kinds = []
     for at, name in enumerate(known):
         type_ = types.get(name) if isinstance(types, Mapping) else types if at not in texts else None
         if type_ is not None:
             kind = TEXT if type_ in (str, object, "str", "object") else numpy.dtype(type_)
-        elif rows is not None:
-            kind = _type_of(rows, _place(rows, named, name, at))
         else:
-            kind = TEXT if at in texts else FLOAT64
+            kind = given[at] or (TEXT if at in texts else FLOAT64)
         if kind.kind not in "fiubO" or kind in (numpy.float16, numpy.longdouble):
             raise Refused(
                 f"column {name!r} has the type {kind}, which schedc does not export; give its rows as "
                 "numbers in float32 or float64, or as text"
             )
         kinds.append(kind)
-    return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], named)
+    features = [Feature(name, kind, dropped=at in dropped)
+                for at, (name, kind) in enumerate(zip(known, kinds))]
+    return Inputs(features, named)
+
+
+def dropped_columns(estimator: Any) -> list[int]:
+    """The positions of the columns that the first step of a pipeline drops."""
+    first = held(estimator)
+    while isinstance(getattr(first, "steps", None), list):
+        first = held(first.steps[0][1])
+    places = getattr(first, "_transformer_to_input_indices", None)
+    if places is None:
+        return []
+    read = {at for name, part, _ in first.transformers_ for at in places[name]
+            if not (isinstance(part, str) and part == "drop")}
+    return [at for at in range(first.n_features_in_) if at not in read]
+
+
+def _given_type(rows: Any, named: bool, name: str, at: int, is_dropped: bool) -> numpy.dtype | None:
+    """The type of a column in rows. None without rows, and for a dropped column that the rows lack or whose
+    type files do not have, such as dates."""
+    if rows is None:
+        return None
+    if named and hasattr(rows, "columns") and name not in rows.columns:
+        if is_dropped:
+            return None
+        raise Refused(f"the rows given by check lack the column {name!r}")
+    kind = _type_of(rows, _place(rows, named, name, at))
+    return None if is_dropped and kind.kind not in "fiubO" else kind
 
 
 def _first(estimator: Any) -> Any:
