@@ -132,7 +132,8 @@ def _refuse_double(columns: _Columns, model: Model) -> None:
 
 
 #: What a pipeline does with integers of the kinds of `Origin.integers`.
-_STORED = {"narrow": "NumPy computes a function of those of 8 or 16 bits in half or single precision",
+_STORED = {"narrow": "NumPy computes a function of those of 8 or 16 bits in their own type, or in half or single "
+           "precision",
            "all": "scikit-learn rounds the densities of a mixture to integers then"}
 
 
@@ -145,7 +146,7 @@ def _refuse_integers(columns: _Columns, model: Model) -> None:
             listed, stored = _listed([names[at] for at in group]), _STORED[which]
             raise Unsupported(
                 f"columns are integers or truth values ({listed}), and {stored}, unlike the compiled model; "
-                'give float64, as in rows.astype("float64")')
+                'give float64, as in rows.astype("float64"), for which the object has the same results')
 
 
 def _is_integer(kind: Any, which: str) -> bool:
