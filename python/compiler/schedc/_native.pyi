@@ -47,8 +47,8 @@ class Keywords(TypedDict):
 
 @final
 class Compilation:
-    """The compilation of a model: its library if the cache has it, otherwise a model that predicts until the library is
-    compiled.
+    """The compilation of a model: its library if the cache has it, otherwise a model that predicts until the
+    library is compiled.
     """
 
     def walker(self) -> Any:
@@ -70,7 +70,8 @@ def begin(model: bytes, keywords: Keywords) -> Compilation:
     """Begins to compile the bytes of a model's file."""
 
 def difference(message: str, notes: list[str], help: str) -> tuple[str, str, str]:
-    """Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text."""
+    """Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text.
+    """
 
 def check(
     text: str,

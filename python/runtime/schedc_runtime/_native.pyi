@@ -30,8 +30,8 @@ class DeviceArray:
     """Results in a GPU's memory.
 
     Other libraries take them without a copy, by DLPack or by ``__cuda_array_interface__``:
-    ``cupy.from_dlpack(array)``, ``torch.from_dlpack(array)``, ``jax.dlpack.from_dlpack(array)``. The memory is freed
-    when nothing refers to it any more, after the work in its stream.
+    ``cupy.from_dlpack(array)``, ``torch.from_dlpack(array)``, ``jax.dlpack.from_dlpack(array)``. The memory
+    is freed when nothing refers to it any more, after the work in its stream.
     """
 
     @property
@@ -93,8 +93,8 @@ class Categories:
         """The code of each value's category, or the message, the help and the unknown name."""
 
     def codes_of_texts(self, feature: int, values: Any) -> numpy.typing.NDArray[Any] | None:
-        """The codes of a column of texts: an array or list of objects, or a column that can export itself to Arrow.
-        None if a value is neither a text nor missing, or a text has no code.
+        """The codes of a column of texts: an array or list of objects, or a column that can export itself to
+        Arrow. None if a value is neither a text nor missing, or a text has no code.
         """
 
     def encoded(
@@ -111,8 +111,8 @@ class Categories:
 class Model:
     """A model that ``schedc build`` compiled.
 
-    Several threads may call it at the same time; calls release the interpreter's lock. A pickled model includes
-    the bytes of its library.
+    Several threads may call it at the same time; calls release the interpreter's lock. A pickled model
+    includes the bytes of its library.
     """
 
     @property
@@ -146,25 +146,26 @@ class Model:
         """Predicts rows.
 
         ``rows`` has a row for each prediction and ``num_features`` columns; NaN is a missing value. Arrays of
-        float32 or float64 with contiguous rows are read without a copy; others are copied once. Tables with named
-        columns are refused, since the order of their columns may differ from the model's.
+        float32 or float64 with contiguous rows are read without a copy; others are copied once. Tables with
+        named columns are refused, since the order of their columns may differ from the model's.
 
-        ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``; or ``"leaf"``, the
-        leaf that each tree reaches, int32 with a column for each tree.
+        ``output`` is ``"value"``, the trainer's predictions; ``"raw"``, margins; ``"class"``; or ``"leaf"``,
+        the leaf that each tree reaches, int32 with a column for each tree.
 
-        ``out`` is an array for the results: writable, in C order, of the results' type and shape. ``threads`` is the
-        largest number of threads; 0 leaves it to the library. ``device`` is the number of the GPU that runs a call on
-        rows in the host's memory, if the model is compiled for GPUs.
+        ``out`` is an array for the results: writable, in C order, of the results' type and shape. ``threads``
+        is the largest number of threads; 0 leaves it to the library. ``device`` is the number of the GPU that
+        runs a call on rows in the host's memory, if the model is compiled for GPUs.
 
-        Rows may be in the memory of an NVIDIA GPU: an array with ``__dlpack__`` or ``__cuda_array_interface__``, packed,
-        float32 or float64. The call runs on their GPU and does not wait for the results, which are an array of PyTorch
-        or CuPy if the rows are, and otherwise a :class:`DeviceArray`. ``out`` is an array in the memory of the same GPU.
-        ``stream`` is the stream of the call: the number of its handle, or a stream of PyTorch, CuPy or cuda.core. It
-        must exist as long as the results. By default it is the current stream of PyTorch or CuPy for their arrays,
-        otherwise the stream that the rows name, or the default stream.
+        Rows may be in the memory of an NVIDIA GPU: an array with ``__dlpack__`` or
+        ``__cuda_array_interface__``, packed, float32 or float64. The call runs on their GPU and does not wait
+        for the results, which are an array of PyTorch or CuPy if the rows are, and otherwise a
+        :class:`DeviceArray`. ``out`` is an array in the memory of the same GPU. ``stream`` is the stream of
+        the call: the number of its handle, or a stream of PyTorch, CuPy or cuda.core. It must exist as long
+        as the results. By default it is the current stream of PyTorch or CuPy for their arrays, otherwise the
+        stream that the rows name, or the default stream.
 
-        Returns an array with the results of each row, of one dimension if there is one value per row. Its type is
-        float32 or float64, as for the model's trainer.
+        Returns an array with the results of each row, of one dimension if there is one value per row. Its
+        type is float32 or float64, as for the model's trainer.
 
         Raises ValueError for invalid rows, outputs or threads, TypeError for objects that are no rows, and
         SchedcError if the library refuses the call, such as on a processor that it was not built for.
@@ -180,11 +181,13 @@ class Model:
     ) -> numpy.typing.NDArray[Any]:
         """Predicts ``rows`` rows that are given as columns, without a copy.
 
-        ``columns`` has an entry for each feature: None if the feature is missing in all rows, otherwise a tuple of five:
+        ``columns`` has an entry for each feature: None if the feature is missing in all rows, otherwise a
+        tuple of five:
 
-        - the values: numbers or truth values, or indices into the dictionary, in an array of one dimension; or packed
-          bits as uint8
-        - None, or the validity bitmap as uint8: one bit per row, least significant first, 1 if the value is present
+        - the values: numbers or truth values, or indices into the dictionary, in an array of one dimension;
+          or packed bits as uint8
+        - None, or the validity bitmap as uint8: one bit per row, least significant first, 1 if the value is
+          present
         - the index of the bitmap's first bit
         - None, or the dictionary: the number for each index, as float64
         - None, or the index of the first bit if the values are packed bits
@@ -202,12 +205,12 @@ class Model:
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
-        """Predicts ``rows`` rows that are given as blocks: arrays of one dimension, arrays of two dimensions whose first
-        axis is the columns, columns as for :meth:`predict_columns`, or blocks of pandas.
+        """Predicts ``rows`` rows that are given as blocks: arrays of one dimension, arrays of two dimensions
+        whose first axis is the columns, columns as for :meth:`predict_columns`, or blocks of pandas.
 
-        ``places`` is two arrays of int64: the number of each feature's block, and the index of its column there. The
-        number -1 is an absent feature. ``given`` maps features to columns that replace those of the blocks. Returns
-        None if a block with a feature has a type or shape that the library cannot read.
+        ``places`` is two arrays of int64: the number of each feature's block, and the index of its column
+        there. The number -1 is an absent feature. ``given`` maps features to columns that replace those of
+        the blocks. Returns None if a block with a feature has a type or shape that the library cannot read.
         """
 
     def predict_stream(
@@ -220,8 +223,9 @@ class Model:
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
-        """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` maps features to columns that replace
-        those of the stream. Returns None if a column is missing, or holds neither numbers nor truth values.
+        """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` maps features to columns that
+        replace those of the stream. Returns None if a column is missing, or holds neither numbers nor truth
+        values.
         """
 
     def predict_records(
@@ -235,8 +239,9 @@ class Model:
     ) -> numpy.typing.NDArray[Any] | None:
         """Predicts records: dicts from names to numbers, truth values, or None for a missing value.
 
-        ``wanted`` has the name of each feature, None for an absent one. ``given`` maps features to columns that replace
-        the records' values. Returns None if a record lacks a name, or a value is of another type.
+        ``wanted`` has the name of each feature, None for an absent one. ``given`` maps features to columns
+        that replace the records' values. Returns None if a record lacks a name, or a value is of another
+        type.
         """
 
     def section(self, name: str, /) -> bytes | None:
@@ -263,9 +268,11 @@ def load_handle(capsule: Any, /) -> Model:
     """
 
 def is_on_gpu(value: object, /) -> bool:
-    """Whether an object is an array in the memory of an NVIDIA GPU. Raises TypeError for memory of an AMD GPU."""
+    """Whether an object is an array in the memory of an NVIDIA GPU. Raises TypeError for memory of an AMD
+    GPU.
+    """
 
 def both_classes(second: numpy.typing.NDArray[Any], /) -> numpy.typing.NDArray[Any]:
-    """Probabilities of the first and of the second class in two columns. ``second`` has those of the second class: an
-    array of one dimension, float32 or float64.
+    """Probabilities of the first and of the second class in two columns. ``second`` has those of the second
+    class: an array of one dimension, float32 or float64.
     """
