@@ -1,7 +1,7 @@
 //! Calls on rows in a GPU's memory, and the arrays that they return.
 
-use crate::SchedcError;
 use crate::dlpack::{CUDA, DeviceView, ElementType, capsule, driver};
+use crate::error::SchedcError;
 use crate::library::{Library, LibraryProperties};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};

@@ -5,6 +5,7 @@ mod categories;
 mod columns;
 mod device;
 mod dlpack;
+mod error;
 mod frames;
 mod library;
 mod model;
@@ -15,24 +16,17 @@ mod texts;
 
 use pyo3::prelude::*;
 
-pyo3::create_exception!(
-    schedc_runtime,
-    SchedcError,
-    pyo3::exceptions::PyRuntimeError,
-    "The error of a library that could not run a call."
-);
-
 /// Calls libraries of `schedc build` on arrays.
 #[pymodule]
 mod _native {
-    #[pymodule_export]
-    use super::SchedcError;
     #[pymodule_export]
     use super::categories::Categories;
     #[pymodule_export]
     use super::device::DeviceArray;
     #[pymodule_export]
     use super::dlpack::is_on_gpu;
+    #[pymodule_export]
+    use super::error::SchedcError;
     #[pymodule_export]
     use super::frames::Lookup;
     #[pymodule_export]

@@ -1,10 +1,10 @@
 //! A model that predicts.
 
-use crate::SchedcError;
 use crate::arrow::TableStream;
 use crate::columns::{ColumnBuffers, Columns, replace};
 use crate::device::{self, DeviceCall};
 use crate::dlpack::is_on_gpu;
+use crate::error::SchedcError;
 use crate::frames::{BlockColumns, Lookup, Places, as_packed_row, columns_of_batch, plan_of_stream, rounded};
 use crate::library::{CallOptions, Input, Library, LibraryProperties, RowSlice};
 use crate::records::values_of_records;

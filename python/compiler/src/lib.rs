@@ -2,6 +2,7 @@
 //! to bytes and texts. Findings are JSON, which the package converts to objects.
 
 mod build;
+mod error;
 mod language;
 mod program;
 mod report;
@@ -9,20 +10,13 @@ mod rows;
 
 use pyo3::prelude::*;
 
-pyo3::create_exception!(
-    schedc,
-    Refused,
-    pyo3::exceptions::PyValueError,
-    "The error of a compilation. Its arguments are the findings as JSON and as text."
-);
-
 /// The compiler and the language.
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::Refused;
-    #[pymodule_export]
     use super::build::{Artefact, Compilation, begin, build, difference};
+    #[pymodule_export]
+    use super::error::Refused;
     #[pymodule_export]
     use super::language::{check, format, model_endings, nest};
     #[pymodule_export]

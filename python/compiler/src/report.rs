@@ -1,6 +1,6 @@
 //! Conversion of findings for Python.
 
-use crate::Refused;
+use crate::error::Refused;
 use pyo3::PyErr;
 use sched_diagnostics::Diagnostic;
 use sched_lang::CheckedSchedule;
