@@ -32,7 +32,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/deploy.md", 5),
     ("docs/gpu.md", 5),
     ("docs/models.md", 2),
-    ("docs/tour.md", 8),
+    ("docs/book/src/tour.md", 8),
     ("docs/verify.md", 3),
     ("examples/pipeline/README.md", 3),
     ("engine/data/src/explain/D0006.md", 4),
@@ -302,7 +302,7 @@ fn first_difference(written: &str, happened: &str) -> Option<String> {
 
 #[test]
 fn the_tour_lists_all_directives() -> io::Result<()> {
-    let text = fs::read_to_string(repository()?.join("docs/tour.md"))?;
+    let text = fs::read_to_string(repository()?.join("docs/book/src/tour.md"))?;
     let mut problems = Vec::new();
     for signature in SIGNATURES {
         let state = match signature.targets {

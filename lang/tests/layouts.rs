@@ -88,7 +88,7 @@ fn the_tour_lists_all_layouts() {
     let words: Vec<String> = Layout::WORDS.iter().map(|word| format!("`{word}`")).collect();
     let (last, others) = words.split_last().expect("layouts");
     let list = format!("{} or {last}", others.join(", "));
-    expect("docs/tour.md", ["the trees' layout in memory: ", " | ✓ |"], &list);
+    expect("docs/book/src/tour.md", ["the trees' layout in memory: ", " | ✓ |"], &list);
 }
 
 #[test]
