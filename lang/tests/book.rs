@@ -18,6 +18,7 @@ use sched_nest::show::show_nests;
 /// Chapters before the directives, and after them.
 const BEFORE: &[(&str, &str)] = &[
     ("Introduction", "introduction.md"),
+    ("A tour of five minutes", "tour.md"),
     ("Your first schedule in ten minutes", "tutorial.md"),
     ("The language", "language/index.md"),
     ("  Files", "language/files.md"),
@@ -116,7 +117,9 @@ fn pages_say_what_the_checker_says() {
     let raised = raised();
     let mut wrong = Vec::new();
     let mut examples = 0;
-    for (_, path) in chapters().iter().filter(|(_, path)| !path.starts_with("errors/")) {
+    // cli/tests/documents.rs runs the commands of the tour, whose schedules are files for them.
+    let is_checked = |path: &str| !path.starts_with("errors/") && path != "tour.md";
+    for (_, path) in chapters().iter().filter(|(_, path)| is_checked(path)) {
         let file = root().join(path);
         let text = read(&file);
         let updated = match path.as_str() {

@@ -96,6 +96,13 @@ layouts! {
         /// Position among all layouts, from 1, in the order in which schedc tries them when it chooses a
         /// schedule. Layouts whose walks take fewer instructions come first.
         trial_position: u32,
+        /// Position among the layouts that schedc tries when it tunes a schedule for GPUs, from 1. `None` if
+        /// schedc neither chooses nor tunes GPU schedules with the layout.
+        gpu_trial_position: Option<u32>,
+        /// Whether SilvanForge has the layout, so that its search for GPU schedules tries it.
+        is_in_silvanforge: bool,
+        /// Layout that a search for CPU schedules tries in place of this one, if vectors walk both.
+        cpu_alternative: Option<Layout>,
         /// Whether schedules that schedc chooses for CPUs walk it with rows or trees in the lanes of vectors.
         has_cpu_vectors: bool,
         /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
@@ -115,6 +122,7 @@ layouts! {
     Array "array" {
         nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
         trial_position: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
+        gpu_trial_position: Some(2), is_in_silvanforge: true, cpu_alternative: None,
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
@@ -123,6 +131,7 @@ layouts! {
     Sparse "sparse" {
         nodes: Existing, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
         trial_position: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
+        gpu_trial_position: Some(4), is_in_silvanforge: true, cpu_alternative: Some(Layout::Levels),
         node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller_layouts: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
@@ -131,6 +140,7 @@ layouts! {
     Levels "levels" {
         nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: true, row_vectors: Steps,
         trial_position: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: Some(Layout::Sparse),
         node_bytes: 4, value_bytes: 4,
         meaning: "complete trees as one table for each level, which vectors look up in registers.",
         smaller_layouts: "use representation(array) or representation(sparse)",
@@ -139,6 +149,7 @@ layouts! {
     Quantized "quantized" {
         nodes: Complete, operands: Bins, shapes: Any, has_straight_line_walks: true, row_vectors: Steps,
         trial_position: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false,
+        gpu_trial_position: Some(1), is_in_silvanforge: false, cpu_alternative: Some(Layout::Preorder),
         node_bytes: 3, value_bytes: 1,
         meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
         smaller_layouts: "use representation(array) or representation(sparse)",
@@ -148,6 +159,7 @@ layouts! {
     Preorder "preorder" {
         nodes: Existing, operands: Bins, shapes: Any, has_straight_line_walks: false, row_vectors: Sweep,
         trial_position: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        gpu_trial_position: Some(5), is_in_silvanforge: false, cpu_alternative: Some(Layout::Quantized),
         node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
@@ -157,6 +169,7 @@ layouts! {
     Oblivious "oblivious" {
         nodes: Complete, operands: Bins, shapes: Oblivious, has_straight_line_walks: true, row_vectors: Steps,
         trial_position: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: None,
         node_bytes: 2, value_bytes: 1,
         meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
@@ -165,6 +178,7 @@ layouts! {
     Reorg "reorg" {
         nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
         trial_position: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
+        gpu_trial_position: Some(3), is_in_silvanforge: true, cpu_alternative: None,
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",

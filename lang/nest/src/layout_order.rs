@@ -22,6 +22,14 @@ impl Layout {
         all
     }
 
+    /// The layouts for GPU schedules, in the order in which tuning tries them.
+    pub fn in_gpu_trial_order() -> Vec<Layout> {
+        let all = Layout::ALL.iter().copied();
+        let mut all: Vec<Layout> = all.filter(|layout| layout.gpu_trial_position().is_some()).collect();
+        all.sort_by_key(|layout| layout.gpu_trial_position());
+        all
+    }
+
     /// Whether the layout suits the trees of a model: they have nodes, and are oblivious or worth completing
     /// where the layout needs that. The checker may still refuse it.
     pub fn suits(self, model: &ModelInfo) -> bool {
@@ -54,6 +62,19 @@ mod tests {
     fn turns_count_all_layouts() {
         let turns: Vec<u32> = Layout::in_trial_order().into_iter().map(Layout::trial_position).collect();
         assert_eq!(turns, (1..=Layout::ALL.len() as u32).collect::<Vec<_>>());
+        let on_gpus = Layout::in_gpu_trial_order();
+        let turns: Vec<u32> = on_gpus.iter().filter_map(|layout| layout.gpu_trial_position()).collect();
+        assert_eq!(turns, (1..=on_gpus.len() as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn alternatives_are_mutual() {
+        let alternatives = Layout::ALL.iter().filter_map(|layout| Some((*layout, layout.cpu_alternative()?)));
+        let alternatives: Vec<(Layout, Layout)> = alternatives.collect();
+        assert!(alternatives.contains(&(Layout::Quantized, Layout::Preorder)));
+        assert!(
+            alternatives.iter().all(|(one, other)| other.cpu_alternative() == Some(*one) && one != other)
+        );
     }
 
     #[test]

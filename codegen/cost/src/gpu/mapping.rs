@@ -2,7 +2,7 @@
 
 use super::figures;
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Reduce};
+use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Operands, Reduce};
 
 /// A launch, or the part of it that one path of loops describes.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,10 +49,10 @@ impl LaunchMapping {
     /// Registers of a thread. Each interleaved walk has its node and the node's fields in registers; a
     /// straight-line walk has just its node's number.
     pub fn registers(&self, model: &ModelInfo) -> u64 {
-        let of_walk = match self.layout {
-            Layout::Preorder => figures::PREORDER_WALK_REGISTERS,
-            Layout::Array | Layout::Reorg | Layout::Sparse => u64::from(model.value_bytes.max(4)),
-            Layout::Quantized | Layout::Levels | Layout::Oblivious => 0,
+        let of_walk = match self.layout.operands() {
+            _ if self.layout.has_straight_line_walks() => 0,
+            Operands::Bins => figures::PREORDER_WALK_REGISTERS,
+            Operands::Values => u64::from(model.value_bytes.max(4)),
         };
         let further = self.walks_in_flight().saturating_sub(2);
         (figures::THREAD_REGISTERS + further * of_walk).next_multiple_of(figures::REGISTER_UNIT)

@@ -1,7 +1,7 @@
 //! The shape of a model's trees on which walks depend: levels and bytes.
 
 use super::figures::LEAF_SHARE;
-use sched_nest::{Layout, ModelInfo, Nodes};
+use sched_nest::{Layout, ModelInfo, Nodes, Operands};
 use std::collections::BTreeMap;
 
 /// The trees of a model in a layout.
@@ -38,10 +38,10 @@ impl Trees {
         let is_sparse = layout.nodes() == Nodes::Existing;
         let value = f64::from(model.value_bytes.max(4));
         let bin = f64::from(model.bin_bytes.max(1));
-        let node_bytes = match layout {
-            Layout::Quantized | Layout::Oblivious => 2.0 * bin,
-            Layout::Levels | Layout::Preorder => 4.0,
-            Layout::Array | Layout::Reorg | Layout::Sparse => 2.0 * value,
+        let node_bytes = match (layout.operands(), layout.has_straight_line_walks()) {
+            (Operands::Bins, true) => 2.0 * bin,
+            (Operands::Values, false) => 2.0 * value,
+            _ => layout.node_bytes() as f64,
         };
         let complete = count * 2f64.powi(model.max_depth().min(MOST_LEVELS) as i32);
         let (nodes, ends) = if is_sparse { (inner, all_leaves) } else { (complete, complete) };

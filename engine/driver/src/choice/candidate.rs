@@ -166,14 +166,7 @@ impl Candidate {
                 );
             }
         }
-        let other = match self.layout {
-            Layout::Quantized => Some(Layout::Preorder),
-            Layout::Preorder => Some(Layout::Quantized),
-            Layout::Levels => Some(Layout::Sparse),
-            Layout::Sparse => Some(Layout::Levels),
-            Layout::Array | Layout::Oblivious | Layout::Reorg => None,
-        };
-        all.extend(other.map(|layout| Candidate { layout, ..*self }));
+        all.extend(self.layout.cpu_alternative().map(|layout| Candidate { layout, ..*self }));
         all.retain(|one| one != self);
         all
     }

@@ -103,10 +103,9 @@ impl Silvanforge {
             let Some(rows) = [1, 2, 4].into_iter().find(|rows| block / rows * trees <= MOST_THREADS) else {
                 continue;
             };
-            for (together, layout) in [1, 2, 4]
-                .into_iter()
-                .flat_map(|n| [Layout::Array, Layout::Sparse, Layout::Reorg].map(|l| (n, l)))
-            {
+            let layouts = || Layout::ALL.iter().copied().filter(|layout| layout.is_in_silvanforge());
+            let pairs = [1, 2, 4].into_iter().flat_map(|together| layouts().map(move |one| (together, one)));
+            for (together, layout) in pairs {
                 let form = ThreadMapping::Template { block, rows, trees };
                 let unrolled = if together > 1 { self.size.unrolled_steps() } else { 0 };
                 all.push(GpuCandidate { form, layout, cached: true, together, unrolled, shared: false });
@@ -138,9 +137,6 @@ struct Neighbours {
     centres: Vec<GpuCandidate>,
 }
 
-/// Layouts to try.
-const LAYOUTS: [Layout; 5] =
-    [Layout::Quantized, Layout::Array, Layout::Reorg, Layout::Sparse, Layout::Preorder];
 /// Most trees of a group. A block has one thread for each of its rows and each tree of the group.
 const MAX_GROUP_TREES: u32 = 32;
 /// Fewest rows per call for which blocks of many rows are tried.
@@ -184,7 +180,8 @@ impl Neighbours {
                 ..plain
             });
         }
-        let with = |shape: GpuCandidate| LAYOUTS.map(|layout| GpuCandidate { layout, ..shape });
+        let layouts = Layout::in_gpu_trial_order();
+        let with = |shape| layouts.iter().map(move |layout| GpuCandidate { layout: *layout, ..shape });
         let mut all: Vec<GpuCandidate> = shapes.into_iter().flat_map(with).collect();
         if rows >= MIN_ROWS_FOR_LARGE_BLOCKS {
             let four = |block| ThreadMapping::Rows { block, rows: 4 };
@@ -201,11 +198,12 @@ impl ShapeProposer for Neighbours {
             self.begun = true;
             return self.candidates();
         }
+        let layouts = Layout::in_gpu_trial_order();
         let mut next = Vec::new();
         for centre in best(known, CENTRES_PER_STEP) {
             if !self.centres.contains(&centre) {
                 self.centres.push(centre);
-                next.extend(centre.neighbours(&LAYOUTS, (self.size.trees, self.size.unrolled_steps())));
+                next.extend(centre.neighbours(&layouts, (self.size.trees, self.size.unrolled_steps())));
             }
         }
         let mut new: Vec<GpuCandidate> = Vec::new();

@@ -5,7 +5,7 @@
 
 use super::shape::{GpuCandidate, ThreadMapping};
 use sched_ir::quantize::QuantizedRows;
-use sched_nest::{Layout, ModelInfo, Nodes, Shapes};
+use sched_nest::{Layout, ModelInfo, Nodes};
 
 /// Deepest trees, in levels, that are padded to complete ones. Each level more doubles the nodes, and saves
 /// the loads of child indices.
@@ -46,8 +46,7 @@ impl Layouts {
         let depth = model.max_depth();
         let suits = |layout: &Layout| {
             let levels = if layout.compares_bins() { MOST_QUANTIZED_LEVELS } else { MOST_COMPLETE_LEVELS };
-            layout.shapes() == Shapes::Any
-                && *layout != Layout::Levels
+            layout.gpu_trial_position().is_some()
                 && (quantized || !layout.compares_bins())
                 && (layout.nodes() == Nodes::Existing || depth <= levels)
         };
