@@ -304,7 +304,7 @@ problems! {
         /// shared memory cannot hold. The last loop is the outermost loop over these threads.
         SUMS_OF_LAUNCH => UnlimitedSums,
         /// The threads of a block share slots, but other blocks have rows between the rows of the block.
-        SUMS_OF_LAUNCH => SplitSums,
+        SUMS_OF_LAUNCH => RowsNotConsecutive,
         /// Padding for straight-line walks would need too much memory.
         PADDING_TOO_LARGE => PaddingTooLarge {
             /// Bytes of the padding.

@@ -237,7 +237,7 @@ pub fn predict<'py>(
     call: &DeviceCall<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if !properties.runs_on_gpu {
-        return Err(PyValueError::new_err(not_for_gpus_message(library)));
+        return Err(PyValueError::new_err(no_gpu_code_message(library)));
     }
     let py = rows.py();
     let arrays = py.import(intern!(py, "schedc_runtime._device"))?;
@@ -358,8 +358,8 @@ fn writable<'py>(
     if fits && is_here { Ok(view) } else { Err(wrong()) }
 }
 
-/// The message for a model whose calls never run on a GPU.
-fn not_for_gpus_message(library: &Library) -> String {
+/// The message for rows in a GPU's memory, if the model has no code for a GPU or is not compiled yet.
+fn no_gpu_code_message(library: &Library) -> String {
     let (what, more) = match library.has_file() {
         true => ("compiled for the processor", "compile it with schedc.compile(model, target=\"gpu\")"),
         false => ("not compiled yet", "wait() for the compilation"),

@@ -237,7 +237,9 @@ impl Launches<'_> {
         let mut rows = self.rows(around, 0);
         let problem = match high {
             None => Some(Problem::UnlimitedSums),
-            Some(high) => self.reaches_other_blocks(around, &rows, (low, high)).then_some(Problem::SplitSums),
+            Some(high) => {
+                self.reaches_other_blocks(around, &rows, (low, high)).then_some(Problem::RowsNotConsecutive)
+            }
         };
         if let Some(problem) = problem
             && let Some(step) = self.directive(shared, |one| matches!(one, Annotation::SharedReduce))

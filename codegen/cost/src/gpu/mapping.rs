@@ -65,7 +65,8 @@ impl LaunchMapping {
     }
 }
 
-/// The launches of a nest in a call of `rows` rows. `None` if no loop is mapped, or if an extent is unknown.
+/// Launches of a nest in a call of `rows` rows: an entry for each path of loops to a leaf loop. `None` if a
+/// path has no mapped loop, or if an extent is unknown.
 pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<LaunchMapping>> {
     let mut paths = Vec::new();
     for root in &nest.roots {

@@ -32,7 +32,7 @@ pub struct ColumnRuns {
     pub count: usize,
     /// Number of columns that say, for a set of categories, whether a row's category is in it.
     pub set_columns: usize,
-    /// Features that columns read, which transposed rows have.
+    /// Features that columns read, in pieces of adjacent features. Transposed rows hold only these pieces.
     pub inputs: FeatureSubset,
     /// For each column that is the value of a feature, this feature; else `None`.
     pub column_features: Vec<Option<u32>>,

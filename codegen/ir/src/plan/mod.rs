@@ -106,7 +106,7 @@ pub struct WalkPlan {
     pub steps: Steps,
     /// The row as a look-up table in registers, if all lanes of a vector read one row that is short enough.
     pub row_table: Option<RowTable>,
-    /// Way in which leaf values are added to sums.
+    /// Whether sums are in a register, and otherwise how many leaf values are added at a time.
     pub sums: SumAccess,
     /// Number of vectors whose walks are interleaved if rows fill fewer vectors than a group has: vectors of
     /// several trees make up the number (`unrollAndJam`). 1 without `unrollAndJam`.

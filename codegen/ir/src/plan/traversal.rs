@@ -152,7 +152,8 @@ impl WalkInfo<'_> {
         if looks_up { self.fitting_row_table() } else { None }
     }
 
-    /// The row as a table, if it is contiguous and at most `MOST_ROW_TABLE_BYTES` bytes long.
+    /// The row as a table in registers. `None` on a GPU, without contiguous rows, or if the row has more than
+    /// `MOST_ROW_TABLE_BYTES` bytes.
     fn fitting_row_table(&self) -> Option<RowTable> {
         let RowForm { element, columns, copy } = self.rows;
         if self.in_launch || copy.block_rows.is_some() {

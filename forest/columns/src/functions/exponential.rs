@@ -173,8 +173,8 @@ pub(super) mod short {
     /// Bounds of `x`: in single precision, `e^x` is 0 below and infinity above.
     const BOUNDS: (f64, f64) = (-150.0, 100.0);
 
-    /// `2^k` and `e^r - 1`.
-    fn split<N: Number>(x: N) -> (N, N) {
+    /// The factors of `e^x`: `2^k`, and `e^r - 1` in place of `e^r`.
+    fn power_and_rest<N: Number>(x: N) -> (N, N) {
         let shifted = x.fma(x.of(LOG2_E), x.of(ROUNDING_SHIFT));
         let r = (shifted - x.of(ROUNDING_SHIFT)).fma(x.of(-LN2), x);
         let word = shifted.word();
@@ -184,27 +184,27 @@ pub(super) mod short {
 
     /// `e^x`.
     pub(in super::super) fn exp<N: Number>(x: N) -> N {
-        let (power, rest) = split(x.clamped(BOUNDS.0, BOUNDS.1));
+        let (power, rest) = power_and_rest(x.clamped(BOUNDS.0, BOUNDS.1));
         power.fma(rest, power)
     }
 
     /// `e^x - 1`.
     pub(in super::super) fn exp_minus_one<N: Number>(x: N) -> N {
-        let (power, rest) = split(x.clamped(BOUNDS.0, BOUNDS.1));
+        let (power, rest) = power_and_rest(x.clamped(BOUNDS.0, BOUNDS.1));
         super::or_zero_itself(x, power.fma(rest, power - x.of(1.0)))
     }
 
     /// The hyperbolic tangent.
     pub(in super::super) fn tanh<N: Number>(x: N) -> N {
         let size = x.magnitude().at_most(22.0);
-        let (power, rest) = split(size + size);
+        let (power, rest) = power_and_rest(size + size);
         let e = power.fma(rest, power - x.of(1.0));
         (e / (e + x.of(2.0))).signed_as(x)
     }
 
     /// `1 / (1 + e^-x)`.
     pub(in super::super) fn logistic<N: Number>(x: N) -> N {
-        let (power, rest) = split((-x.magnitude()).at_least(BOUNDS.0));
+        let (power, rest) = power_and_rest((-x.magnitude()).at_least(BOUNDS.0));
         let (one, e) = (x.of(1.0), power.fma(rest, power));
         x.is_below(x.of(0.0)).select(e, one) / (one + e)
     }

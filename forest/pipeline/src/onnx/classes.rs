@@ -12,7 +12,7 @@ use std::sync::Arc;
 const MOST_CLASSES: i64 = 1 << 12;
 
 /// Numbers of at least this magnitude are no classes, since class numbers are 32-bit integers.
-const LARGEST_CLASS: f64 = 2_147_483_648.0;
+const CLASS_NUMBER_END: f64 = 2_147_483_648.0;
 
 /// The classes of a row: one, or one for each of several targets.
 pub(super) struct RowClasses {
@@ -208,6 +208,6 @@ fn range_of(columns: &Columns, column: ColumnId) -> Option<(i64, i64)> {
         known.insert(needed, range);
     }
     let (least, greatest) = known.remove(&column).flatten()?;
-    let is_small = |number: f64| number.abs() < LARGEST_CLASS;
+    let is_small = |number: f64| number.abs() < CLASS_NUMBER_END;
     (is_small(least) && is_small(greatest)).then_some((least as i64, greatest as i64))
 }

@@ -213,7 +213,7 @@ fn names_at(
 ) -> Outputs {
     let known = |text: &Text| match text {
         Text::Known(text) => Ok(Rc::clone(text)),
-        Text::ByCode(_) => Err(node.refuse("looks up texts in a table that depends on the row")),
+        Text::ByCode(_) => Err(node.refuse("looks up texts in a table that the graph computes")),
     };
     let names = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();

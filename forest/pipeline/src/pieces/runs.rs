@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 /// Consecutive indices that share a property.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IndexRun {
-    /// The first index.
+    /// First index of the run, in the feature's domain.
     pub first: i64,
-    /// The last index.
+    /// Last index of the run, inclusive.
     pub last: i64,
 }
 

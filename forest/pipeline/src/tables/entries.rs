@@ -40,8 +40,8 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// A table of pieces, given by their last indices and numbers, for rows of the type `rows`. `None` if -0
-    /// and 0 have different numbers.
+    /// Makes the table of a feature from its pieces: the last index of each, and the value of the table on it.
+    /// `rows` is the type of rows. `None` if -0 and 0 have different values, or without pieces.
     pub fn new(
         of: (u32, FeatureDomain),
         rows: Float,

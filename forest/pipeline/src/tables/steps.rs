@@ -41,7 +41,8 @@ pub(super) struct StepSearch<'a> {
 }
 
 impl<'a> StepSearch<'a> {
-    /// A search among columns. `domains` has the domain of each feature.
+    /// A search for columns that are constant on pieces of a feature's values. `domains` has each feature's
+    /// domain.
     pub fn new(columns: &'a Columns, domains: &'a [FeatureDomain]) -> StepSearch<'a> {
         let is_stepped = may_be_stepped(columns, domains);
         StepSearch { columns, domains, is_stepped, found: HashMap::new(), evaluations: 0 }

@@ -70,8 +70,10 @@ impl Header {
             [2, 2] => Float::F32,
             [3, 3] => Float::F64,
             _ => {
-                let message =
-                    format!("thresholds have the type {}, and leaves the type {}", types[0], types[1]);
+                let message = format!(
+                    "thresholds of type {} with leaves of type {} are not supported",
+                    types[0], types[1]
+                );
                 return Err(bad("threshold_type", message).help(
                     "schedc reads models whose thresholds and leaves both have single precision (type 2) or \
                      both double precision (type 3); leaves of whole numbers are not supported",

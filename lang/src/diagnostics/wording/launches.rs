@@ -97,7 +97,7 @@ pub(super) fn unlimited_sums(context: &MessageContext) -> Wording {
     .fix(Some(context.remove(context.illegal.step)))
 }
 
-pub(super) fn split_sums(context: &MessageContext) -> Wording {
+pub(super) fn rows_not_consecutive(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(
         format!(

@@ -108,7 +108,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::SeveralTreeLoops => launches::several_tree_loops(context),
         P::SameSums => launches::same_sums(context),
         P::UnlimitedSums => launches::unlimited_sums(context),
-        P::SplitSums => launches::split_sums(context),
+        P::RowsNotConsecutive => launches::rows_not_consecutive(context),
         P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
         P::LayoutTooLarge { bytes, limit } => layout::too_large(context, *bytes, *limit),
         P::NotOblivious { tree } => layout::not_oblivious(context, *tree),

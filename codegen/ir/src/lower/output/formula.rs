@@ -4,7 +4,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 
-/// Code for the result of one margin.
+/// Code of output steps on one value. Steps over all values of a row leave the value unchanged.
 pub struct Formula<'b> {
     /// Builder of the operations.
     pub b: &'b mut Builder,

@@ -319,7 +319,7 @@ impl Sweep for Preorder {
                 let right =
                     sets.rows_going_right(b, tables, SetNode { column: node.column, class_feature }, &lanes);
                 let passed = rows.iter().zip(right);
-                passed.map(|(vector, right)| positions_after(b, node, vector.leaf, right)).collect()
+                passed.map(|(vector, right)| leaf_positions_after(b, node, vector.leaf, right)).collect()
             },
             |b| compare(b, node, rows),
         )
@@ -339,16 +339,18 @@ fn compare(b: &mut Builder, node: &SweptNode, vectors: &[SweepVector]) -> Vec<Va
             b.cast(Cast::Trunc, bin, threshold_bins)
         };
         let right = bin_goes_right(b, bin, node.threshold_bins);
-        positions_after(b, node, *leaf, right)
+        leaf_positions_after(b, node, *leaf, right)
     });
     passed.collect()
 }
 
-/// Leaf positions after a node: rows that have reached it and go `right` move.
-fn positions_after(b: &mut Builder, node: &SweptNode, leaf: Value, right: Value) -> Value {
-    let has_reached = b.cmp(Cmp::Eq, leaf, node.first_leaf);
-    let moves = if seeded(Fault::SweepForgetsPlace) { right } else { b.bin(Bin::And, has_reached, right) };
-    b.select(moves, node.right_leaf, leaf)
+/// Leaf positions of rows after a node. Rows that have reached it move to its right leaf if the mask
+/// `goes_right` has them.
+fn leaf_positions_after(b: &mut Builder, node: &SweptNode, positions: Value, goes_right: Value) -> Value {
+    let has_reached = b.cmp(Cmp::Eq, positions, node.first_leaf);
+    let forgets = seeded(Fault::SweepForgetsPlace);
+    let moves = if forgets { goes_right } else { b.bin(Bin::And, has_reached, goes_right) };
+    b.select(moves, node.right_leaf, positions)
 }
 
 impl TestMask for Preorder {
