@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from .answers import Array, Classifier, Isolation, Targets
+from .answers import Array, Classifier, Isolation
 from .findings import Difference
 from .fitted import FAMILY, PipelineOrigin
 from .model import Model
@@ -336,7 +336,7 @@ def _of_pipeline(trial: Trial) -> None:
     origin, ours = trial.origin, trial.ours
     if trial.is_skipped or not isinstance(origin, PipelineOrigin):
         return
-    from .exporter.check import METHODS, OUTSIDE_FRACTION, ROOT_ROUNDING, ROUNDED, magnitude, one_job
+    from .exporter.check import METHODS, ROUNDED, Bounds, one_job, undecided, within
     from .exporter.graph import Promise
     from .exporter.inputs import table
     from .exporter.rows import rows_for
@@ -350,7 +350,6 @@ def _of_pipeline(trial: Trial) -> None:
         given = rows if type(trial.examples).__module__.startswith("pyarrow") else trial.examples
         compiled = model_for(ours, given)._origin
         made = compiled.exported if isinstance(compiled, PipelineOrigin) else made
-        trial.close = CLOSE if any(value.single for value in made.outputs.values()) else trial.close
     else:
         try:
             given = rows = trial.rows = rows_for(theirs, made)
@@ -358,51 +357,37 @@ def _of_pipeline(trial: Trial) -> None:
             trial.failure = error
             return
 
-    def compare(method: str, output: str, counted: Array | None = None) -> Array | None:
-        """Compares a method. If that fails, compares again with a bound for the rounding errors of sums,
-        whose products may cancel each other."""
-        value = made.outputs[output]
-        is_equal, is_outside = value.promise is Promise.EQUAL, value.promise is Promise.OUTSIDE
-        has_slack = value.single or made.graph.sums
-        for is_last in (is_equal or not has_slack or trial.slack > 0, True):
-            try:
-                with one_job(theirs):
-                    return trial.compare(
-                        method, lambda: getattr(theirs, method)(given), lambda: getattr(ours, method)(given),
-                        0.0 if is_equal else trial.close, rows, counted,
-                        OUTSIDE_FRACTION if is_outside else 0.0, ROUNDED if is_outside else None,
-                    )
-            except Difference:
-                if is_last:
-                    raise
-                relative = CLOSE if value.single else ROOT_ROUNDING if value.root else trial.close
-                trial.slack = relative * value.steep * magnitude(made, rows)
-        return None
+    bounds, outside = Bounds(made, rows), numpy.zeros(len(rows), bool)
+
+    def compare(method: str, output: str) -> None:
+        """Compares a method. Results that are not promised to be equal may differ by their rounding
+        errors."""
+        promise = made.outputs[output].promise
+
+        def allowed(expected: Array, found: Array) -> Array:
+            bound = bounds.of(output).reshape(expected.shape)
+            is_allowed = within(found, expected, bound)
+            outside[:] |= undecided((found != expected) & is_allowed, expected, bound)
+            return is_allowed
+
+        with one_job(theirs):
+            trial.compare(
+                method, lambda: getattr(theirs, method)(given), lambda: getattr(ours, method)(given), 0.0, rows,
+                None, None if promise is Promise.EQUAL else allowed,
+                ROUNDED if promise is Promise.OUTSIDE else None,
+            )
 
     if "label" not in made.outputs:
         method = "predict" if hasattr(theirs, "predict") else "transform"
         compare(method, "variable")
         trial.compare_short_calls(method, given)
         return
-    counted = None
     for method, output in METHODS.items():
         if output in made.outputs and hasattr(theirs, method) and hasattr(ours, method):
-            found = compare(method, output)
-            counted = _decided(trial, found) if method == "predict_proba" else counted
-    compare("predict", "label", counted)
+            compare(method, output)
+    compare("predict", "label")
     has_chances = hasattr(theirs, "predict_proba") and hasattr(ours, "predict_proba")
     trial.compare_short_calls("predict_proba" if has_chances else "predict", given)
-
-
-def _decided(trial: Trial, shares: Array | None) -> Array | None:
-    """Selects the rows whose classes do not depend on the last digits of the probabilities. For several
-    targets, all classes of the row must have this property."""
-    answers = trial.origin.answers
-    if shares is None or not isinstance(answers, Targets):
-        return trial.decided(shares)
-    parts = numpy.split(shares, answers.ends() if answers.lists else shares.shape[1], axis=1)
-    decided = [one for one in map(trial.decided, parts) if one is not None]
-    return numpy.asarray(numpy.all(decided, axis=0))
 
 
 _FAMILIES: dict[str, Callable[[Trial], None]] = {

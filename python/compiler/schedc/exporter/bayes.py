@@ -32,8 +32,6 @@ def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     total = graph.add("ReduceSum", scaled, numpy.array([2], INT64), keepdims=0, width=classes)
     # scikit-learn adds these logarithms in the type of the training rows.
     constant = -0.5 * numpy.sum(numpy.log(2.0 * numpy.pi * variances), axis=1)
-    # Near-constant columns make these sums large, and their rounding errors with them.
-    graph.sums.append((total, 0.5 * numpy.eye(classes), numpy.abs(constant).astype(FLOAT64)))
     scores = graph.add("Sub", constant.astype(FLOAT64), graph.add("Mul", total, 0.5))
     prior = numpy.log(estimator.class_prior_)
     # scikit-learn adds numbers of NumPy to arrays, whose type then depends on the release of NumPy.

@@ -10,18 +10,11 @@ import numpy
 
 from ..findings import Refused
 from ..labels import labels_of
-from .graph import FLOAT32, Promise, Value
+from .bounds import TINY, bounds_of
+from .graph import FLOAT64, Promise, Value
 from .inputs import table
 from .stages import answering, held, key_of, selects
 
-#: Allowed difference between two roundings of one result, by the bytes of a value. It is relative to the
-#: largest magnitude in the output. Sums of some thousand terms differ by less.
-_ROUNDING = {4: 1e-5, 8: 1e-9}
-#: Allowed difference behind the square root of a sum, as in distances: 1e-14 of the square.
-ROOT_ROUNDING = 1e-7
-#: Fraction of the rows that may reach other leaves because a tested value has a rounding error. Rows that are
-#: made for the check lie on thresholds, so a few percent of them do.
-OUTSIDE_FRACTION = 0.1
 #: The cause of other results behind a step that is not `equal`, and what to do.
 ROUNDED = (
     "a step before the model rounds differently from scikit-learn, and a tested value lies that close to a "
@@ -158,44 +151,68 @@ def _by_reference(content: bytes, feeds: dict[str, numpy.ndarray]) -> dict[str, 
 ENGINES: list[Callable[[bytes, dict[str, numpy.ndarray]], dict[str, Any]]] = [run]
 
 
-def compare(model: Any, made: Any, rows: Any) -> None:
-    """Compares a file with its object on rows.
+def compare(model: Any, made: Any, rows: Any) -> int:
+    """Compares a file with its object on rows. Returns the number of rows with other results because a tested
+    value lies within its rounding error of a threshold.
 
     Raises Mismatch for the first result that differs by more than its :class:`Promise` allows.
     """
     rows = table(rows)
-    theirs = expected(model, rows, made.outputs)
-    scale = magnitude(made, rows)
+    theirs, feeds = expected(model, rows, made.outputs), made.feeds(rows)
+    bounds = Bounds(made, rows)
+    outside = numpy.zeros(len(rows), bool)
     for engine in ENGINES:
-        ours = engine(made.content, made.feeds(rows))
+        ours = engine(made.content, feeds)
         for name, value in theirs.items():
             if name == "label" and made.labels is not None:
                 value = labels_of(made.labels, value)
-            found = numpy.asarray(ours[made.names[name]]).reshape(value.shape)
             output = made.outputs[name]
-            apart = differs(found, value, output, scale)
-            if output.promise is Promise.OUTSIDE:
-                apart = _beyond(apart, name, theirs, made.outputs, scale)
+            found = numpy.asarray(ours[made.names[name]]).reshape(value.shape)
+            apart = differs(found, value, output)
+            if output.promise is not Promise.EQUAL and apart.any():
+                bound = bounds.of(name).reshape(value.shape)
+                allowed = within(found, value, bound)
+                outside |= undecided(apart & allowed, value, bound)
+                apart &= ~allowed
             if apart.any():
                 message = _difference(type(model).__name__, name, found, value, apart)
                 if output.promise is Promise.OUTSIDE:
                     cause, remedy = ROUNDED
                     raise Mismatch(f"{message}: {cause}; {_OTHER_PROGRAM}; {remedy}")
                 raise Mismatch(f"{message}; this is a bug of schedc, please report it")
+    return int(outside.sum())
 
 
-def _beyond(apart: numpy.ndarray, name: str, theirs: dict[str, numpy.ndarray],
-            outputs: dict[str, Value], scale: float) -> numpy.ndarray:
-    """Selects the differences that no rounding error explains."""
-    by = "margins" if "margins" in theirs else "probabilities"
-    scores = theirs.get(by)
-    is_label = name == "label" and apart.ndim == 1
-    if is_label and scores is not None and outputs[by].promise is not Promise.OUTSIDE:
-        # Labels may differ where the scores of the two best classes differ by no more than their rounding.
-        ordered = numpy.sort(scores, axis=1)
-        gap = numpy.abs(scores[:, 0]) if scores.shape[1] == 1 else ordered[:, -1] - ordered[:, -2]
-        return numpy.asarray(apart & (gap > _rounding(scores, outputs[by], scale)))
-    return apart if apart.mean() > OUTSIDE_FRACTION else numpy.zeros_like(apart)
+class Bounds:
+    """The bounds of rounding errors of an exported object's results on rows. Nothing is computed before the
+    first use."""
+
+    def __init__(self, made: Any, rows: Any) -> None:
+        self._made, self._rows = made, rows
+        self._found: dict[str, numpy.ndarray] | None = None
+
+    def of(self, output: str) -> numpy.ndarray:
+        """The bound of each result of an output. It is infinite where a tested value lies within its bound of
+        a threshold."""
+        if self._found is None:
+            self._found = bounds_of(self._made, self._made.feeds(self._rows), run)
+        return self._found[output]
+
+
+def within(ours: numpy.ndarray, theirs: numpy.ndarray, bound: numpy.ndarray) -> numpy.ndarray:
+    """Marks the results whose difference is within its bound. Results that are no numbers may differ where
+    their bound is positive."""
+    if theirs.dtype.kind != "f" or ours.dtype.kind != "f":
+        return numpy.asarray(bound > 0)
+    with numpy.errstate(invalid="ignore"):
+        apart = numpy.abs(ours.astype(FLOAT64) - theirs.astype(FLOAT64))
+    return numpy.asarray(numpy.isinf(bound) | (apart <= bound + TINY))
+
+
+def undecided(apart: numpy.ndarray, values: numpy.ndarray, bound: numpy.ndarray) -> numpy.ndarray:
+    """Marks the rows with other results because a rounding error decides a test."""
+    found = apart & numpy.isinf(bound) if values.dtype.kind == "f" else apart
+    return numpy.asarray(found.reshape(len(found), -1).any(axis=1))
 
 
 def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarray) -> str:
@@ -207,51 +224,9 @@ def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarr
     )
 
 
-def magnitude(made: Any, rows: Any) -> float:
-    """The largest sum of magnitudes of products, over all sums of the graph. It bounds rounding errors."""
-    if not made.graph.sums:
-        return 1.0
-    import onnx
-
-    proto = onnx.load_from_string(made.content)
-    inputs = {one.name for one in proto.graph.input}
-    wanted = {value.name for value, _, _ in made.graph.sums} - inputs
-    needed, kept = set(wanted), []
-    for node in reversed(proto.graph.node):
-        if needed.intersection(node.output):
-            kept.append(onnx.NodeProto.FromString(node.SerializeToString()))
-            needed.update(node.input)
-    for field, values in (
-        ("node", kept[::-1]), ("output", [onnx.ValueInfoProto(name=name) for name in sorted(wanted)]),
-    ):
-        proto.graph.ClearField(field)
-        getattr(proto.graph, field).extend(values)
-    feeds = made.feeds(rows)
-    found = dict(feeds)
-    if wanted:
-        used = {name: array for name, array in feeds.items() if name in needed}
-        unused = [one for one in proto.graph.input if one.name not in used]
-        for one in unused:
-            proto.graph.input.remove(one)
-        found.update(run(proto.SerializeToString(), used))
-    sizes = [numpy.abs(found[value.name]) @ weights + offset for value, weights, offset in made.graph.sums]
-    return max(1.0, *(float(numpy.nanmax(size, initial=0.0)) for size in sizes))
-
-
-def _rounding(values: numpy.ndarray, output: Value, scale: float) -> float:
-    """The difference between two roundings of an output's values."""
-    single = output.single or output.dtype == FLOAT32 or values.dtype == FLOAT32
-    relative = _ROUNDING[4] if single else ROOT_ROUNDING if output.root else _ROUNDING[8]
-    return relative * output.steep * max(scale, float(numpy.nanmax(numpy.abs(values), initial=0.0)))
-
-
-def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value, scale: float) -> numpy.ndarray:
-    """Marks the results that differ by more than the output's promise allows. The sign of a zero counts for
-    no output."""
+def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value) -> numpy.ndarray:
+    """Marks the results that differ. The sign of a zero counts for no output."""
     if theirs.dtype.kind != "f" or output.dtype.kind != "f":
         return numpy.asarray(ours.astype(theirs.dtype) != theirs)
-    if output.promise is Promise.EQUAL:
-        same = ours.astype(theirs.dtype) == theirs
-        return numpy.asarray(~(same | (numpy.isnan(ours) & numpy.isnan(theirs))))
-    close = numpy.isclose(ours, theirs, rtol=0, atol=_rounding(theirs, output, scale), equal_nan=True)
-    return numpy.asarray(~close)
+    same = ours.astype(theirs.dtype) == theirs
+    return numpy.asarray(~(same | (numpy.isnan(ours) & numpy.isnan(theirs))))

@@ -221,10 +221,6 @@ def _slope(x: numpy.ndarray, y: numpy.ndarray) -> float:
     return float(numpy.max(numpy.diff(y) / numpy.diff(x), initial=0.0))
 
 
-#: Maximum slope of a curve that loosens the comparison; steeper curves count as this steep.
-_STEEPEST = 1e3
-
-
 def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     """An isotonic curve: linear between points, in the type of the scores that it was fitted to."""
     x = numpy.asarray(calibrator.X_thresholds_)
@@ -235,8 +231,7 @@ def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     column = graph.add("Clip", graph.cast(column, x.dtype), low, high)
     # The function is continuous, so a small error of the input leads to a small error of the output.
     made = graph.cast(interpolated_as_scipy(graph, column, x, y), FLOAT64)
-    steep = min(max(_slope(x, y), 1.0), _STEEPEST)
-    return replace(made, promise=Promise.BOUND, steep=steep)
+    return replace(made, promise=Promise.BOUND)
 
 
 def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -34,7 +33,9 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
         # Releases with their own Yeo-Johnson transform subtract 1 from the power, which cancels digits for
         # small exponents.
-        made = replace(made, root=made.root or hasattr(estimator, "_yeo_johnson_transform"))
+        if hasattr(estimator, "_yeo_johnson_transform"):
+            least = numpy.minimum(numpy.abs(above), numpy.abs(below))
+            graph.rounds(made, made, lambda one: one + 1 / numpy.where(least < 2.0**-60, 1.0, least), 2)
     tested = [0.5, 1.0, 3.0] if estimator.method == "box-cox" else [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
     for column in columns:
         graph.note(column.source, tested)

@@ -37,13 +37,16 @@ def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy.ndarray,
-               mean: Any) -> Value:
-    """`(X - mean) @ components.T`"""
+               mean: Any, sizes: numpy.ndarray | None = None) -> Value:
+    """`(X - mean) @ components.T`. `sizes` bounds the magnitudes of components that scikit-learn multiplies
+    one after the other."""
     summand: Any = 0.0
+    sizes = numpy.abs(components) if sizes is None else sizes
+    given = None
     if mean is not None and not columns.sparse:
         kind = numpy.result_type(columns.numeric, numpy.asarray(mean).dtype)
         value = graph.add("Sub", columns.value(graph, kind), numpy.asarray(mean).astype(kind))
-        graph.sums.append((columns.value(graph, kind), numpy.abs(components.T), numpy.abs(components @ mean)))
+        given, center = columns.value(graph, kind), numpy.abs(mean)
         columns = columns_of(value, [column.name for column in columns])
         is_mixed = kind == FLOAT64 and components.dtype != FLOAT64
         if is_mixed and type(estimator).__name__ in _CENTERED_AFTERWARDS and at_least(1, 5):
@@ -55,7 +58,11 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
                      "encoder before it")
     for column in columns:
         graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
-    return margins_of(graph, columns, components, summand)
+    product = margins_of(graph, columns, components, summand)
+    if given is not None:
+        # Some estimators subtract the product of the mean afterwards.
+        graph.rounds(product, given, lambda one: (one + center) @ sizes.T, 2 * sum(components.shape))
+    return product
 
 
 def factors(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -63,7 +70,8 @@ def factors(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     loadings = numpy.asarray(estimator.components_)
     scaled = loadings / estimator.noise_variance_
     spread = numpy.linalg.inv(numpy.eye(len(loadings)) + scaled @ loadings.T)
-    product = _projected(graph, estimator, columns, spread.T @ scaled, estimator.mean_)
+    product = _projected(graph, estimator, columns, spread.T @ scaled, estimator.mean_,
+                         numpy.abs(spread.T) @ numpy.abs(scaled))
     return columns_of(product, names_out(estimator, columns, product.width))
 
 
@@ -98,7 +106,6 @@ def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         # scikit-learn scales the axes in the type of the training rows.
         axes = (rotation * scaling ** (-0.5)).astype(FLOAT64)
         apart = graph.add("Sub", value, numpy.asarray(mean, FLOAT64))
-        graph.sums.append((apart, numpy.abs(axes), numpy.zeros(axes.shape[1])))
         turned = graph.add("MatMul", apart, axes, width=axes.shape[1])
         norm = graph.add("ReduceSum", graph.add("Mul", turned, turned), numpy.array([1], INT64), keepdims=1,
                          width=1)

@@ -15,7 +15,6 @@ from .stages import refuse
 
 def _weighted(graph: Graph, kernels: Value, weights: numpy.ndarray, offsets: Any) -> Value:
     """Kernels times weights `[n_points, n_columns]`, plus offsets."""
-    graph.sums.append((kernels, numpy.abs(weights), numpy.abs(offsets)))
     product = graph.add("MatMul", kernels, weights, width=weights.shape[1])
     return graph.add("Add", product, offsets) if numpy.any(offsets) else product
 
@@ -41,6 +40,10 @@ def kernel_components(graph: Graph, estimator: Any, columns: Columns) -> Columns
     total = weights.sum(axis=0)
     offsets = center.K_fit_all_ * total - numpy.asarray(center.K_fit_rows_) @ weights
     value = _weighted(graph, kernels, weights - total / len(points), offsets)
+    # scikit-learn centres the kernels first.
+    means = numpy.abs(center.K_fit_rows_) + numpy.abs(center.K_fit_all_)
+    graph.rounds(value, kernels, lambda sizes: (sizes + sizes.mean(axis=1, keepdims=True) + means)
+                 @ numpy.abs(weights), 2 * len(points))
     return _made(graph, estimator, columns, value, estimator.eigenvectors_)
 
 

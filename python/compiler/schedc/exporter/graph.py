@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -64,11 +64,19 @@ class Value:
     promise: Promise = Promise.EQUAL
     single: bool = False
     """Whether a sum or a function before this value was rounded to f32."""
-    root: bool = False
-    """Whether the value depends on a square root, whose rounding error is large near zero, or on a power
-    minus 1."""
-    steep: float = 1.0
-    """The largest slope of the curves before this value. Rounding errors grow by this factor."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of scikit-learn's whose rounding errors exceed those of the nodes for the same result."""
+
+    value: Value
+    """The factors that depend on rows."""
+    sizes: Callable[[numpy.ndarray], numpy.ndarray]
+    """Computes the sum of the magnitudes of all terms from the magnitudes of the factors."""
+    terms: int
+    dtype: numpy.dtype
+    """The type of the sum."""
 
 
 class Graph:
@@ -100,9 +108,10 @@ class Graph:
         """Groups of inputs. If all inputs of a group are truth values or integers, a step computes in their
         type, unlike the file: `narrow` if only those of at most 16 bits count, else `all`. Last the container
         of the rows, as in `RowTypes`."""
-        self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
-        """Sums of products: the factors that depend on rows, and magnitudes of coefficients and
-        intercepts."""
+        self.sums: dict[str, list[Sum]] = {}
+        """By the names of results: sums of scikit-learn that round more than the nodes of the file."""
+        self.values: dict[str, Value] = {}
+        """The results of nodes, by the nodes' names."""
         self._names_of_constants: dict[Any, str] = {}
         self._values_of_nodes: dict[Any, Value] = {}
         self._path: list[str] = []
@@ -179,9 +188,8 @@ class Graph:
         # Trees add exact values of leaves, whatever they compare.
         single = op != "TreeEnsemble" and (
             (is_sum and kind == FLOAT32) or any(value.single for value in values))
-        root = (op == "Sqrt" and before is not Promise.EQUAL) or any(value.root for value in values)
-        steep = max(value.steep for value in values)
-        value = Value(name, kind, wide if width is None else width, max(before, own), single, root, steep)
+        value = Value(name, kind, wide if width is None else width, max(before, own), single)
+        self.values[name] = value
         self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
         if key is not True:
             self._values_of_nodes[key] = value
@@ -266,6 +274,12 @@ class Graph:
         row = numpy.asarray(array, FLOAT64).reshape(-1)
         test = self.add("IsNaN", self.take(self.cast(like, FLOAT64), [0]))
         return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
+
+    def rounds(self, result: Value, value: Value, sizes: Callable[[numpy.ndarray], numpy.ndarray],
+               terms: int, dtype: Any = None) -> None:
+        """Notes a :class:`Sum` of scikit-learn's for a result, by default in the result's type."""
+        one = Sum(value, sizes, terms, numpy.dtype(dtype or result.dtype))
+        self.sums.setdefault(result.name, []).append(one)
 
     def output_name(self, name: str) -> str:
         """The name of an output in the file: `name`, or another name if an input has this one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -89,7 +88,7 @@ def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
         made = exp_minus_one(graph, _logarithm_of_root(graph, graph.add("Abs", value), degree, exponent))
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
         # scikit-learn subtracts 1 from the root, which cancels digits near 0.
-        made = replace(made, root=True)
+        graph.rounds(made, made, lambda one: one + 1, 2)
     return graph.cast(made, kind)
 
 

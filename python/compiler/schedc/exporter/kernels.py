@@ -21,18 +21,24 @@ def dense(array: Any) -> numpy.ndarray:
 
 def squared_distances(graph: Graph, value: Value, points: numpy.ndarray) -> Value:
     """The squared Euclidean distances of a row from points `[n_points, n_columns]`."""
-    # As in scikit-learn: squares of rows plus squares of points minus twice the products of both.
-    sizes = numpy.abs(points.T) + numpy.abs(points).max(axis=0, initial=1.0)[:, None]
-    graph.sums.append((value, sizes, numpy.square(points).sum(axis=1)))
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)), points[None])
-    return graph.add("ReduceSum", graph.add("Mul", apart, apart), numpy.array([2], INT64), keepdims=0,
-                     width=len(points))
+    total = graph.add("ReduceSum", graph.add("Mul", apart, apart), numpy.array([2], INT64), keepdims=0,
+                      width=len(points))
+    note_squares(graph, total, value, points)
+    return total
+
+
+def note_squares(graph: Graph, total: Value, value: Value, points: numpy.ndarray) -> None:
+    """Notes that scikit-learn computes squared distances as squares of rows plus squares of points minus
+    twice the products of both."""
+    sizes, squares = numpy.abs(points.T), numpy.square(points).sum(axis=1)
+    graph.rounds(total, value, lambda one: numpy.square(one).sum(axis=1, keepdims=True)
+                 + 2 * (one @ sizes) + squares, 3 * points.shape[1])
 
 
 def products(graph: Graph, value: Value, points: numpy.ndarray) -> Value:
     """The scalar products of a row with points `[n_points, n_columns]`."""
     weights = numpy.ascontiguousarray(points.T)
-    graph.sums.append((value, numpy.abs(weights), numpy.zeros(len(points))))
     return graph.add("MatMul", value, weights, width=len(points))
 
 

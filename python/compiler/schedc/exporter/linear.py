@@ -25,7 +25,6 @@ def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any
     weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
     intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(kind)
     value = columns.value(graph, kind)
-    graph.sums.append((value, numpy.abs(weights), numpy.abs(intercepts)))
     product = graph.add("MatMul", value, weights, width=len(coefficients))
     return graph.add("Add", product, intercepts) if intercepts.any() else product
 

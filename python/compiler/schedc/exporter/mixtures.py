@@ -54,6 +54,8 @@ def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndar
     # scikit-learn adds up some of the numbers in the type of rows or of parameters.
     kinds = (columns.numeric, numpy.asarray(estimator.means_).dtype)
     squares = replace(squares, single=FLOAT32 in kinds)
+    if FLOAT32 in kinds:
+        graph.rounds(squares, squares, lambda one: one, n, FLOAT32)
     constants = offsets + sizes - 0.5 * n * numpy.log(2 * numpy.pi)
     scores = graph.add("Add", graph.add("Mul", squares, -0.5), numpy.asarray(constants, kind))
     density = graph.add("ReduceLogSumExp", scores, numpy.array([1], INT64), keepdims=1, width=1)
@@ -68,12 +70,15 @@ def _in_axes(graph: Graph, value: Value, means: numpy.ndarray, axes: numpy.ndarr
 
 def _scaled(graph: Graph, value: Value, means: numpy.ndarray, factors: numpy.ndarray) -> Value:
     """Squared distances from means. The factors scale the axes of each component."""
-    largest = numpy.abs(means).max(axis=0)[:, None] + numpy.abs(means.T)
-    graph.sums.append((value, numpy.square(factors.T) * largest, numpy.square(means * factors).sum(axis=1)))
     wide = graph.add("Mul", graph.add("Unsqueeze", value, numpy.array([1], INT64)), factors[None])
     apart = graph.add("Sub", wide, (means * factors)[None])
-    return graph.add("ReduceSum", graph.add("Mul", apart, apart), numpy.array([2], INT64), keepdims=0,
-                     width=len(means))
+    total = graph.add("ReduceSum", graph.add("Mul", apart, apart), numpy.array([2], INT64), keepdims=0,
+                      width=len(means))
+    # scikit-learn adds squares and subtracts twice their products.
+    own, squares = numpy.square(factors.T), numpy.square(means * factors).sum(axis=1)
+    graph.rounds(total, value, lambda one: numpy.square(one) @ own + 2 * one @ (own * numpy.abs(means.T))
+                 + squares, 3 * means.shape[1])
+    return total
 
 
 def elliptic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

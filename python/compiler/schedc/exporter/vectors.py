@@ -33,13 +33,12 @@ def _sums(graph: Graph, estimator: Any, columns: Columns, weights: numpy.ndarray
     intercepts = numpy.asarray(estimator.intercept_, FLOAT64)
     if name == "linear":
         # The linear kernel: one sum over columns replaces a sum over columns for each support vector.
-        sizes = numpy.abs(vectors.T) @ numpy.abs(weights)
-        graph.sums.append((value, sizes, numpy.abs(intercepts)))
-        return graph.add("Add", products(graph, value, (vectors.T @ weights).T), intercepts)
+        sizes, total = numpy.abs(vectors.T) @ numpy.abs(weights), products(graph, value, (vectors.T @ weights).T)
+        graph.rounds(total, value, lambda one: one @ sizes, vectors.size)
+        return graph.add("Add", total, intercepts)
     options = {"kernel": name, "gamma": estimator._gamma, "coef0": estimator.coef0,
                "degree": estimator.degree}
     found = kernel(graph, estimator, value, vectors, options)
-    graph.sums.append((found, numpy.abs(weights), numpy.abs(intercepts)))
     return graph.add("Add", graph.add("MatMul", found, weights, width=weights.shape[1]), intercepts)
 
 
