@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from .answers import Array, Classifier, Isolation
-from .findings import Difference
+from .findings import Difference, outside_of
 from .fitted import FAMILY, PipelineOrigin
 from .model import Model
 from .origin import Origin
@@ -54,6 +54,8 @@ def check_answers(
             f"check: {trial.failure}; check=False skips the comparison",
             stacklevel=3,
         )
+    if trial.outside:
+        warnings.warn(outside_of(trial.outside, len(trial.rows), origin.name), stacklevel=3)
     return trial.compared
 
 
@@ -372,20 +374,22 @@ def _of_pipeline(trial: Trial) -> None:
 
         with one_job(theirs):
             trial.compare(
-                method, lambda: getattr(theirs, method)(given), lambda: getattr(ours, method)(given), 0.0, rows,
-                None, None if promise is Promise.EQUAL else allowed,
-                ROUNDED if promise is Promise.OUTSIDE else None,
+                method, lambda: getattr(theirs, method)(given), lambda: getattr(ours, method)(given),
+                rows=rows, allowed=None if promise is Promise.EQUAL else allowed,
+                reason=ROUNDED if promise is Promise.OUTSIDE else None,
             )
 
     if "label" not in made.outputs:
         method = "predict" if hasattr(theirs, "predict") else "transform"
         compare(method, "variable")
+        trial.outside = int(outside.sum())
         trial.compare_short_calls(method, given)
         return
     for method, output in METHODS.items():
         if output in made.outputs and hasattr(theirs, method) and hasattr(ours, method):
             compare(method, output)
     compare("predict", "label")
+    trial.outside = int(outside.sum())
     has_chances = hasattr(theirs, "predict_proba") and hasattr(ours, "predict_proba")
     trial.compare_short_calls("predict_proba" if has_chances else "predict", given)
 

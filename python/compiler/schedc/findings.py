@@ -45,3 +45,11 @@ def reworded(error: Refused, word: Callable[[str], str], line: str | None) -> Re
     made = Findings("[]", word(str(findings)) + end, word(findings._color.rstrip()) + end)
     made._all = [replace(finding, message=word(finding.message)) for finding in findings]
     return Refused(made)
+
+
+def outside_of(count: int, n_rows: int, name: str) -> str:
+    """The warning for rows of a check where a rounding error decides a test."""
+    return (
+        f"{count} of the {n_rows} rows of the check have other results than in {name}: a tested value lies "
+        "there within its rounding error of a threshold, and libraries round differently"
+    )

@@ -18,7 +18,7 @@ from .answers import (
 )
 from .decisions import in_file
 from .findings import Refused
-from .parts import advice
+from .parts import advice, init_of
 
 #: The first release of Treelite whose importer of scikit-learn's forests keeps the default directions and the
 #: exponential of histogram gradient boosting.
@@ -308,11 +308,19 @@ def _forest_classifier(model: Any) -> Origin:
     return _by_treelite(model, made(classes=classes, leaves="int64"), single=True)
 
 
+def _check_init(model: Any) -> None:
+    """Raises Refused for gradient boosting that starts from the predictions of a model."""
+    if (reason := init_of(model)) is not None:
+        raise Refused(f"the {type(model).__name__} {reason}")
+
+
 def _boosting_regressor(model: Any) -> Origin:
+    _check_init(model)
     return _by_treelite(model, Answers(leaves="float64"), single=True)
 
 
 def _boosting_classifier(model: Any) -> Origin:
+    _check_init(model)
     answers = Staged(
         leaves="float64",
         classes=numpy.asarray(model.classes_),

@@ -83,6 +83,19 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
     return "; ".join(texts)
 
 
+def init_of(model: Any) -> str | None:
+    """The reason to refuse gradient boosting that starts from the predictions of a model; None for others."""
+    initial = getattr(model, "init_", None)
+    if initial is None or isinstance(initial, str) or type(initial).__name__.startswith("Dummy"):
+        return None
+    name = type(initial).__name__
+    reason = (f"has the init {name}, from whose predictions each row starts; fit it with init=None or "
+              'init="zero"')
+    if hasattr(model, "classes_"):
+        return reason
+    return f"{reason}, the latter on y minus the predictions of the {name}, and add both predictions"
+
+
 def unfitted(model: Any) -> str | None:
     """The message for an estimator that is made of estimators, but lacks fitted ones; None for others."""
     is_made_of = any(hasattr(model, part) for part in ("estimator", "estimators", "regressor"))

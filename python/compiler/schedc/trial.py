@@ -43,6 +43,8 @@ class Trial:
         if origin.missing is not None:
             self.rows[self.rows == origin.missing] = numpy.nan
         self.compared = 0
+        #: Number of rows with other results because a rounding error decides a test.
+        self.outside = 0
         self.failure: Exception | None = None
         exported = getattr(origin, "exported", None)
         outputs = () if exported is None else exported.outputs.values()

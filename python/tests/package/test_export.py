@@ -33,13 +33,14 @@ from pipelines import (  # noqa: E402
     results,
     theirs,
 )
-from schedc.exporter import Mismatch, Unsupported, exported, refusal_of  # noqa: E402
+from schedc.exporter import Mismatch, Unsupported, exported, refusal_of, refusals, stages  # noqa: E402
 from schedc.exporter.check import compare, differs  # noqa: E402
 from schedc.exporter.rows import rows_for  # noqa: E402
 from schedc.exporter.stages import TABLES  # noqa: E402
 from releases import needs  # noqa: E402
 from sklearn import (  # noqa: E402
     compose,
+    decomposition,
     ensemble,
     impute,
     linear_model,
@@ -53,6 +54,7 @@ from sklearn import (  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 from sklearn.metrics.pairwise import linear_kernel  # noqa: E402
+from sklearn.utils import all_estimators  # noqa: E402
 
 CASES = list(cases())
 
@@ -140,6 +142,52 @@ def test_faults_are_found(fault):
         compare(model, wrong, rows)
 
 
+#: Wrong constants behind or in steps that are rounded differently: the step before the model, and the change.
+ROUNDED_FAULTS = {
+    "weights": (preprocessing.StandardScaler(), linear_model.LinearRegression(),
+                lambda one: one * (1 + 1e-11)),
+    "normalizer": (preprocessing.Normalizer(),
+                   ensemble.RandomForestClassifier(20, max_depth=6, random_state=0),
+                   lambda one: numpy.concatenate([one[:1] * 1.02, one[1:]])),
+    "projection": (decomposition.PCA(3), ensemble.RandomForestClassifier(20, max_depth=6, random_state=0),
+                   lambda one: numpy.concatenate([one[:3] + 3.0, one[3:]])),
+}
+
+
+@pytest.mark.parametrize("fault", ROUNDED_FAULTS)
+def test_faults_beyond_rounding_are_found(fault):
+    before, model, change = ROUNDED_FAULTS[fault]
+    source = numpy.random.default_rng(0)
+    rows = numpy.round(source.normal(40, 12, (240, 6)))
+    pipe = make(before, model).fit(rows, numpy.digitize(rows[:, 0] + source.normal(0, 8, 240), [34, 46]))
+    made = exported(pipe)
+    checked = rows_for(pipe, made)
+    assert compare(pipe, made, checked) == 0
+    proto = onnx.load_from_string(made.content)
+    trees = [one.t for node in proto.graph.node if node.op_type == "TreeEnsemble"
+             for one in node.attribute if one.name == "nodes_splits"]
+    weights = [one for one in proto.graph.initializer if len(one.dims) == 2]
+    tensor = (trees or weights)[-1]
+    tensor.CopyFrom(onnx.numpy_helper.from_array(change(onnx.numpy_helper.to_array(tensor)), tensor.name))
+    with pytest.raises(Mismatch):
+        compare(pipe, replace(made, content=proto.SerializeToString()), checked)
+
+
+def test_rows_at_thresholds_are_counted(tmp_path, monkeypatch):
+    """A difference of one rounding moves rows on the edge of a bin, which the check counts."""
+    rows = numpy.random.default_rng(0).normal(size=(60, 3))
+    bins = preprocessing.KBinsDiscretizer(4, encode="ordinal", strategy="uniform")
+    pipe = make(decomposition.PCA(3), bins, linear_model.LinearRegression()).fit(rows, rows[:, 0])
+    # Three rows lie on edges.
+    values = pipe[0].transform(rows)
+    for at in range(3):
+        pipe[1].bin_edges_[at][1:-1] = numpy.sort(values[[10, 20, 30], at])
+    monkeypatch.setattr(decomposition.PCA, "transform", lambda self, X: numpy.nextafter(
+        (X - self.mean_) @ self.components_.T, -9.0))
+    with pytest.warns(UserWarning, match="rows of the check have other results.*rounding error"):
+        schedc.export(pipe, tmp_path / "p.onnx", check=rows)
+
+
 def test_cast_decides():
     """Without the rounding to f32 before its trees, a file is wrong on gridded features."""
     deep = ensemble.RandomForestClassifier(30, random_state=0)
@@ -160,12 +208,36 @@ REFUSED = [
     (imputed(neighbors.KNeighborsClassifier()), "KNeighborsClassifier.*needs the training rows"),
     (imputed(preprocessing.FunctionTransformer(numpy.arctan), forest()),
      "calls arctan, which schedc does not"),
-    (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*docs/pipelines.md"),
+    (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*weighted median.*use "
+     "GradientBoostingRegressor"),
     (imputed(boosted(init=tree.DecisionTreeClassifier())), "has the init DecisionTreeClassifier"),
     (imputed(ensemble.VotingClassifier([("a", neighbors.KNeighborsClassifier())])),
      "KNeighborsClassifier.*step votingclassifier.a"),
     (imputed(svm.SVC(kernel=linear_kernel)), "a Python function as kernel; rbf, linear, poly and sigmoid"),
 ]
+
+
+@pytest.mark.parametrize("boosting, remedy", [
+    (ensemble.GradientBoostingClassifier, 'fit it with init=None or init="zero"'),
+    (ensemble.GradientBoostingRegressor, "on y minus the predictions of the DecisionTreeRegressor")])
+def test_boosting_from_another_model(boosting, remedy):
+    """A model alone is refused, too, before Treelite reads it."""
+    kind = "Classifier" if boosting is ensemble.GradientBoostingClassifier else "Regressor"
+    model = boosting(n_estimators=2, init=getattr(tree, f"DecisionTree{kind}")(max_depth=2))
+    rows = numpy.random.default_rng(0).normal(size=(40, 2))
+    model.fit(rows, (rows[:, 0] > 0) + 0)
+    with pytest.raises(schedc.Refused, match=f"has the init DecisionTree{kind}.*{remedy}"):
+        schedc.compile(model)
+
+
+def test_reasons_of_refusals():
+    """No estimator with a reason is exported, and each reason says what to do."""
+    exports = {name.partition(".")[2] for name in (*stages._TRANSFORMERS, *stages._MODELS)}
+    assert exports.isdisjoint(refusals._REASONS)
+    names = [name for _, family in refusals._FAMILIES for name in family.split()]
+    assert len(names) == len(set(names))
+    found = {name for name, kind in all_estimators() if not hasattr(kind, "get_support")}
+    assert found - exports - set(stages._HOLDERS) <= set(names)
 
 
 @pytest.mark.parametrize("model, message", REFUSED)
@@ -345,7 +417,7 @@ def test_signs_of_zeros(step, tmp_path):
     output = exported(model).outputs["variable"]
     assert output.promise == 0
     for other, apart in ((-0.0, False), (5e-324, True), (numpy.nan, True)):
-        assert differs(numpy.array([other]), zero, output, 1.0) == apart
+        assert differs(numpy.array([other]), zero, output) == apart
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from ..parts import init_of
 from .columns import Columns, columns_of
 from .encoders import check_kinds
 from .forests import best, single, tree_of
@@ -17,9 +18,8 @@ from .versions import leaf_values
 
 def _boosted(graph: Graph, estimator: Any, columns: Columns) -> Value:
     """The margins: the initial value first, then one tree after the other, as scikit-learn adds them."""
-    initial = estimator.init_
-    if not isinstance(initial, str) and type(initial).__name__ not in ("DummyClassifier", "DummyRegressor"):
-        raise refuse(graph, estimator, f"has the init {type(initial).__name__}; leave init at its default")
+    if (reason := init_of(estimator)) is not None:
+        raise refuse(graph, estimator, reason)
     base = estimator._raw_predict_init(numpy.zeros((1, len(columns)), "float32"))[0]
     trees = [constant_tree(value, target) for target, value in enumerate(base)]
     for stage in estimator.estimators_:

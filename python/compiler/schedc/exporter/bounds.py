@@ -1,8 +1,8 @@
-"""Bounds of the difference between two evaluations of a graph that round sums and functions in other ways.
+"""Bounds of the difference between two evaluations of a graph that round sums and functions differently.
 
-A node whose promise is `equal` has no error. The bounds of other nodes follow from those of their inputs, cell
-by cell. A bound is infinite where a tested value lies within its bound of a threshold, so that rows reach other
-leaves."""
+A node whose promise is `equal` has no error. The bounds of other nodes follow from those of their inputs, for
+each cell. A bound is infinite where a tested value lies within its bound of a threshold, so that any result may
+follow. Tests whose promise is `bound` choose between two forms of one function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ TINY = 1e-290
 _CELLS = 4_000_000
 
 
-def bounds_of(made: Any, feeds: dict[str, ndarray], run: Callable[..., dict[str, ndarray]]) -> dict[str, ndarray]:
+def bounds_of(made: Any, feeds: dict[str, ndarray],
+              run: Callable[..., dict[str, ndarray]]) -> dict[str, ndarray]:
     """The bound of each result of an exported object, by the kind of output. `run` evaluates a file."""
     graph, current = made.graph, {node.name: node.output[0] for node in made.graph.nodes}
     found = {node.name: graph.values[node.name] for node in graph.nodes}
@@ -33,10 +34,13 @@ def bounds_of(made: Any, feeds: dict[str, ndarray], run: Callable[..., dict[str,
     names.update(current.get(one.value.name, one.value.name) for sums in graph.sums.values() for one in sums)
     wanted = sorted(names - set(graph.constants) - set(feeds) - {""})
     n_rows = len(next(iter(feeds.values())))
-    part, parts, start, count = _with_outputs(made.content, wanted), [], 0, 1
+    part, needed = with_outputs(made.content, wanted)
+    parts: list[dict[str, ndarray]] = []
+    start, count = 0, 1
     while start < n_rows or not parts:
         some = {name: array[start:start + count] for name, array in feeds.items()}
-        values = {**graph.constants, **some, **(run(part, some) if wanted else {})}
+        used = {name: array for name, array in some.items() if name in needed}
+        values = {**graph.constants, **some, **(run(part, used) if wanted else {})}
         errors = _errors(graph, inexact, values, current)
         parts.append({name: errors.get(made.names[name], _none(values, made, name, some))
                       for name in made.outputs})
@@ -51,8 +55,9 @@ def _none(values: dict[str, ndarray], made: Any, name: str, feeds: dict[str, nda
     return numpy.zeros((count, width) if width else count)
 
 
-def _with_outputs(content: bytes, names: list[str]) -> bytes:
-    """A file with other outputs, and the nodes that these need."""
+def with_outputs(content: bytes, names: list[str]) -> tuple[bytes, set[str]]:
+    """A file with other outputs, and the nodes and inputs that these need. Also returns the names of these
+    inputs."""
     import onnx
 
     proto = onnx.load_from_string(content)
@@ -62,11 +67,12 @@ def _with_outputs(content: bytes, names: list[str]) -> bytes:
             kept.append(onnx.NodeProto.FromString(node.SerializeToString()))
             needed.update(node.input)
     outputs = [onnx.ValueInfoProto(name=name) for name in names]
-    for part, values in (("node", kept[::-1]), ("output", outputs)):
+    inputs = [onnx.ValueInfoProto.FromString(one.SerializeToString())
+              for one in proto.graph.input if one.name in needed]
+    for part, values in (("node", kept[::-1]), ("output", outputs), ("input", inputs)):
         proto.graph.ClearField(part)
         getattr(proto.graph, part).extend(values)
-    content = proto.SerializeToString()
-    return content
+    return proto.SerializeToString(), {one.name for one in inputs}
 
 
 def _errors(graph: Graph, nodes: list[Any], values: dict[str, ndarray],
@@ -76,11 +82,11 @@ def _errors(graph: Graph, nodes: list[Any], values: dict[str, ndarray],
     with numpy.errstate(all="ignore"):
         for node in nodes:
             inputs = [values[name] for name in node.input if name]
-            own = [errors.get(name) for name in node.input if name]
+            known = [errors.get(name) for name in node.input if name]
             own = [numpy.zeros(numpy.shape(value)) if error is None else error
-                   for value, error in zip(inputs, own)]
+                   for value, error in zip(inputs, known)]
             result = values[node.output[0]]
-            error = _RULES[node.op_type](_Step(node, inputs, own, result))
+            error = _RULES[node.op_type](_Step(node, inputs, own, result, graph.values[node.name].promise))
             for one in graph.sums.get(node.name, ()):
                 array = numpy.asarray(values[current.get(one.value.name, one.value.name)], FLOAT64)
                 error = error + (one.terms + 2) * numpy.finfo(one.dtype).eps * one.sizes(numpy.abs(array))
@@ -91,12 +97,13 @@ def _errors(graph: Graph, nodes: list[Any], values: dict[str, ndarray],
 
 @dataclass
 class _Step:
-    """A node with its inputs, their bounds, and its result."""
+    """A node with its inputs, their bounds, its result, and its promise."""
 
     node: Any
     inputs: list[ndarray]
     errors: list[ndarray]
     result: ndarray
+    promise: Promise
     options: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -122,6 +129,10 @@ class _Step:
     def axis(self) -> int:
         """The axis of a reduction."""
         return int(self.options["axis"] if "axis" in self.options else self.inputs[1][0])
+
+    def undecided(self, where: ndarray) -> ndarray:
+        """The bound of a test that rounding errors may decide in some places."""
+        return numpy.where(where, numpy.inf if self.promise is Promise.OUTSIDE else 1.0, 0.0)
 
     def reduced(self, error: ndarray) -> ndarray:
         """A bound of a reduction in the shape of the result."""
@@ -170,19 +181,24 @@ def _monotone(function: Callable[[ndarray], ndarray], floor: float = 0.0) -> Cal
     """The rule of a rounded monotone function. Its rounding error is relative to at least `floor`."""
     def rule(at: _Step) -> ndarray:
         moved = _moved(function, at.wide()[0], at.errors[0])
-        return moved + at.function * numpy.maximum(numpy.abs(at.result), floor)
+        return numpy.asarray(moved + at.function * numpy.maximum(numpy.abs(at.result), floor))
 
     return rule
 
 
 def _periodic(at: _Step) -> ndarray:
     """Sines and cosines."""
-    return numpy.minimum(at.errors[0], 2.0) + at.function
+    return numpy.asarray(numpy.minimum(at.errors[0], 2.0) + at.function)
 
 
 def _exact(function: Callable[[ndarray], ndarray]) -> Callable[[_Step], ndarray]:
     """The rule of a monotone function that is rounded correctly."""
     return lambda at: _moved(function, at.wide()[0], at.errors[0])
+
+
+def _stepped(function: Callable[[ndarray], ndarray]) -> Callable[[_Step], ndarray]:
+    """The rule of a function with steps."""
+    return lambda at: at.undecided(_moved(function, at.wide()[0], at.errors[0]) > 0)
 
 
 def _cast(at: _Step) -> ndarray:
@@ -197,16 +213,17 @@ def _power(at: _Step) -> ndarray:
     middle = numpy.power(base, exponent)
     ends = [numpy.power(base + i * of_base, exponent + j * of_exponent) for i in (-1, 1) for j in (-1, 1)]
     moved = numpy.max([numpy.abs(end - middle) for end in ends], axis=0)
-    return numpy.where(of_base + of_exponent == 0, 0.0, moved) + at.function * numpy.abs(at.result)
+    moved = numpy.where(of_base + of_exponent == 0, 0.0, moved)
+    return numpy.asarray(moved + at.function * numpy.abs(at.result))
 
 
 def _compared(at: _Step) -> ndarray:
     (a, b), error = at.wide(), at.errors[0] + at.errors[1]
-    return ((error > 0) & ~(numpy.abs(a - b) > error)).astype(FLOAT64)
+    return at.undecided((error > 0) & ~(numpy.abs(a - b) > error))
 
 
 def _largest(at: _Step) -> ndarray:
-    return numpy.max(numpy.broadcast_arrays(*at.errors), axis=0)
+    return numpy.asarray(numpy.max(numpy.broadcast_arrays(*at.errors), axis=0))
 
 
 def _chosen(at: _Step) -> ndarray:
@@ -220,7 +237,11 @@ def _chosen(at: _Step) -> ndarray:
     apart = numpy.abs(other - at.result) + numpy.where(test, of_b, of_a)
     # The other value may be undefined here, as 0 / 0 is.
     apart = numpy.where(numpy.isnan(other), error, apart)
-    return numpy.where(of_test > 0, numpy.maximum(error, apart), error)
+    return numpy.where(of_test > 0, numpy.maximum(numpy.maximum(error, apart), _if_infinite(of_test)), error)
+
+
+def _if_infinite(error: ndarray) -> ndarray:
+    return numpy.where(numpy.isinf(error), numpy.inf, 0.0)
 
 
 def _added(at: _Step) -> ndarray:
@@ -232,7 +253,7 @@ def _added(at: _Step) -> ndarray:
 def _norm(at: _Step) -> ndarray:
     axis = at.axis()
     length = numpy.sqrt(numpy.square(at.errors[0]).sum(axis=axis))
-    return at.reduced(length) + (at.inputs[0].shape[axis] + 2) * at.eps * numpy.abs(at.result)
+    return numpy.asarray(at.reduced(length) + (at.inputs[0].shape[axis] + 2) * at.eps * numpy.abs(at.result))
 
 
 def _extreme(at: _Step) -> ndarray:
@@ -244,7 +265,7 @@ def _softmax(at: _Step) -> ndarray:
     scores = numpy.abs(at.wide()[0])
     error = at.errors[0] + at.eps * numpy.where(numpy.isfinite(scores), scores, 0.0)
     moved = numpy.expm1(2 * error.max(axis=1, keepdims=True))
-    return numpy.minimum(_times(at.result, moved), 1.0) + at.function
+    return numpy.asarray(numpy.minimum(_times(at.result, moved), 1.0) + at.function)
 
 
 def _logarithm_of_sum(at: _Step) -> ndarray:
@@ -261,7 +282,7 @@ def _best(sign: float) -> Callable[[_Step], ndarray]:
         overlaps = scores + error >= (scores - error)[places][:, None]
         overlaps &= error + error[places][:, None] > 0
         overlaps[places] = False
-        return at.reduced(numpy.where(overlaps.any(axis=1), float(scores.shape[1]), 0.0))
+        return at.reduced(at.undecided(overlaps.any(axis=1)))
 
     return rule
 
@@ -279,7 +300,7 @@ def _gathered(at: _Step) -> ndarray:
         reach = min(of_index[at_place], len(table))
         first, last = max(0, int(index[at_place] - reach)), min(len(table) - 1, int(index[at_place] + reach))
         some, own = table[first:last + 1], at.result[at_place]
-        if table.dtype.kind in "fib":
+        if table.dtype.kind in "fib" and not numpy.isinf(of_index[at_place]):
             apart = numpy.abs(some.astype(FLOAT64) - own)
             error[at_place] += numpy.nan_to_num(apart, nan=numpy.inf).max(axis=0)
         elif (some != own).any():
@@ -306,7 +327,8 @@ def _trees(at: _Step) -> ndarray:
     undecided = numpy.zeros(len(value), bool)
     for column in numpy.flatnonzero(error.any(axis=0)).tolist():
         own = features == column
-        tested = numpy.concatenate([splits[own], known] if (own & (modes > _ORDERED)).any() else [splits[own]])
+        has_sets = (own & (modes > _ORDERED)).any()
+        tested = numpy.concatenate([splits[own], known]) if has_sets else splits[own]
         tested = numpy.sort(tested[~numpy.isnan(tested)])
         low, high = value[:, column] - error[:, column], value[:, column] + error[:, column]
         reached = numpy.searchsorted(tested, high, "right") > numpy.searchsorted(tested, low, "left")
@@ -331,7 +353,7 @@ def _joined(at: _Step) -> ndarray:
 
 
 def _sigmoid(value: ndarray) -> ndarray:
-    return 1.0 / (1.0 + numpy.exp(-value))
+    return numpy.asarray(1.0 / (1.0 + numpy.exp(-value)))
 
 
 #: The bound of each operator that the exporter writes.
@@ -340,8 +362,8 @@ _RULES: dict[str, Callable[[_Step], Any]] = {
     "Exp": _monotone(numpy.exp), "Log": _monotone(numpy.log), "Sigmoid": _monotone(_sigmoid, 1.0),
     "Tanh": _monotone(numpy.tanh, 1.0), "Sinh": _monotone(numpy.sinh), "Asinh": _monotone(numpy.arcsinh),
     "Tan": _monotone(numpy.tan, 1.0),
-    "Sin": _periodic, "Cos": _periodic, "Sqrt": _exact(numpy.sqrt), "Floor": _exact(numpy.floor),
-    "Ceil": _exact(numpy.ceil), "Round": _exact(numpy.round), "Sign": _exact(numpy.sign),
+    "Sin": _periodic, "Cos": _periodic, "Sqrt": _exact(numpy.sqrt), "Floor": _stepped(numpy.floor),
+    "Ceil": _stepped(numpy.ceil), "Round": _stepped(numpy.round), "Sign": _stepped(numpy.sign),
     "Relu": _same, "Abs": _same, "Neg": _same, "Clip": _same, "Identity": _same, "Not": _same,
     "Cast": _cast, "Max": _largest, "Min": _largest, "And": _largest, "Or": _largest, "Xor": _largest,
     "Less": _compared, "LessOrEqual": _compared, "Greater": _compared, "GreaterOrEqual": _compared,

@@ -9,7 +9,7 @@ import numpy
 
 from .columns import Columns, columns_of, names_out, same_names
 from .functions import exp_minus_one, log_of_one_plus
-from .graph import FLOAT64, INT64, Graph, Value
+from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
 from .scalers import standard_scaler
 from .normal import LEAST_PROBABILITY, normal_quantile
 from .stages import refuse
@@ -21,7 +21,8 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     powers = numpy.asarray(estimator.lambdas_)
     if estimator.method == "box-cox":
-        made = _power(graph, graph.add("Log", value), not_zero(powers).astype(FLOAT64))
+        above = below = not_zero(powers).astype(FLOAT64)
+        made = _power(graph, graph.add("Log", value), above)
     else:
         # A value below 0 is the negated power of its magnitude, with another exponent.
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
@@ -31,15 +32,16 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
         chosen = graph.add("Where", passes, above, below, dtype=FLOAT64)
         made = _power(graph, log_of_one_plus(graph, graph.add("Abs", value)), chosen)
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
-        # Releases with their own Yeo-Johnson transform subtract 1 from the power, which cancels digits for
-        # small exponents.
-        if hasattr(estimator, "_yeo_johnson_transform"):
-            least = numpy.minimum(numpy.abs(above), numpy.abs(below))
-            graph.rounds(made, made, lambda one: one + 1 / numpy.where(least < 2.0**-60, 1.0, least), 2)
     tested = [0.5, 1.0, 3.0] if estimator.method == "box-cox" else [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
     for column in columns:
         graph.note(column.source, tested)
-    columns = same_names(columns, graph.cast(made, kind), [None] * len(columns))
+    made = graph.cast(made, kind)
+    if kind == FLOAT32 or hasattr(estimator, "_yeo_johnson_transform"):
+        # Rows of f32 have powers in f32. Releases with their own Yeo-Johnson transform subtract 1 from the
+        # power, which cancels digits for small exponents.
+        least = numpy.minimum(numpy.abs(above), numpy.abs(below))
+        graph.rounds(made, made, lambda one: one + 1 / numpy.where(least < 2.0**-60, 1.0, least), 2)
+    columns = same_names(columns, made, [None] * len(columns))
     return standard_scaler(graph, estimator._scaler, columns) if estimator.standardize else columns
 
 

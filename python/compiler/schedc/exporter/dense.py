@@ -18,6 +18,8 @@ from .versions import at_least, scales_before_product
 
 #: Estimators that subtract the product of the mean from the product of the row.
 _CENTERED_AFTERWARDS = ("PCA", "IncrementalPCA")
+#: Values of the rows of a check, in standard deviations of a column around its mean.
+_NOTED = [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 10.0]
 _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax",
                 "exp": "Exp"}
 
@@ -36,6 +38,19 @@ def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     return columns_of(product, names_out(estimator, columns, product.width))
 
 
+def _spread(estimator: Any, count: int) -> numpy.ndarray:
+    """The standard deviations of the training columns as far as an estimator keeps them; 1 for others."""
+    if hasattr(estimator, "explained_variance_") and hasattr(estimator, "components_"):
+        squares = numpy.square(estimator.components_) * numpy.ravel(estimator.explained_variance_)[:, None]
+        return numpy.asarray(numpy.sqrt(squares.sum(axis=0)))
+    if hasattr(estimator, "mixing_"):
+        return numpy.asarray(numpy.sqrt(numpy.square(estimator.mixing_).sum(axis=1)))
+    if hasattr(estimator, "noise_variance_"):
+        squares = numpy.square(estimator.components_).sum(axis=0)
+        return numpy.asarray(numpy.sqrt(squares + estimator.noise_variance_))
+    return numpy.ones(count)
+
+
 def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy.ndarray,
                mean: Any, sizes: numpy.ndarray | None = None) -> Value:
     """`(X - mean) @ components.T`. `sizes` bounds the magnitudes of components that scikit-learn multiplies
@@ -43,6 +58,10 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
     summand: Any = 0.0
     sizes = numpy.abs(components) if sizes is None else sizes
     given = None
+    spread = _spread(estimator, components.shape[1])
+    for at, column in enumerate(columns):
+        middle = 0.0 if mean is None else mean[at]
+        graph.note(column.source, middle + spread[at] * numpy.array(_NOTED))
     if mean is not None and not columns.sparse:
         kind = numpy.result_type(columns.numeric, numpy.asarray(mean).dtype)
         value = graph.add("Sub", columns.value(graph, kind), numpy.asarray(mean).astype(kind))
@@ -56,8 +75,6 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
     elif mean is not None:
         raise refuse(graph, estimator, "centers a sparse matrix; set sparse_output=False in the "
                      "encoder before it")
-    for column in columns:
-        graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
     product = margins_of(graph, columns, components, summand)
     if given is not None:
         # Some estimators subtract the product of the mean afterwards.

@@ -15,7 +15,7 @@ from schedc_runtime._columns import EMPTY
 
 from .. import _native
 from ..decisions import with_rule
-from ..findings import Refused, refused
+from ..findings import Refused, outside_of, refused
 from ..fitted import answers_of
 from ..labels import labels_of
 from ..parts import unfitted
@@ -86,7 +86,9 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     place = _checked_path(path)
     made = exported(model, rows=None if check is False else check, types=types, labels=labels)
     if check is not False:
-        compare(model, made, rows_for(model, made) if check is None else check)
+        rows = rows_for(model, made) if check is None else check
+        if outside := compare(model, made, rows):
+            warnings.warn(outside_of(outside, len(rows), f"the {type(model).__name__}"), stacklevel=2)
     content = with_rule(made.content, answers_of(model, made))
     place.write_bytes(content)
     _warn_if_unread(place, content, check is not False)

@@ -25,6 +25,7 @@ def rows_for(model: Any, made: Any) -> Any:
     Raises Refused if the object accepts none of them.
     """
     from .check import expected
+    from .crossings import crossing_rows, joined
 
     errors: list[Exception] = []
 
@@ -41,7 +42,8 @@ def rows_for(model: Any, made: Any) -> Any:
     for kind in kinds:
         rows = _rows(made, *kind)
         if accepts(rows):
-            return rows
+            more = crossing_rows(made, rows)
+            return rows if more is None or not accepts(more) else joined([rows, more])
     # Each kind has rows that the object refuses, such as numbers that overflow in one of its steps. The first
     # kind has the most different values, and the last one the most common ones.
     for kind, least in ((kinds[0], _N_ROWS // 4), (kinds[-1], 1)):

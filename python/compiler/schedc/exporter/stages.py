@@ -12,6 +12,7 @@ import numpy
 from ..findings import Unsupported
 from .columns import Columns
 from .graph import Graph, Value
+from .refusals import reason_of
 from .versions import output_container
 
 
@@ -224,24 +225,6 @@ _HOLDERS = {
     "RANSACRegressor": "estimator_",
 }
 
-#: The advice for well-known estimators that schedc does not export.
-_ADVICE_OF = {
-    "CountVectorizer": "text", "TfidfVectorizer": "text", "HashingVectorizer": "text",
-    "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text", "HashingEncoder": "text",
-    "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
-    "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows", "GaussianProcessRegressor": "rows",
-    "GaussianProcessClassifier": "rows", "LabelEncoder": "labels", "LabelBinarizer": "labels",
-    "MultiLabelBinarizer": "several",
-}
-_ADVICE = {
-    "text": "run that part outside, and give schedc the numbers that it makes",
-    "labels": "it encodes labels, and is no model; compile and export take it as labels= of a classifier "
-              "that has its numbers as classes; OrdinalEncoder and OneHotEncoder encode columns",
-    "several": "it encodes several labels of a row, and is no model; fit a classifier of several targets on "
-               "its numbers, such as OneVsRestClassifier, and compile that",
-    "rows": "it needs the training rows for each row; run that part outside, and give schedc its numbers",
-}
-
 
 def key_of(estimator: Any) -> str:
     """The name of an estimator's class in the tables, such as `sklearn.StandardScaler`."""
@@ -366,12 +349,13 @@ def refusal(graph: Graph, estimator: Any) -> Unsupported:
     name = type(estimator).__name__
     where = f" (step {graph.path})" if graph.path else ""
     known = {one.partition(".")[2] for one in (*_TRANSFORMERS, *_MODELS)}
-    if name in _ADVICE_OF:
-        reason = _ADVICE[_ADVICE_OF[name]]
+    if (advice := reason_of(name)) is not None:
+        reason = advice
     elif name in known:
         reason = f"it is not scikit-learn's {name}, so that it may compute something else"
     else:
-        reason = "docs/pipelines.md lists the estimators that schedc exports"
+        reason = ("docs/pipelines.md lists the estimators that schedc exports; use one of these, or "
+                  "run that part outside, and give schedc its numbers")
     return Unsupported(f"schedc does not export {type(estimator).__module__}.{name}{where}: {reason}")
 
 

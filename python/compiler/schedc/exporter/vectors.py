@@ -33,7 +33,8 @@ def _sums(graph: Graph, estimator: Any, columns: Columns, weights: numpy.ndarray
     intercepts = numpy.asarray(estimator.intercept_, FLOAT64)
     if name == "linear":
         # The linear kernel: one sum over columns replaces a sum over columns for each support vector.
-        sizes, total = numpy.abs(vectors.T) @ numpy.abs(weights), products(graph, value, (vectors.T @ weights).T)
+        total = products(graph, value, (vectors.T @ weights).T)
+        sizes = numpy.abs(vectors.T) @ numpy.abs(weights)
         graph.rounds(total, value, lambda one: one @ sizes, vectors.size)
         return graph.add("Add", total, intercepts)
     options = {"kernel": name, "gamma": estimator._gamma, "coef0": estimator.coef0,
