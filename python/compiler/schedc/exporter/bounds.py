@@ -1,8 +1,8 @@
 """Bounds of the difference between two evaluations of a graph that round sums and functions differently.
 
 A node whose promise is `equal` has no error. The bounds of other nodes follow from those of their inputs, for
-each cell. A bound is infinite where a tested value lies within its bound of a threshold, so that any result may
-follow. Tests whose promise is `bound` choose between two forms of one function."""
+each cell. A bound is infinite where a tested value lies within its bound of a threshold, so that any result
+may follow. Tests whose promise is `bound` choose between two forms of one function."""
 
 from __future__ import annotations
 

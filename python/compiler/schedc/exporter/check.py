@@ -17,8 +17,7 @@ from .stages import answering, held, key_of, selects
 
 #: The cause of other results behind a step that is not `equal`, and what to do.
 ROUNDED = (
-    "a step before the model rounds differently from scikit-learn, and a tested value lies that close to a "
-    "threshold",
+    "a step before the model rounds differently from scikit-learn, by more than its operations account for",
     "fit the pipeline on float64 rows, compare on rows of your own by check=X, or accept the difference by "
     "check=False",
 )
@@ -27,6 +26,8 @@ _OTHER_PROGRAM = (
     "this comparison ran the file in ONNX Runtime, whose functions round differently from schedc's, and "
     "schedc.compile(model) compares schedc's own results"
 )
+#: Least difference between results of different leaves or classes that counts.
+_VISIBLE = 1e-6
 
 
 class Mismatch(Refused):
@@ -172,7 +173,7 @@ def compare(model: Any, made: Any, rows: Any) -> int:
             if output.promise is not Promise.EQUAL and apart.any():
                 bound = bounds.of(name).reshape(value.shape)
                 allowed = within(found, value, bound)
-                outside |= undecided(apart & allowed, value, bound)
+                outside |= undecided(found, value, bound)
                 apart &= ~allowed
             if apart.any():
                 message = _difference(type(model).__name__, name, found, value, apart)
@@ -209,9 +210,13 @@ def within(ours: numpy.ndarray, theirs: numpy.ndarray, bound: numpy.ndarray) -> 
     return numpy.asarray(numpy.isinf(bound) | (apart <= bound + TINY))
 
 
-def undecided(apart: numpy.ndarray, values: numpy.ndarray, bound: numpy.ndarray) -> numpy.ndarray:
-    """Marks the rows with other results because a rounding error decides a test."""
-    found = apart & numpy.isinf(bound) if values.dtype.kind == "f" else apart
+def undecided(ours: numpy.ndarray, theirs: numpy.ndarray, bound: numpy.ndarray) -> numpy.ndarray:
+    """Marks the rows with visibly other results because a rounding error decides a test."""
+    if theirs.dtype.kind == "f" and ours.dtype.kind == "f":
+        is_close = numpy.isclose(ours, theirs, rtol=_VISIBLE, atol=_VISIBLE, equal_nan=True)
+        found = numpy.isinf(bound) & ~is_close
+    else:
+        found = (ours != theirs) & (bound > 0)
     return numpy.asarray(found.reshape(len(found), -1).any(axis=1))
 
 

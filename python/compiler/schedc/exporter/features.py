@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from .columns import Columns, columns_of, names_out
-from .graph import FLOAT64, INT64, Graph, Value
+from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
 from .kernels import dense, kernel
 from .linear import margins_of
 from .stages import refuse
@@ -26,6 +27,13 @@ def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, fitted: 
     return columns_of(value, names_out(estimator, columns, value.width))
 
 
+def _note_rounding(graph: Graph, columns: Columns, made: Columns, kernels: Value,
+                   sizes: Callable[[numpy.ndarray], numpy.ndarray]) -> None:
+    """Notes that scikit-learn computes kernels, and their sums, in the type of the rows."""
+    kind = FLOAT32 if columns.numeric == FLOAT32 else FLOAT64
+    graph.rounds(made.columns[0].value, kernels, sizes, 2 * kernels.width + len(columns), kind)
+
+
 def kernel_components(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Principal components of kernels. The centring of kernels is part of the weights."""
     points = dense(estimator.X_fit_)
@@ -40,11 +48,12 @@ def kernel_components(graph: Graph, estimator: Any, columns: Columns) -> Columns
     total = weights.sum(axis=0)
     offsets = center.K_fit_all_ * total - numpy.asarray(center.K_fit_rows_) @ weights
     value = _weighted(graph, kernels, weights - total / len(points), offsets)
+    made = _made(graph, estimator, columns, value, estimator.eigenvectors_)
     # scikit-learn centres the kernels first.
     means = numpy.abs(center.K_fit_rows_) + numpy.abs(center.K_fit_all_)
-    graph.rounds(value, kernels, lambda sizes: (sizes + sizes.mean(axis=1, keepdims=True) + means)
-                 @ numpy.abs(weights), 2 * len(points))
-    return _made(graph, estimator, columns, value, estimator.eigenvectors_)
+    _note_rounding(graph, columns, made, kernels, lambda sizes: (
+        sizes + sizes.mean(axis=1, keepdims=True) + means) @ numpy.abs(weights))
+    return made
 
 
 def nystroem(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -57,8 +66,10 @@ def nystroem(graph: Graph, estimator: Any, columns: Columns) -> Columns:
                    if getattr(estimator, name) is not None)
     points = dense(estimator.components_)
     kernels = kernel(graph, estimator, columns.value(graph, FLOAT64), points, options)
-    value = _weighted(graph, kernels, dense(estimator.normalization_).T, 0.0)
-    return _made(graph, estimator, columns, value, estimator.components_)
+    weights = dense(estimator.normalization_).T
+    made = _made(graph, estimator, columns, _weighted(graph, kernels, weights, 0.0), estimator.components_)
+    _note_rounding(graph, columns, made, kernels, lambda sizes: sizes @ numpy.abs(weights))
+    return made
 
 
 def fourier(graph: Graph, estimator: Any, columns: Columns) -> Columns:
