@@ -14,12 +14,6 @@ from .linear import margins_of
 from .stages import refuse
 
 
-def _weighted(graph: Graph, kernels: Value, weights: numpy.ndarray, offsets: Any) -> Value:
-    """Kernels times weights `[n_points, n_columns]`, plus offsets."""
-    product = graph.add("MatMul", kernels, weights, width=weights.shape[1])
-    return graph.add("Add", product, offsets) if numpy.any(offsets) else product
-
-
 def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, fitted: Any) -> Columns:
     """A value as columns, in the type that scikit-learn returns. `fitted` is an array or a sparse matrix of
     the estimator, on which this type depends."""
@@ -47,7 +41,7 @@ def kernel_components(graph: Graph, estimator: Any, columns: Columns) -> Columns
     center = estimator._centerer
     total = weights.sum(axis=0)
     offsets = center.K_fit_all_ * total - numpy.asarray(center.K_fit_rows_) @ weights
-    value = _weighted(graph, kernels, weights - total / len(points), offsets)
+    value = graph.affine(kernels, weights - total / len(points), offsets)
     made = _made(graph, estimator, columns, value, estimator.eigenvectors_)
     # scikit-learn centres the kernels first.
     means = numpy.abs(center.K_fit_rows_) + numpy.abs(center.K_fit_all_)
@@ -67,7 +61,7 @@ def nystroem(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     points = dense(estimator.components_)
     kernels = kernel(graph, estimator, columns.value(graph, FLOAT64), points, options)
     weights = dense(estimator.normalization_).T
-    made = _made(graph, estimator, columns, _weighted(graph, kernels, weights, 0.0), estimator.components_)
+    made = _made(graph, estimator, columns, graph.affine(kernels, weights, 0.0), estimator.components_)
     _note_rounding(graph, columns, made, kernels, lambda sizes: sizes @ numpy.abs(weights))
     return made
 

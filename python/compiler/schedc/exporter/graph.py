@@ -275,6 +275,15 @@ class Graph:
         test = self.add("IsNaN", self.take(self.cast(like, FLOAT64), [0]))
         return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
 
+    def affine(self, value: Value, weights: numpy.ndarray, intercepts: Any) -> Value:
+        """`value @ weights + intercepts`. The intercept may be any term of the sum."""
+        product = self.add("MatMul", value, weights, width=weights.shape[1])
+        if not numpy.any(intercepts):
+            return product
+        result, magnitudes = self.add("Add", product, intercepts), numpy.abs(intercepts)
+        self.rounds(result, value, lambda sizes: magnitudes, len(weights))
+        return result
+
     def rounds(self, result: Value, value: Value, sizes: Callable[[numpy.ndarray], numpy.ndarray],
                terms: int, dtype: Any = None) -> None:
         """Notes a :class:`Sum` of scikit-learn's for a result, by default in the result's type."""

@@ -25,8 +25,7 @@ def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any
     weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
     intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(kind)
     value = columns.value(graph, kind)
-    product = graph.add("MatMul", value, weights, width=len(coefficients))
-    return graph.add("Add", product, intercepts) if intercepts.any() else product
+    return graph.affine(value, weights, intercepts)
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

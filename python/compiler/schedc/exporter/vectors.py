@@ -10,7 +10,7 @@ from .boosting import threshold_index
 from .columns import Columns
 from .forests import best
 from .graph import FLOAT64, Graph, Value
-from .kernels import dense, kernel, products
+from .kernels import dense, kernel
 from .linear import margins_of
 from .stages import Prediction, refuse
 from .votes import confidences, pairs, votes
@@ -33,14 +33,14 @@ def _sums(graph: Graph, estimator: Any, columns: Columns, weights: numpy.ndarray
     intercepts = numpy.asarray(estimator.intercept_, FLOAT64)
     if name == "linear":
         # The linear kernel: one sum over columns replaces a sum over columns for each support vector.
-        total = products(graph, value, (vectors.T @ weights).T)
+        total = graph.affine(value, numpy.ascontiguousarray(vectors.T @ weights), intercepts)
         sizes = numpy.abs(vectors.T) @ numpy.abs(weights)
-        graph.rounds(total, value, lambda one: one @ sizes, vectors.size)
-        return graph.add("Add", total, intercepts)
+        graph.rounds(total, value, lambda one: one @ sizes + numpy.abs(intercepts), vectors.size)
+        return total
     options = {"kernel": name, "gamma": estimator._gamma, "coef0": estimator.coef0,
                "degree": estimator.degree}
     found = kernel(graph, estimator, value, vectors, options)
-    return graph.add("Add", graph.add("MatMul", found, weights, width=weights.shape[1]), intercepts)
+    return graph.affine(found, weights, intercepts)
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
