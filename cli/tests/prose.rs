@@ -311,15 +311,12 @@ fn code_names(text: &str) -> Vec<&str> {
     let is_name = |part: &&str| {
         part.starts_with(char::is_alphabetic) && part.chars().all(|c| c.is_alphanumeric() || c == '_')
     };
-    let is_word = !text.contains('_') && !(text.starts_with(char::is_uppercase) && has_lowercase(text));
-    if !parts.iter().all(is_name) || parts.len() == 1 && is_word {
+    let is_camel = text.starts_with(char::is_uppercase) && text.contains(char::is_lowercase);
+    let is_marked = parts.len() > 1 || is_camel || text.contains('_');
+    if !parts.iter().all(is_name) || !is_marked {
         return Vec::new();
     }
     parts[parts.len().saturating_sub(2)..].to_vec()
-}
-
-fn has_lowercase(text: &str) -> bool {
-    text.contains(char::is_lowercase)
 }
 
 /// The glossary without the first columns of its tables, which list replaced names.
