@@ -132,8 +132,8 @@ def _refuse_double(columns: _Columns, model: Model) -> None:
 
 
 #: What a pipeline does with integers of the kinds of `Origin.integers`.
-_STORED = {"narrow": "NumPy computes a function of those of 8 or 16 bits in their own type, or in half or single "
-           "precision",
+_STORED = {"narrow": "NumPy computes a function of those of 8 or 16 bits in their own type, or in half or "
+           "single precision",
            "all": "scikit-learn rounds the densities of a mixture to integers then"}
 
 
