@@ -91,6 +91,8 @@ layouts! {
         /// Whether walks are straight-line to the leaf: all trees that are walked together are complete and
         /// of one depth.
         has_straight_line_walks: bool,
+        /// Whether the same node of neighbouring trees is adjacent, for threads that walk one tree each.
+        has_adjacent_trees: bool,
         /// Traversal of a tree by a vector of rows.
         row_vectors: RowVectors,
         /// Position among all layouts, from 1, in the order in which schedc tries them when it chooses a
@@ -120,7 +122,8 @@ layouts! {
     }
     /// Complete trees in level order.
     Array "array" {
-        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
+        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false,
+        has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(2), is_in_silvanforge: true, cpu_alternative: None,
         node_bytes: 8, value_bytes: 4,
@@ -129,7 +132,8 @@ layouts! {
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
-        nodes: Existing, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
+        nodes: Existing, operands: Values, shapes: Any, has_straight_line_walks: false,
+        has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
         gpu_trial_position: Some(4), is_in_silvanforge: true, cpu_alternative: Some(Layout::Levels),
         node_bytes: 8, value_bytes: 4,
@@ -138,7 +142,8 @@ layouts! {
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
-        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: true, row_vectors: Steps,
+        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: true,
+        has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: Some(Layout::Sparse),
         node_bytes: 4, value_bytes: 4,
@@ -147,7 +152,8 @@ layouts! {
     }
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
-        nodes: Complete, operands: Bins, shapes: Any, has_straight_line_walks: true, row_vectors: Steps,
+        nodes: Complete, operands: Bins, shapes: Any, has_straight_line_walks: true,
+        has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false,
         gpu_trial_position: Some(1), is_in_silvanforge: false, cpu_alternative: Some(Layout::Preorder),
         node_bytes: 3, value_bytes: 1,
@@ -157,7 +163,8 @@ layouts! {
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a
     /// tree in this order.
     Preorder "preorder" {
-        nodes: Existing, operands: Bins, shapes: Any, has_straight_line_walks: false, row_vectors: Sweep,
+        nodes: Existing, operands: Bins, shapes: Any, has_straight_line_walks: false,
+        has_adjacent_trees: false, row_vectors: Sweep,
         trial_position: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(5), is_in_silvanforge: false, cpu_alternative: Some(Layout::Quantized),
         node_bytes: 4, value_bytes: 1,
@@ -167,7 +174,8 @@ layouts! {
     }
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
-        nodes: Complete, operands: Bins, shapes: Oblivious, has_straight_line_walks: true, row_vectors: Steps,
+        nodes: Complete, operands: Bins, shapes: Oblivious, has_straight_line_walks: true,
+        has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: None,
         node_bytes: 2, value_bytes: 1,
@@ -176,7 +184,8 @@ layouts! {
     }
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
-        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false, row_vectors: Steps,
+        nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false,
+        has_adjacent_trees: true, row_vectors: Steps,
         trial_position: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(3), is_in_silvanforge: true, cpu_alternative: None,
         node_bytes: 8, value_bytes: 4,

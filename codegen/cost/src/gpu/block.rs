@@ -5,7 +5,7 @@ use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
 use super::trees::{Trees, row_bytes, sum_bytes};
-use sched_nest::{Layout, ModelInfo};
+use sched_nest::ModelInfo;
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
 const PACKED_ROWS: u64 = 4;
@@ -137,8 +137,7 @@ impl BlockEstimator<'_> {
         let accesses = self.occupancy.busiest * warps * walks * reads.sectors;
         let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
         self.work.tree_bytes = misses.sectors * figures::SECTOR;
-        let dependent = if launch.layout == Layout::Preorder { figures::PREORDER_MISS_FACTOR } else { 1.0 };
-        let waiting = misses.steps * dependent;
+        let waiting = misses.steps * step.miss_factor;
         let classes = if self.model.num_classes > 1 { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
         // then wait for each other's sums.

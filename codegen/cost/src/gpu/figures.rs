@@ -52,8 +52,6 @@ pub const SECOND_CACHE_FACTOR: f64 = 1.5;
 pub const KEPT_SHARE: f64 = 0.696;
 /// Cycles that a miss of the first-level cache adds to a step.
 pub const MISS_CYCLES: f64 = 375.0;
-/// Misses of a step in a `preorder` tree, as a multiple of those of a step in other layouts.
-pub const PREORDER_MISS_FACTOR: f64 = 1.51;
 /// Cycles that each sector adds to a step that misses the first-level cache.
 pub const SECTOR_CYCLES: f64 = 8.98;
 /// Cycles that reading a row in the device's memory adds to a step if the first-level cache lacks the row.
@@ -115,20 +113,22 @@ pub struct StepFigures {
     pub instructions: f64,
     /// Cycles if the first-level cache has the node.
     pub cycles: f64,
+    /// Misses of the first-level cache, as a multiple of those in most layouts.
+    pub miss_factor: f64,
 }
 
 /// The step of four rows whose bins share a word.
-pub const PACKED_STEP: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5 };
+pub const PACKED_STEP: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5, miss_factor: 1.0 };
 
 /// The step of one row.
 pub const fn step(layout: Layout) -> StepFigures {
-    let (instructions, cycles) = match layout {
-        Layout::Array => (15.2, 224.0),
-        Layout::Sparse => (20.2, 320.0),
-        Layout::Preorder => (28.4, 82.1),
-        Layout::Reorg => (4.7, 121.0),
+    let (instructions, cycles, miss_factor) = match layout {
+        Layout::Array => (15.2, 224.0, 1.0),
+        Layout::Sparse => (20.2, 320.0, 1.0),
+        Layout::Preorder => (28.4, 82.1, 1.51),
+        Layout::Reorg => (4.7, 121.0, 1.0),
         // Layouts of straight walks differ little; the figures are those of `quantized`.
-        Layout::Quantized | Layout::Levels | Layout::Oblivious => (5.19, 162.0),
+        Layout::Quantized | Layout::Levels | Layout::Oblivious => (5.19, 162.0, 1.0),
     };
-    StepFigures { instructions, cycles }
+    StepFigures { instructions, cycles, miss_factor }
 }

@@ -49,13 +49,12 @@ impl WalkReads {
         for level in &trees.levels {
             let bytes = level.nodes * trees.node_bytes;
             let walks = WALKS_OF_A_WARP * level.reach;
-            let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout) {
-                // `reorg` stores the same node of neighbouring trees side by side.
-                (true, Layout::Reorg) => {
+            let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout.has_adjacent_trees()) {
+                (true, true) => {
                     let nodes = distinct(level.nodes.max(1.0), walks);
                     walks.min(nodes * (WALKS_OF_A_WARP * trees.node_bytes / unit).max(1.0))
                 }
-                (true, _) => walks.min((WALKS_OF_A_WARP * trees.tree_bytes() / unit).max(1.0)),
+                (true, false) => walks.min((WALKS_OF_A_WARP * trees.tree_bytes() / unit).max(1.0)),
                 (false, _) => {
                     let of_a_tree = WALKS_OF_A_WARP / trees_of_a_warp * level.reach;
                     lanes * trees_of_a_warp * distinct((bytes / unit).max(1.0), of_a_tree)
@@ -80,7 +79,7 @@ fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
     let sectors = |level: &TreeLevel| {
         let bytes = level.nodes * trees.node_bytes;
         let read = distinct((bytes / SECTOR).max(1.0), rows * level.reach.max(1e-12));
-        if layout == Layout::Reorg { read.min(bytes / SECTOR) } else { read }
+        if layout.has_adjacent_trees() { read.min(bytes / SECTOR) } else { read }
     };
     let nodes: f64 = trees.levels.iter().map(|level| level.nodes).sum();
     let leaves = distinct((nodes * LEAF_BYTES / SECTOR).max(0.5), rows);

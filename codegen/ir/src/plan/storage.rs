@@ -10,7 +10,7 @@ use crate::error::CompileError;
 use crate::fault;
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{Format, LayoutRequest, Storage, Walking};
+use crate::repr::{Format, LayoutRequest, Storage, TransposedBins, Walking};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
@@ -73,18 +73,14 @@ impl<'a> StorageDemand<'a> {
             };
             let transposed = copy.is_some_and(|copy| copy.block_rows.is_some());
             let shared = copy.is_some_and(|copy| copy.is_shared);
-            let mut format = suitable_format(walks, shared);
-            if shared && format == Format::BinTables {
-                format = Format::BinPairs;
-            }
-            if hir.tiles.is_some() {
-                if format != Format::ChildRecords {
-                    return Err(tiles_do_not_fit());
-                }
-                format = Format::NodeTiles;
-            }
+            let format = suitable_format(walks, shared);
+            let format = format.traits().for_shared_rows.filter(|_| shared).unwrap_or(format);
+            let format = match hir.tiles {
+                Some(_) => format.traits().for_tiles.ok_or_else(tiles_do_not_fit)?,
+                None => format,
+            };
             // Nodes that compare bins name columns of bins, not of the copy.
-            let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
+            let lanes = if format.traits().depends_on_lanes { walks.lanes } else { 1 };
             let storage = Storage {
                 format,
                 tree_lanes: lanes,
@@ -96,8 +92,11 @@ impl<'a> StorageDemand<'a> {
             of_walks.insert(walks.id, storage);
             requested.insert(format, walks.layout);
             let vectors = walks.lanes > 1 && walks.over == Axis::Row;
-            transposes_bins |= format == Format::BinTables;
-            transposes_bins |= matches!(format, Format::Preorder | Format::LevelTests) && vectors;
+            transposes_bins |= match format.traits().transposed_bins {
+                TransposedBins::Never => false,
+                TransposedBins::RowVectors => vectors,
+                TransposedBins::Always => true,
+            };
         }
         let adds_by_margin = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.copies_sums);
         Ok(StorageDemand { hir, leaf_indices, trees, of_walks, requested, transposes_bins, adds_by_margin })

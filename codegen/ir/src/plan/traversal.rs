@@ -6,8 +6,8 @@ use crate::lir::Scalar;
 use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
-use crate::repr::Format;
 use crate::repr::traverse::{Steps, Traversal, packed_rows};
+use crate::repr::{Format, FormatTraits, RowVectorTraversal, TestMasks};
 use sched_nest::Axis;
 use std::ops::Range;
 
@@ -62,17 +62,20 @@ impl WalkInfo<'_> {
         if let Some(columns) = self.dense_columns.filter(|columns| self.adds_densely(columns.is_some())) {
             return Traversal::Dense { columns: columns.clone() };
         }
-        match self.format {
-            Format::NodeTiles => Traversal::NodeTiles,
-            Format::Preorder if vectors && rows => Traversal::NodeSweep,
-            Format::PreorderTests | Format::BinTables if self.uses_test_mask() => Traversal::TestMask,
-            Format::LevelTables | Format::BinTables if vectors && rows => self.level_lookup(),
-            Format::LevelTests if vectors && rows => {
+        let traits = self.format.traits();
+        if traits.holds_tiles {
+            return Traversal::NodeTiles;
+        }
+        match traits.row_vectors.filter(|_| vectors && rows) {
+            Some(RowVectorTraversal::NodeSweep) => Traversal::NodeSweep,
+            Some(RowVectorTraversal::LevelLookup) => self.level_lookup(),
+            Some(RowVectorTraversal::LevelTests) => {
                 Traversal::LevelTests { bytes: self.numbers_nodes_in_bytes() }
             }
-            _ if vectors && !rows => Traversal::TreeLanes,
-            Format::BinPairs | Format::BinTables if self.packs_rows() => Traversal::PackedRows,
-            _ => Traversal::PointerChase,
+            None if self.uses_test_mask(traits) => Traversal::TestMask,
+            None if vectors && !rows => Traversal::TreeLanes,
+            None if traits.packs_rows && self.packs_rows() => Traversal::PackedRows,
+            None => Traversal::PointerChase,
         }
     }
 
@@ -90,11 +93,11 @@ impl WalkInfo<'_> {
     }
 
     /// Whether all tests of a tree are made at once for one row.
-    fn uses_test_mask(&self) -> bool {
-        let fits = match self.format {
-            // This format is chosen only if a test mask fits its trees.
-            Format::PreorderTests => true,
-            _ => {
+    fn uses_test_mask(&self, traits: FormatTraits) -> bool {
+        let fits = match traits.test_masks {
+            TestMasks::NoTrees => false,
+            TestMasks::AllTrees => true,
+            TestMasks::SmallTrees => {
                 let bytes = self.rows.element == Scalar::I8 && self.rows.columns <= 1 << 8;
                 bytes && self.walks.steps.to_leaf().is_some_and(|steps| steps <= MOST_MASK_STEPS)
             }
@@ -116,7 +119,7 @@ impl WalkInfo<'_> {
 
     fn level_lookup(&self) -> Traversal {
         let adjacent = self.rows.copy.block_rows == Some(self.walks.lanes);
-        let bytes = self.format == Format::BinTables && self.numbers_nodes_in_bytes();
+        let bytes = self.numbers_nodes_in_bytes();
         let strategy = |level: u32| {
             let nodes = 1u64 << level.min(40);
             if nodes > MOST_LOOKUP_NODES {

@@ -12,6 +12,7 @@ mod reorg;
 mod sparse;
 mod tiled;
 
+use super::format_traits::{FormatTraits, RowVectorTraversal, TestMasks, TransposedBins};
 use super::representation::Representation;
 use super::request::LayoutRequest;
 use crate::error::CompileError;
@@ -70,10 +71,10 @@ impl From<Axis> for WalkAxis {
 /// Declares the formats in the order of their tables in a model. Each line has the format's name and its text
 /// in printed plans. The requested layout and the access pattern of the leaf loops that it suits follow, then
 /// the constructor of its layout. A format that cannot hold all trees also has a test of the trees and a
-/// fallback.
+/// fallback. Properties that differ from [`FormatTraits::PLAIN`] come last.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
-        $(, if $holds:path, else $other:ident)?;)*) => {
+        $(, if $holds:path, else $other:ident)? $(, { $($property:ident: $value:expr),* })?;)*) => {
         /// Nodes that are stored, their order and their fields.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Format {
@@ -98,6 +99,13 @@ macro_rules! formats {
                 use Walking::{Single, Vectors};
                 match (requested, walking) {
                     $($((nest::Layout::$requested, $walking) => Format::$name,)?)*
+                }
+            }
+
+            /// Properties on which the plan depends.
+            pub const fn traits(self) -> FormatTraits {
+                match self {
+                    $(Format::$name => FormatTraits { $($($property: $value,)*)? ..FormatTraits::PLAIN },)*
                 }
             }
 
@@ -130,35 +138,53 @@ formats! {
     ReorgRecords "complete trees of one depth, the same node of all trees adjacent, records"
         [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
-    ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
+    ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new,
+        { for_tiles: Some(Format::NodeTiles) };
     /// Tiles of existing nodes, a record for each tile.
-    NodeTiles "tiles of existing nodes, records" Tiled::new;
+    NodeTiles "tiles of existing nodes, records" Tiled::new, { holds_tiles: true };
     /// Existing nodes breadth first, each packed into 64 bits.
     PackedNodes "existing nodes breadth first, packed into 64 bits"
         [Sparse: Vectors(_)] PackedNodes::new, if PackedNodes::fits, else ChildRecords;
     /// Complete trees in level order, a table for each field.
-    LevelTables "complete trees in level order, tables" [Levels: Single(_) | Vectors(Row)] Levels::new;
+    LevelTables "complete trees in level order, tables" [Levels: Single(_) | Vectors(Row)] Levels::new,
+        { row_vectors: Some(RowVectorTraversal::LevelLookup) };
     /// Complete trees of equal size, three levels per chunk, with their first levels lane by lane.
     LaneTrees "complete trees, three levels at a time; first levels lane by lane"
-        [Levels: Vectors(Tree)] LaneTrees::new;
+        [Levels: Vectors(Tree)] LaneTrees::new, { depends_on_lanes: true };
     /// Complete trees in level order, threshold bin and column of a node packed into 32 bits.
     BinWords "complete trees in level order, threshold bins and columns in words"
         [Quantized: Vectors(Tree)] Quantized::words;
     /// Complete trees in level order, a table of threshold bins and one of columns.
     BinTables "complete trees in level order, threshold bins and columns in tables"
-        [Quantized: Single(_) | Vectors(Row)] Quantized::tables;
+        [Quantized: Single(_) | Vectors(Row)] Quantized::tables,
+        {
+            row_vectors: Some(RowVectorTraversal::LevelLookup),
+            test_masks: TestMasks::SmallTrees,
+            packs_rows: true,
+            transposed_bins: TransposedBins::Always,
+            for_shared_rows: Some(Format::BinPairs)
+        };
     /// Complete trees in level order, threshold bin and column of a node packed into 16 bits, for
     /// threads of a GPU.
     BinPairs "complete trees in level order, threshold bins and columns in 16 bits"
-        BinPairs::new, if BinPairs::fits, else BinTables;
+        BinPairs::new, if BinPairs::fits, else BinTables, { packs_rows: true };
     /// Oblivious trees: one test per level, and the leaves.
-    LevelTests "one test for each level, threshold bins and columns in tables" [Oblivious: _] Oblivious::new;
+    LevelTests "one test for each level, threshold bins and columns in tables" [Oblivious: _] Oblivious::new,
+        {
+            row_vectors: Some(RowVectorTraversal::LevelTests),
+            transposed_bins: TransposedBins::RowVectors
+        };
     /// Existing nodes depth first, with threshold bins.
     Preorder "existing nodes depth first, threshold bins in records"
-        [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;
+        [Preorder: Single(Row) | Vectors(_)] Preorder::nodes,
+        {
+            row_vectors: Some(RowVectorTraversal::NodeSweep),
+            transposed_bins: TransposedBins::RowVectors
+        };
     /// As [`Format::Preorder`], with tables of bytes from which one row makes all tests of a tree at once.
     PreorderTests "existing nodes depth first, threshold bins in records; all tests in tables of bytes"
-        [Preorder: Single(Tree)] Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
+        [Preorder: Single(Tree)] Preorder::with_tests, if Preorder::fits_test_mask, else Preorder,
+        { test_masks: TestMasks::AllTrees };
 }
 
 impl Display for Storage {

@@ -8,6 +8,7 @@
 mod complete;
 mod cursor;
 mod entries;
+mod format_traits;
 mod layout;
 mod leaf_indices;
 mod leaves;
@@ -25,6 +26,7 @@ pub mod traverse;
 mod tree;
 mod tree_tables;
 
+pub use format_traits::{FormatTraits, RowVectorTraversal, TestMasks, TransposedBins};
 pub use layout::{Format, Layout, Storage, Walking};
 pub use payload::{LeafValue, MOST_LOOKUP_BYTES, margin_pieces};
 pub use representation::{Representation, WalkEnd};

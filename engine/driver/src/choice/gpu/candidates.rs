@@ -51,7 +51,7 @@ impl Layouts {
                 && (layout.nodes() == Nodes::Existing || depth <= levels)
         };
         let of_trees: Vec<Layout> = Layout::in_trial_order().into_iter().filter(suits).collect();
-        let of_rows = of_trees.iter().copied().filter(|layout| *layout != Layout::Reorg).collect();
+        let of_rows = of_trees.iter().copied().filter(|layout| !layout.has_adjacent_trees()).collect();
         let bytes = bins.is_some_and(|bins| bins.in_bytes);
         let of_four = of_trees.iter().copied().find(|layout| bytes && layout.gpu_lanes() == 4);
         Layouts { of_rows, of_trees, of_four }
