@@ -213,13 +213,15 @@ impl Model {
         let (bins, bin_bytes) = of_columns
             .quantized_rows()
             .map_or((0, 0), |rows| (rows.columns, if rows.in_bytes { 1 } else { 2 }));
-        let layers = of_columns.columns().ok().flatten().map(|columns| columns.stages()).unwrap_or_default();
+        let runs = of_columns.columns().ok().flatten();
+        let layers = runs.map(|columns| columns.stages()).unwrap_or_default();
         let step = self.stages.last().map_or("", |stage| stage.name.split('/').next().unwrap_or_default());
         ModelInfo {
             stages: StageInfo::of_model(&layers, (step, count(self.forest().trees.len()))),
             num_trees: count(self.forest().trees.len()),
             num_features: count(columns.unwrap_or(self.forest().num_features)),
             tested_features: count(columns.unwrap_or_else(|| tested_features(self.forest()))),
+            computed_columns: count(runs.map_or(0, |columns| columns.computed())),
             num_classes: count(self.forest().num_margins),
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,

@@ -12,6 +12,8 @@ pub struct ModelInfo {
     pub num_features: u32,
     /// Number of features, or of columns, that some tree tests; 0 if unknown.
     pub tested_features: u32,
+    /// Number of columns that kernels compute for each row, as the tests of trees read them.
+    pub computed_columns: u32,
     /// Number of outputs of a row.
     pub num_classes: u32,
     /// Depth of each tree in edges, in the model's order.

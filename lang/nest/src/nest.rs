@@ -233,6 +233,8 @@ pub struct Nest {
     pub roots: Vec<LoopId>,
     /// Constraints that keep partial tiles in range.
     pub constraints: Vec<Constraint>,
+    /// Number of columns that are computed for each row before its walks.
+    pub computed_columns: u32,
     /// The order of trees.
     pub tree_order: TreeOrder,
     /// Layout of trees for loops without a `representation`.

@@ -36,6 +36,9 @@ pub fn show_nest(nest: &Nest) -> String {
         leaf.iter().for_each(|line| line.write(&mut out, 1));
     }
     lines(nest, StageKind::Trees.leaf_work()).iter().for_each(|line| line.write(&mut out, 0));
+    if nest.computed_columns > 0 {
+        let _ = writeln!(out, "columns: {} computed for each row before its walks", nest.computed_columns);
+    }
     if let Some(layout) = nest.representation {
         let _ = writeln!(out, "representation: {}", layout.word());
     }

@@ -17,6 +17,7 @@ impl NestBuilder {
             loops: order.iter().map(|id| export.loop_of(*id)).collect(),
             roots: export.renumber(self.tree().roots()),
             constraints: export.constraints(&order),
+            computed_columns: self.model().map_or(0, |model| model.computed_columns),
             tree_order: self.tree_order(),
             representation: None,
             tile_trees: self.forest().tile_trees().map(|(tiles, _)| tiles),

@@ -158,6 +158,11 @@ impl ColumnRuns {
         self.layer_runs().map(stage).collect()
     }
 
+    /// Number of columns that are not the value of a feature.
+    pub fn computed(&self) -> usize {
+        self.column_features.iter().filter(|feature| feature.is_none()).count()
+    }
+
     /// Number of sums of a panel, whose constants are adjacent, in the run of layers number `layer`.
     pub fn panel(&self, layer: usize) -> u16 {
         self.layer_runs().nth(layer).map_or(1, |run| run.panel as u16)

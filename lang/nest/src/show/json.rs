@@ -39,6 +39,9 @@ pub fn nest_json(nest: &Nest) -> Value {
         "batch_size": nest.batch_size,
         "accumulation": { "order": order, "why": why },
     });
+    if nest.computed_columns > 0 {
+        value["computed_columns"] = nest.computed_columns.into();
+    }
     if !nest.stages.is_empty() {
         value["stages"] = stages.collect();
     }
