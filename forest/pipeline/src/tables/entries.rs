@@ -40,7 +40,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Makes the table of a feature from its pieces: the last index of each, and the value of the table on it.
+    /// Makes the table of a feature from its pieces: the last index of each, and the table's value on it.
     /// `rows` is the type of rows. `None` if -0 and 0 have different values, or without pieces.
     pub fn new(
         of: (u32, FeatureDomain),

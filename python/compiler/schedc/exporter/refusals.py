@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _OUTSIDE = "run that part outside, and give schedc the numbers that it makes"
 
-#: Reasons with a way out, each with the classes that it holds for.
+#: Reasons with help, each with the classes that it holds for.
 _FAMILIES: tuple[tuple[str, str], ...] = (
     (_OUTSIDE, "CountVectorizer TfidfVectorizer HashingVectorizer TfidfTransformer FeatureHasher "
      "DictVectorizer HashingEncoder PatchExtractor"),

@@ -348,8 +348,8 @@ fn compare(b: &mut Builder, node: &SweptNode, vectors: &[SweepVector]) -> Vec<Va
 /// `goes_right` has them.
 fn leaf_positions_after(b: &mut Builder, node: &SweptNode, positions: Value, goes_right: Value) -> Value {
     let has_reached = b.cmp(Cmp::Eq, positions, node.first_leaf);
-    let forgets = seeded(Fault::SweepForgetsPlace);
-    let moves = if forgets { goes_right } else { b.bin(Bin::And, has_reached, goes_right) };
+    let moves_all = seeded(Fault::SweepForgetsPlace);
+    let moves = if moves_all { goes_right } else { b.bin(Bin::And, has_reached, goes_right) };
     b.select(moves, node.right_leaf, positions)
 }
 
