@@ -68,12 +68,13 @@ def normal_quantile(graph: Graph, share: Value) -> Value:
 
 def normal_probability(graph: Graph, value: Value) -> Value:
     """The probability that a normal value is below an f64 value. Magnitudes above 6 count as 6, beyond which
-    only 1e-9 of the distribution remains."""
+    only 1e-9 of the distribution remains. Magnitudes below the square root of 2 have SciPy's bits, and larger
+    ones are within the rounding error of an exponential."""
     scaled = graph.add("Mul", graph.add("Clip", value, numpy.float64(-6), numpy.float64(6)), numpy.sqrt(0.5))
     square, size = graph.add("Mul", scaled, scaled), graph.add("Abs", scaled)
-    error = graph.add("Mul", scaled, _ratio(graph, square, _ERROR))
+    error = _times_ratio(graph, scaled, square, _ERROR)
     near = graph.add("Add", graph.add("Mul", error, 0.5), 0.5)
-    rest = graph.add("Mul", graph.add("Exp", graph.add("Neg", square)), _ratio(graph, size, _REST))
+    rest = _times_ratio(graph, graph.add("Exp", graph.add("Neg", square)), size, _REST)
     low = graph.add("Mul", rest, 0.5)
     is_high = graph.add("Greater", scaled, 0.0, promise=value.promise)
     far = graph.add("Where", is_high, graph.add("Sub", 1.0, low), low, dtype=FLOAT64)
@@ -82,10 +83,13 @@ def normal_probability(graph: Graph, value: Value) -> Value:
     return graph.add("Where", graph.add("IsNaN", value), value, made, dtype=FLOAT64)
 
 
-def _ratio(graph: Graph, x: Value, coefficients: tuple[Sequence[float], Sequence[float]]) -> Value:
-    """A quotient of polynomials. The first coefficient of the divisor is 1, and `coefficients` lacks it."""
+def _times_ratio(graph: Graph, factor: Value, x: Value,
+                 coefficients: tuple[Sequence[float], Sequence[float]]) -> Value:
+    """A factor times a quotient of polynomials of `x`, multiplied before it is divided, as SciPy does. The
+    first coefficient of the divisor is 1, and `coefficients` lacks it."""
     above, below = coefficients
-    return graph.add("Div", _polynomial(graph, x, above), _polynomial(graph, x, below, is_monic=True))
+    product = graph.add("Mul", factor, _polynomial(graph, x, above))
+    return graph.add("Div", product, _polynomial(graph, x, below, is_monic=True))
 
 
 def _polynomial(graph: Graph, x: Value, coefficients: Sequence[float], is_monic: bool = False) -> Value:
