@@ -8,7 +8,7 @@ import numpy
 
 from .curves import interpolated, not_zero
 from .functions import exp_minus_one, function_of_numpy, log_of_one_plus
-from .graph import FLOAT64, Graph, Value
+from .graph import FLOAT64, Graph, Promise, Value
 from .normal import LEAST_PROBABILITY, normal_probability
 from .scalers import step
 from .stages import key_of, refuse
@@ -76,7 +76,7 @@ def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
     powers = numpy.asarray(transformer.lambdas_)
     if transformer.method == "box-cox":
         powers = not_zero(powers.astype(FLOAT64))
-        made = graph.add("Exp", _logarithm_of_root(graph, value, powers, 1 / powers))
+        made = graph.add("Exp", _logarithm_of_root(graph, value, powers, 1 / powers, FLOAT64))
     else:
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
         # scikit-learn divides in the type of the powers, which is that of the targets.
@@ -85,16 +85,22 @@ def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
             graph.add("Where", passes, high.astype(FLOAT64), low.astype(FLOAT64), dtype=FLOAT64)
             for high, low in ((above, below), (1 / above, 1 / below))
         )
-        made = exp_minus_one(graph, _logarithm_of_root(graph, graph.add("Abs", value), degree, exponent))
+        made = exp_minus_one(graph, _logarithm_of_root(graph, graph.add("Abs", value), degree, exponent, kind))
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
         # scikit-learn subtracts 1 from the root, which cancels digits near 0.
-        graph.rounds(made, made, lambda one: one + 1, 2)
+        graph.rounds(made, made, lambda one: one + 1, 2, kind)
     return graph.cast(made, kind)
 
 
-def _logarithm_of_root(graph: Graph, value: Value, degree: Any, exponent: Any) -> Value:
-    """The logarithm of a root of `1 + value * degree`, where `exponent` is 1 divided by the degree."""
-    return graph.add("Mul", log_of_one_plus(graph, graph.add("Mul", value, degree)), exponent)
+def _logarithm_of_root(graph: Graph, value: Value, degree: Any, exponent: Any, kind: Any) -> Value:
+    """The logarithm of a root of `1 + value * degree`, where `exponent` is 1 divided by the degree. `kind` is
+    the type in which scikit-learn computes the sum."""
+    if kind == FLOAT64:
+        product = graph.add("Mul", value, degree)
+    else:
+        product = graph.add("Mul", value, degree, promise=Promise.BOUND)
+        graph.rounds(product, product, lambda one: one + 1, 2, kind)
+    return graph.add("Mul", log_of_one_plus(graph, product), exponent)
 
 
 def _quantile_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
