@@ -22,7 +22,8 @@ _ATTRIBUTES = {
     "classifier returns its decision values",
     "predict_log_proba": "the model is no classifier, or its object has no such method; numpy.log of "
     "probabilities computes the logarithms",
-    "decision_function": 'predict(X, output="raw") returns margins',
+    "decision_function": "the model's object or file has none, or its decision values are no sums that the "
+    'code computes; predict(X, output="raw") returns the sums of leaves, which may differ from them',
     "calc_leaf_indexes": "apply returns the leaf indices",
     "staged_predict": "predict(X, iteration_range=(0, n)) predicts with the first n iterations",
     "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) predicts with the first n iterations",
