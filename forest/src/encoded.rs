@@ -94,7 +94,7 @@ impl Forest {
             features.iter().map(|it| (it.feature, &it.categories)).collect();
         let mut sets = Sets::default();
         let trees = std::mem::take(&mut parts.trees);
-        let rewritten = trees.into_iter().map(|tree| rewrite(tree, &parts.sets, &by_feature, &mut sets));
+        let rewritten = trees.into_iter().map(|tree| decode_sets(tree, &parts.sets, &by_feature, &mut sets));
         parts.trees = rewritten.collect::<Result<_, _>>()?;
         parts.sets = sets.all;
         parts.category_rule = CategoryRule::Whole;
@@ -108,7 +108,7 @@ impl Forest {
 /// Rewrites the sets of a tree from codes to values. If missing values go left, the new set has the known
 /// values that go right, and the children are exchanged. Unknown values, which are in no set, then go to the
 /// child for missing values, too.
-fn rewrite(
+fn decode_sets(
     tree: Tree,
     old: &[CategorySet],
     features: &HashMap<u32, &EncodedCategories>,

@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::*;
 
 use crate::document::Document;
 use crate::pages::Pages;
-use crate::requests::drops::{DropsAnswer, DropsParams};
+use crate::requests::drops::{DragAndDropAnswer, DragAndDropParams};
 use crate::requests::ir::{IrAnswer, IrParams};
 use crate::requests::ledger::{LedgerAnswer, LedgerParams};
 use crate::requests::lineage::{LineageAnswer, LineageParams};
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// `sched/drops`
-    pub async fn drops(&self, params: DropsParams) -> Result<DropsAnswer> {
+    pub async fn drops(&self, params: DragAndDropParams) -> Result<DragAndDropAnswer> {
         drops::drops(&self.shared, &params)
     }
 

@@ -279,8 +279,8 @@ impl Shared {
         self.diagnostics_due.notify_one();
     }
 
-    /// Checks the documents again for which `concerns` holds, since something besides their text has changed.
-    /// Publishes their diagnostics.
+    /// Drops the check results of the documents for which `concerns` holds, since something besides their
+    /// text has changed. Requests the publication of their diagnostics, and returns their URIs.
     pub fn recheck(&self, concerns: impl Fn(&Document) -> bool) -> Vec<Uri> {
         let mut state = self.lock();
         let mut found = Vec::new();

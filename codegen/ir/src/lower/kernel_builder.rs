@@ -141,7 +141,8 @@ impl KernelBuilder<'_> {
         self.scope.set_device_columns(None);
     }
 
-    /// Buffer that walks read if they read no copy, and the number of values of a row in it.
+    /// Buffer of the columns that a launch has computed, or else of the rows, and the number of values of a
+    /// row in it. Walks and copies to shared memory read it.
     pub fn input_rows(&self) -> (BufferId, i64) {
         match self.scope.device_columns() {
             Some(columns) => (columns, self.ports.tested_columns()),

@@ -38,7 +38,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let body = builder.copied((quantized, Fill::Bins), &Affine::default(), &all, body)?;
     let mut body = builder.copied((computed, Fill::Columns), &Affine::default(), &all, body)?;
     if !budget.base_is_given {
-        body.insert(0, Stmt::Base(Window::whole()));
+        body.insert(0, Stmt::Base(Window::all_rows()));
     }
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();

@@ -19,7 +19,7 @@ pub fn add_copy_for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result
     if hir.columns.is_none() || !any_mapped(&mir.body) {
         return Ok(mir);
     }
-    let window = Window::whole();
+    let window = Window::all_rows();
     let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.row_bytes());
     let row_bytes = hir.forest.num_features * hir.forest.types.input.bytes() + stored;
     let mut scratch = ScratchBytes::new(budget);

@@ -32,7 +32,7 @@ pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
 
 impl Window {
     /// All rows of the call.
-    pub fn whole() -> Window {
+    pub fn all_rows() -> Window {
         Window { base: Affine::default(), low: 0, high: None }
     }
 

@@ -38,7 +38,7 @@ pub(super) struct Frame<'ctx> {
 
 impl<'ctx> Frame<'ctx> {
     /// Makes a frame in which nothing is defined. The builder is then positioned in the function's entry
-    /// block, which [`Frame::leave_entry`] ends.
+    /// block, which [`Frame::end_entry_block`] ends.
     pub(super) fn enter(
         context: &'ctx Context,
         builder: &Builder<'ctx>,
@@ -64,7 +64,7 @@ impl<'ctx> Frame<'ctx> {
     }
 
     /// Ends the entry block, and moves the builder to the next block.
-    pub(super) fn leave_entry(
+    pub(super) fn end_entry_block(
         &self,
         context: &'ctx Context,
         builder: &Builder<'ctx>,

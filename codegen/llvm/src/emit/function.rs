@@ -169,7 +169,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
 
     /// Emits the body after the entry block, and ends the function.
     pub(super) fn finish(&mut self, body: &Block) -> Result<(), LlvmError> {
-        self.operands.frame.leave_entry(self.ir().context, &self.ir().builder)?;
+        self.operands.frame.end_entry_block(self.ir().context, &self.ir().builder)?;
         self.block(body)?;
         self.ir().builder.build_return(None)?;
         Ok(())

@@ -57,8 +57,8 @@ pub enum ComputedReason {
     IsAdded,
 }
 
-/// The key of a test: its column, its kind, the bits of its threshold, value or set, and whether missing
-/// values go left.
+/// Key of a test: its column, the kind of its predicate, a number, and whether missing values go left. The
+/// number is the bits of the threshold or value, or the index of the set.
 type TestKey = (ColumnId, u8, u64, bool);
 
 /// The sides of a node, and the simplest test that decides them.

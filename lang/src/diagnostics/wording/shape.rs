@@ -92,10 +92,8 @@ pub(super) fn reorder_gap(context: &MessageContext, outer: &str, inner: &str, be
     let verb = if between.len() == 1 { "is" } else { "are" };
     let wording = Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous");
     match context.reorder_whole_chain() {
-        Some(line) => wording
-            .help(format!("Name {names} too: `{line}`. Or name only the loops on one side."))
-            .fix(Some(context.rewrite(line))),
-        None => wording.help(format!("Name {names} too, or name only the loops on one side.")),
+        Some(line) => wording.help(format!("Name {names} too: `{line}`.")).fix(Some(context.rewrite(line))),
+        None => wording.help(format!("Name {names} too.")),
     }
 }
 

@@ -21,7 +21,7 @@ pub struct WalkGroup<'a> {
     pub steps: Steps,
     /// Whether node numbers of vectors are bytes.
     pub bytes: bool,
-    /// Whether four walks at a time take the first levels together (packed rows).
+    /// Whether one word with the bins of four rows passes the first levels at once.
     pub packed: bool,
     /// Fetch strategy of each level, if nodes are looked up in registers.
     pub fetch: &'a [FetchStrategy],

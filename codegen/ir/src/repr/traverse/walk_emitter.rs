@@ -17,7 +17,7 @@ pub struct WalkEmitter<'a> {
     code: Code<'a>,
     top: Option<&'a dyn LevelOrder>,
     steps: Steps,
-    /// Whether four walks at a time take the first levels together (packed rows).
+    /// Whether one word with the bins of four rows passes the first levels at once.
     packed: bool,
 }
 
