@@ -17,10 +17,12 @@ Examples:
   schedc verify model.json --trainer                against the trainer's library, such as XGBoost
   schedc verify model.json -i rows.csv --against predictions.npy
   schedc verify model.json --failing rows.npy --json > report.json
-schedc constructs the rows: each node tests its threshold, the neighbouring values, zeros, denormals,
-infinities and NaN; each set of categories tests members and others; some row reaches each leaf. The
-code runs in calls of many sizes, with both types of rows, strides and several threads. Leaves must be
-equal. Margins must be equal in all bits, or nearly equal if the schedule adds in another order.
+schedc constructs the rows: each node tests its threshold, the neighbouring values, zeros,
+denormals, infinities and NaN; each set of categories tests members and others; some row reaches
+each leaf. The code runs in calls of many sizes, with both types of rows, strides and several
+threads. Leaves must be equal. Margins must be equal in all bits, or nearly equal if the schedule
+adds in another order. The code of a pipeline must also predict what the steps of its file predict
+before schedc folds them.
 
 Exit status: 0 no difference; 1 a difference; 2 an error, such as a missing library of the trainer.
 

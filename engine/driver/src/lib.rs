@@ -30,7 +30,7 @@ pub use job::{Job, PendingJob, Reporter, ScheduleLookup};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use predictor::{Predictor, help_for_status};
-pub use sched_pipeline::{ColumnFate, ColumnSummary, StageSummary};
+pub use sched_pipeline::{ColumnFate, ColumnSummary, StageSummary, UnfoldedPipeline};
 pub use schedule::{NamedModel, ScheduleValues, Source};
 pub use simulator::Simulator;
 pub use walker::Walker;

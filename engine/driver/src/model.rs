@@ -6,7 +6,7 @@ use sched_forest::{
 };
 use sched_ir::KernelForests;
 use sched_nest::{ModelInfo, StageInfo};
-use sched_pipeline::{LoadedModel, SetTests, StageSummary};
+use sched_pipeline::{LoadedModel, SetTests, StageSummary, UnfoldedPipeline};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -102,6 +102,25 @@ impl Model {
             notes: loaded.notes.into_iter().map(|note| note.0).collect(),
             ..Model::of_forest(Arc::new(loaded.forest))
         })
+    }
+
+    /// The pipeline before all passes, which defines the model's results; `None` for a model of trees alone.
+    /// Reads the model's file again, so that other commands do not pay for it.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has changed.
+    pub fn unfolded(&self) -> Result<Option<UnfoldedPipeline>, Failure> {
+        if self.stages.is_empty() {
+            return Ok(None);
+        }
+        let bytes = Self::bytes(&self.path)?;
+        if fingerprint(&bytes) != self.fingerprint {
+            let message = "the model's file has changed since it was read";
+            return Err(Failure::new(codes::OTHER_MODEL, message, "run the command again")
+                .in_file(self.path.display()));
+        }
+        let unfolded = UnfoldedPipeline::read(&bytes).map_err(|error| Failure::model(&self.path, error))?;
+        Ok(Some(unfolded))
     }
 
     /// A model made of a forest, without a file.

@@ -1,10 +1,11 @@
 //! The verification of compiled code: its predictions are compared with the model's.
 //!
 //! [`verify()`] solves rows on the boundaries of a model's nodes, calls the code with them in many shapes,
-//! compares the results with the reference walker's, and explains the first difference. [`compare()`]
-//! compares the walker with predictions of another program, such as the trainer's library, which [`trainer`]
-//! runs. [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the
-//! result as data.
+//! compares the results with the reference walker's, and explains the first difference. For a pipeline, the
+//! walker also evaluates the steps of the file, before all passes. [`compare()`] compares the walker with
+//! predictions of another program, such as the trainer's library, which [`trainer`] runs.
+//! [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the result
+//! as data.
 
 mod calls;
 mod code;
@@ -60,12 +61,14 @@ pub fn verify(
 ) -> Result<(Report, Option<Values>), Failure> {
     let VerificationTask { model, code, .. } = *task;
     let until = task.began + Duration::from_secs(task.seconds);
-    let search = Search { forest: model.forest(), code, deadline: until };
+    let unfolded = model.unfolded()?;
+    let search = Search { forest: model.forest(), unfolded: unfolded.as_ref(), code, deadline: until };
     let found = search.run(task.given, progress).map_err(|status| {
         let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
         Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
     })?;
-    let VerificationResult { rows, outcome, unreachable, first_difference, failing_rows } = found;
+    let VerificationResult { rows, outcome, unreachable, first_difference, is_of_unfolded, failing_rows } =
+        found;
     let mut notes = Vec::new();
     if outcome.stopped {
         notes.push(format!("stopped after {} seconds: --seconds allows more", task.seconds));
@@ -78,8 +81,13 @@ pub fn verify(
     if code.is_simulated {
         notes.push("the simulator is slow: it ran only some rows of each type".to_string());
     }
+    if is_of_unfolded {
+        let note = "the expected result is that of the steps and trees of the file before schedc folds \
+                    them: computed columns are those of the file";
+        notes.push(note.to_string());
+    }
     let order = if code.is_exact { "exact" } else { "reassociated" };
-    let widths = search.widths();
+    let widths = search.widths(search.forest);
     let report = Report {
         model: (model.path.display().to_string(), model.fingerprint.clone()),
         schedule: (code.schedule_name.clone(), fingerprint(code.schedule.as_bytes()), order.to_string()),

@@ -5,9 +5,10 @@ use crate::code::ModelCode;
 use crate::expected::{ExpectedResults, PerKind};
 use crate::origin::ExplainedDifference;
 use crate::rows::{count, row_of, type_name};
-use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest};
+use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest, Target};
 use sched_llvm::runtime::{Needs, OutputKind};
 use schedc_data::Values;
+use schedc_driver::UnfoldedPipeline;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ const MAX_BLOCK_VALUES: usize = 1 << 22;
 pub struct Search<'a> {
     /// The model.
     pub forest: &'a Forest,
+    /// The model before all passes, if it is a pipeline.
+    pub unfolded: Option<&'a UnfoldedPipeline>,
     /// The model's code.
     pub code: &'a ModelCode,
     /// Deadline of the search.
@@ -51,21 +54,30 @@ pub struct VerificationResult {
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
     pub first_difference: Option<ExplainedDifference>,
+    /// Whether the pipeline before all passes defines the expected result of the first difference.
+    pub is_of_unfolded: bool,
     /// Rows that are predicted differently, from the first block of rows that has some.
     pub failing_rows: Option<Values>,
 }
 
 impl Search<'_> {
-    /// Number of columns of each output that is compared; 0 for the others. An output is compared if code and
-    /// model have the same number of columns for it, and if its error has a known bound.
-    pub fn widths(&self) -> PerKind<usize> {
-        let counts = self.forest.counts();
+    /// Number of columns of each output that is compared with the walker's results for `defining`; 0 for the
+    /// others. An output is compared if code and model have the same number of columns for it, if its error
+    /// has a known bound, and, for outputs of single trees, if the model has the trees of `defining`.
+    pub fn widths(&self, defining: &Forest) -> PerKind<usize> {
+        let counts = defining.counts();
+        // Passes that merge trees, or make trees of sums, change the targets.
+        let trees = |forest: &Forest| -> Vec<(u32, Target)> {
+            forest.trees.iter().map(|tree| (tree.source, tree.target)).collect()
+        };
+        let has_its_trees = trees(self.forest) == trees(defining);
         OutputKind::ALL.map(|kind| {
             // The error of results that follow sums in another order has no bound.
             let is_finished = matches!(kind.needs(), Needs::Finish | Needs::FinishOrNone);
             let columns = kind.columns(&counts);
-            let is_compared =
-                self.code.predictor.num_outputs(kind) == columns && (self.code.is_exact || !is_finished);
+            let is_compared = self.code.predictor.num_outputs(kind) == columns
+                && (self.code.is_exact || !is_finished)
+                && (has_its_trees || !kind.walks_itself());
             if is_compared { columns } else { 0 }
         })
     }
@@ -82,10 +94,13 @@ impl Search<'_> {
         let whole = self.deadline.saturating_duration_since(now);
         let parts = [(own, now + whole.mul_f64(0.6)), (other, self.deadline)];
         for (number, (float, deadline)) in parts.into_iter().enumerate() {
-            let mut boundary = Boundary::new(self.forest, BoundaryOptions { rows: float, finite: false });
+            let options = BoundaryOptions { rows: float, finite: false };
+            let mut boundary = Boundary::new(self.forest, options);
+            let mut of_columns = self.unfolded.map(|unfolded| Boundary::new(&unfolded.forest, options));
             let mut rows =
                 RowSummary { float: type_name(float), solved: 0, given: 0, coverage: boundary.coverage() };
-            self.verify_solved(&mut boundary, float, deadline, &mut rows, &mut verified, progress)?;
+            let sources = (&mut boundary, of_columns.as_mut());
+            self.verify_solved(sources, float, deadline, &mut rows, &mut verified, progress)?;
             for values in
                 given.iter().filter(|values| matches!(values, Values::F64(_)) == (float == Float::F64))
             {
@@ -116,9 +131,11 @@ impl Search<'_> {
             .clamp(1, if self.code.is_simulated { MOST_SIMULATED_ROWS } else { MOST_ROWS })
     }
 
+    /// Verifies solved rows: those on boundaries of the model, and then those on edges of the columns of the
+    /// pipeline's file.
     fn verify_solved(
         &self,
-        boundary: &mut Boundary,
+        (boundary, mut of_columns): (&mut Boundary, Option<&mut Boundary>),
         float: Float,
         deadline: Instant,
         rows: &mut RowSummary,
@@ -132,7 +149,9 @@ impl Search<'_> {
             let mut block = Vec::new();
             let since = Instant::now();
             for _ in 0..most {
-                if !boundary.next_row(&mut row) {
+                let is_made = boundary.next_row(&mut row)
+                    || of_columns.as_mut().is_some_and(|of_columns| of_columns.next_row(&mut row));
+                if !is_made {
                     break;
                 }
                 block.extend_from_slice(&row);
@@ -181,15 +200,33 @@ impl Search<'_> {
         Ok(rows)
     }
 
+    /// Compares the code's results for a block of rows with the walker's. For a pipeline, also compares them
+    /// with the walker's results before all passes, after moving each value to one that its rows can hold.
     fn verify_block(&self, rows: &Values, verified: &mut VerificationResult) -> Result<(), String> {
-        let features = self.forest.num_features;
-        let expected = ExpectedResults::of(self.forest, rows).map_err(|error| error.to_string())?;
+        self.compare_with(self.forest, rows, verified)?;
+        if let (Some(unfolded), None) = (self.unfolded, &verified.first_difference) {
+            let valid = valid_rows(unfolded, rows, self.forest.num_features);
+            self.compare_with(&unfolded.forest, &valid, verified)?;
+            verified.is_of_unfolded = verified.first_difference.is_some();
+        }
+        Ok(())
+    }
+
+    /// Compares the code's results with the walker's results for `defining`.
+    fn compare_with(
+        &self,
+        defining: &Forest,
+        rows: &Values,
+        verified: &mut VerificationResult,
+    ) -> Result<(), String> {
+        let features = defining.num_features;
+        let expected = ExpectedResults::of(defining, rows).map_err(|error| error.to_string())?;
         let calls = CallChecker {
             code: self.code.predictor.as_ref(),
             is_exact: self.code.is_exact,
             row_counts: self.code.row_counts.clone(),
             is_slow: self.code.is_simulated,
-            widths: self.widths(),
+            widths: self.widths(defining),
             deadline: self.deadline,
         };
         calls.run(rows, features, &expected, &mut verified.outcome)?;
@@ -205,8 +242,22 @@ impl Search<'_> {
         verified.failing_rows = Some(rows_of_differences(rows, features, differences));
         let row = row_of(rows, features, difference.row);
         verified.first_difference =
-            Some(ExplainedDifference::new(self.forest, difference, row, differs, self.code.is_exact));
+            Some(ExplainedDifference::new(defining, difference, row, differs, self.code.is_exact));
         Ok(())
+    }
+}
+
+/// The rows with each value moved to the nearest one that rows of the pipeline can hold.
+fn valid_rows(unfolded: &UnfoldedPipeline, rows: &Values, features: usize) -> Values {
+    let valid = |row: usize| {
+        let mut values = row_of(rows, features, row);
+        unfolded.make_valid(&mut values);
+        values
+    };
+    let all = (0..count(rows, features)).flat_map(valid);
+    match rows {
+        Values::F32(_) => Values::F32(all.map(|x| x as f32).collect()),
+        Values::F64(_) => Values::F64(all.collect()),
     }
 }
 

@@ -403,6 +403,27 @@ fn fixtures_are_predicted_as_the_model_says() {
     all_equal(&paths, UNLIMITED);
 }
 
+/// Verifies pipelines under the automatic schedule: a subset that covers all pairs of properties; all in
+/// nightly runs.
+#[test]
+fn pipelines_are_predicted_as_their_files_say() {
+    let mut paths = Vec::new();
+    models(&repository().join("forest/pipeline/tests"), &mut paths);
+    // The folder also has rows, and a file that schedc refuses.
+    let is_pipeline = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending == "onnx") && !path.ends_with("no-class-of-part.onnx")
+    };
+    paths.retain(is_pipeline);
+    paths.sort();
+    assert!(paths.len() > 100, "{}", paths.len());
+    if std::env::var_os("SCHEDC_NIGHTLY").is_none() {
+        paths = cover_of_pairs(paths);
+        assert!(paths.len() > 20, "{}", paths.len());
+    }
+    println!("{} pipelines", paths.len());
+    all_equal(&paths, UNLIMITED);
+}
+
 /// Real models, if `SCHEDC_MODELS` names a folder of them.
 #[test]
 fn real_models_are_predicted_as_they_say() {

@@ -20,6 +20,7 @@ mod pieces;
 mod pipeline;
 mod prepared;
 mod tables;
+mod unfolded;
 
 pub use additions::sum_chains;
 pub use category_classes::MOST_SET_BYTES;
@@ -34,3 +35,4 @@ pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
 pub use prepared::{PreparedForest, SetTests};
 pub use tables::{Tabulation, tabulate};
+pub use unfolded::UnfoldedPipeline;

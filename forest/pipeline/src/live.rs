@@ -1,21 +1,15 @@
 //! The pass *live*: removes columns that no node tests and no tested column reads.
 
 use crate::fault::{PassFault, seeded};
-use crate::pipeline::{Pipeline, Stage};
-use sched_columns::{ColumnId, ColumnValue, Columns};
-use std::collections::HashMap;
+use crate::pipeline::{Pipeline, Stage, needed_columns};
+use sched_columns::{ColumnId, ColumnValue};
 
 /// Removes columns that affect no result. In a stage, a constant replaces each column that is never tested.
 #[must_use]
 pub fn remove_unread_columns(pipeline: Pipeline) -> Pipeline {
     let Pipeline { inputs, columns, stages } = pipeline;
     let tested: Vec<ColumnId> = stages.iter().flat_map(tested_columns).flatten().collect();
-    let mut kept = Columns::default();
-    let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
-    for old in columns.needed_for(&tested) {
-        let expr = columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
-        numbers.insert(old, kept.insert(expr, columns.column_type(old)));
-    }
+    let (mut kept, numbers) = needed_columns(&columns, &tested);
     let mut live_stage = |stage: Stage| {
         let live = tested_columns(&stage);
         let Stage::Forest { name, forest, .. } = stage;

@@ -203,11 +203,7 @@ fn with_computed(
         }
     }
     let read: Vec<ColumnId> = places.keys().map(|feature| computed[(*feature - first) as usize]).collect();
-    let (mut kept, mut numbers) = (Columns::default(), HashMap::new());
-    for old in columns.needed_for(&read) {
-        let expr = columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
-        numbers.insert(old, kept.add(expr).map_err(impossible)?);
-    }
+    let (mut kept, numbers) = needed_columns(columns, &read);
     let rows = forest.types.input.into();
     let read = read.iter().map(|column| kept.cast(numbers[column], rows));
     let read = read.collect::<Result<Vec<_>, _>>().map_err(impossible)?;
@@ -216,6 +212,19 @@ fn with_computed(
         computed: ComputedColumns { columns: kept, read_by_trees: read },
         ..parts
     })
+}
+
+/// The columns on which some columns depend, and the new number of each of them.
+pub(crate) fn needed_columns(
+    columns: &Columns,
+    wanted: &[ColumnId],
+) -> (Columns, HashMap<ColumnId, ColumnId>) {
+    let (mut kept, mut numbers) = (Columns::default(), HashMap::new());
+    for old in columns.needed_for(wanted) {
+        let expr = columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
+        numbers.insert(old, kept.insert(expr, columns.column_type(old)));
+    }
+    (kept, numbers)
 }
 
 /// The forest with the names of the inputs and of their categories.

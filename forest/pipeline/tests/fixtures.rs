@@ -3,7 +3,7 @@
 
 use sched_categories::{Categories, Choices, Unseen};
 use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
-use sched_pipeline::{ColumnFate, ColumnSummary, LoadedModel, load, read_pipeline};
+use sched_pipeline::{ColumnFate, ColumnSummary, LoadedModel, UnfoldedPipeline, load, read_pipeline};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -221,6 +221,12 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
     let mut defined = vec![0.0_f64; values.len()];
     pipeline.predict(&rows, &mut defined).expect(name);
     assert_eq!(bits(&values), bits(&defined), "{name}");
+    let unfolded = UnfoldedPipeline::of(pipeline).expect(name);
+    let mut valid = rows.clone();
+    valid.chunks_mut(forest.num_features).for_each(|row| unfolded.make_valid(row));
+    assert_eq!(bits(&valid), bits(&rows), "{name}");
+    predict(&unfolded.forest, &rows, &mut values).expect(name);
+    assert_eq!(bits(&values), bits(&defined), "{name}, unfolded");
     let is_read = |column: &ColumnSummary| column.fate != ColumnFate::Unread;
     assert!(loaded.stages.iter().flat_map(|stage| &stage.columns).any(is_read), "{name}");
 }

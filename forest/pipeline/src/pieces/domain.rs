@@ -67,6 +67,25 @@ impl FeatureDomain {
         }
     }
 
+    /// The nearest value that rows can hold. A number that is no code becomes the code of unknown names, and
+    /// missing values stay missing.
+    pub fn nearest(self, value: f64) -> f64 {
+        match self {
+            _ if value.is_nan() => value,
+            FeatureDomain::Float(_) => value,
+            FeatureDomain::Whole => {
+                let end = EXACT_INTEGERS_END as f64;
+                self.value(self.index(value.clamp(-end, end)))
+            }
+            FeatureDomain::Codes { .. } => {
+                let code = self.index(value);
+                let (first, last) = self.bounds();
+                let is_code = (first..=last).contains(&code) && self.value(code) == value;
+                self.value(if is_code { code } else { first })
+            }
+        }
+    }
+
     /// Whether a test can separate the value with this index from the next one. False for -0 and 0, which
     /// compare as equal.
     pub fn can_split_after(self, index: i64) -> bool {
@@ -91,6 +110,19 @@ fn index_of(value: f64, float: Float) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_value_is_one_that_rows_hold() {
+        let (half, float) = (FeatureDomain::Whole.nearest(-0.5), FeatureDomain::Float(Float::F32));
+        assert_eq!((half.to_bits(), FeatureDomain::Whole.nearest(7.9)), (0, 7.0));
+        assert_eq!(FeatureDomain::Whole.nearest(f64::INFINITY), EXACT_INTEGERS_END as f64);
+        assert_eq!(float.nearest(0.1), 0.1);
+        let codes = FeatureDomain::Codes { count: 3 };
+        assert_eq!([2.0, -1.0, 3.0, 0.5, -1e300].map(|x| codes.nearest(x)), [2.0, -1.0, -1.0, -1.0, -1.0]);
+        for domain in [FeatureDomain::Whole, float, codes] {
+            assert!(domain.nearest(f64::NAN).is_nan(), "{domain:?}");
+        }
+    }
 
     #[test]
     fn indices_ascend_with_values() {
