@@ -81,6 +81,8 @@ pub enum Fault {
     ZeroIsNotMissing,
     /// Columns: a value on an edge counts as below it.
     EdgeNotReached,
+    /// Columns: the last column of a run has the features and constants of the first one.
+    RunRepeatsColumn,
     /// Columns: functions round each product before they add to it, where they must round once.
     FunctionsRoundTwice,
     /// Columns: functions compute rare numbers as they compute all others.

@@ -1,5 +1,6 @@
 //! Classes of categories: categories that are in the same sets of a feature share a class.
 
+use crate::fault::{PassFault, seeded};
 use sched_forest::{CategorySet, Forest};
 use std::collections::HashMap;
 
@@ -48,7 +49,12 @@ impl CategoryClasses {
             let next = numbers.len() as u32 + IN_NO_SET;
             *numbers.entry(sets).or_insert(next)
         });
-        let of_categories: Vec<u32> = of_categories.collect();
+        let mut of_categories: Vec<u32> = of_categories.collect();
+        if seeded(PassFault::ClassLosesCategory)
+            && let Some(class) = of_categories.last_mut()
+        {
+            *class = IN_NO_SET;
+        }
         let last = numbers.len() as u32;
         (last / u8::BITS < MOST_SET_BYTES).then_some(CategoryClasses { of_categories })
     }

@@ -1,11 +1,12 @@
-//! The pass *constants*: a column whose operands are constants becomes a constant.
+//! The pass *constants*: a column whose operands are constants becomes a constant, and columns that become
+//! equal become one column.
 
 use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
 use std::collections::HashMap;
 
-/// Replaces columns that have the same value in every row by constants.
+/// Replaces columns that have the same value in every row by constants, and keeps one of equal columns.
 ///
 /// # Errors
 /// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
@@ -15,7 +16,9 @@ pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     for old in pipeline.columns.all() {
         let expr = pipeline.columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
         let first = expr.operands().next();
-        let mut column = columns.add_folded(expr)?;
+        let confused =
+            seeded(PassFault::EqualColumnsConfused).then(|| column_like(&columns, &expr)).flatten();
+        let mut column = confused.map_or_else(|| columns.add_folded(expr), Ok)?;
         if let (true, Some(first), Expr::Const(value)) =
             (seeded(PassFault::ConstantsSkipOperation), first, columns.expr(column).clone())
         {
@@ -25,6 +28,15 @@ pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     }
     let stages = pipeline.stages.into_iter().map(|stage| stage.with_tested(|column| numbers[&column]));
     Ok(Pipeline { stages: stages.collect(), columns, inputs: pipeline.inputs })
+}
+
+/// A column with an operation of two operands that differs from `expr` in one operand.
+fn column_like(columns: &Columns, expr: &Expr) -> Option<ColumnId> {
+    let is_like = |column: &ColumnId| match (columns.expr(*column), expr) {
+        (Expr::Binary(op, x, y), Expr::Binary(other, of, to)) => op == other && (x == of) != (y == to),
+        _ => false,
+    };
+    columns.all().find(is_like)
 }
 
 impl Stage {

@@ -10,6 +10,11 @@ pub enum PassFault {
     LiveDropsColumn,
     /// *Constants*: an operation on constants has the value of its first operand.
     ConstantsSkipOperation,
+    /// *Constants*, equal columns: a column that differs from an earlier one in one operand counts as equal
+    /// to it.
+    EqualColumnsConfused,
+    /// *Leaf vectors*: the values of the first of the merged trees stand for those of all.
+    VectorRepeatsValue,
     /// *Fold*: the value next above a threshold passes the test, too.
     FoldThresholdBeside,
     /// *Fold*: missing values go to the side of values that do not pass.
@@ -22,6 +27,8 @@ pub enum PassFault {
     TableEntriesSwapped,
     /// *Tables*: a missing value gets the entry of the smallest values.
     TableForgetsMissing,
+    /// *Categories*, classes: the last category has the class of values in no set.
+    ClassLosesCategory,
     /// *Sums*: the last number of a chain of additions is not added.
     SumLosesColumn,
 }

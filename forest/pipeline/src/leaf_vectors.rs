@@ -5,6 +5,7 @@
 //! class. After the pass, one walk finds the leaves for all classes. Each margin still adds the same numbers
 //! in the same order. Margins to which no merged tree adds get -0.0, which leaves sums unchanged.
 
+use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
 use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Target, Tree};
 
@@ -81,6 +82,7 @@ fn one_tree(source: u32, group: &[TreeWithLinear], margins: usize) -> Tree {
         let mut values = vec![-0.0; margins];
         for (tree, _) in group {
             if let Target::One(margin) = tree.target {
+                let tree = if seeded(PassFault::VectorRepeatsValue) { first } else { tree };
                 values[margin as usize] = tree.leaves[number].values[0];
             }
         }

@@ -158,13 +158,17 @@ fn seeded_faults_of_passes_are_found() {
     let faults = [
         PassFault::LiveDropsColumn,
         PassFault::ConstantsSkipOperation,
+        PassFault::EqualColumnsConfused,
         PassFault::FoldThresholdBeside,
         PassFault::FoldForgetsMissing,
         PassFault::FoldLosesMember,
     ];
     for fault in faults {
         let (mut wrong, mut found) = (0, 0);
-        for seed in 0..cases() / 2 {
+        for seed in 0..cases() * 4 {
+            if wrong == 40 {
+                break;
+            }
             let (pipeline, random) = pipeline(Draw::new(seed));
             let folded = || {
                 let live = fold_constants(remove_unread_columns(pipeline.clone())).expect("types that fit");

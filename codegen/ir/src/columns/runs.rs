@@ -226,10 +226,14 @@ impl ColumnRun {
             let part = if heads.contains(&at) { Part::Head } else { Part::Tail };
             let parameters = (0..shape.parameters[at].len()).map(|nth| {
                 let of = |trace: &Trace| trace.parameters[at][nth];
-                let all: Vec<Parameter> = match part {
+                let mut all: Vec<Parameter> = match part {
                     Part::Head => groups.iter().filter_map(|group| group.first()).map(of).collect(),
                     Part::Tail => traces.iter().map(of).collect(),
                 };
+                if seeded(Fault::RunRepeatsColumn) {
+                    all.pop();
+                    all.push(of(shape));
+                }
                 let places = (node.op == ShapeOp::Stored && part == Part::Tail)
                     .then(|| ParameterSource::consecutive(&all));
                 places.flatten().unwrap_or_else(|| ParameterSource::new(&all, node.ty, pools))

@@ -233,6 +233,7 @@ fn seeded_faults_are_seen() {
         (Fault::AverageForgotten, 9),
         (Fault::SetChangesSides, 17),
         (Fault::ZeroIsNotMissing, 3),
+        (Fault::RunRepeatsColumn, 3),
         (Fault::TermsShareWeight, 24),
         (Fault::ArrangedTermsLost, 26),
         (Fault::ColumnWalksStopEarly, 22),
