@@ -1,9 +1,10 @@
-//! Tests of the choice of schedules, of locks, and of the walker.
+//! Tests of the choice of schedules, of locks, of the walker, and of the code of folded pipelines.
 
 mod choice;
 mod chosen;
 mod gpu_choice;
 mod layers;
 mod lock;
+mod mapped;
 mod shares;
 mod walker;
