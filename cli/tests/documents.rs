@@ -34,7 +34,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/models.md", 2),
     ("docs/book/src/tour.md", 8),
     ("docs/verify.md", 3),
-    ("examples/pipeline/README.md", 3),
+    ("examples/pipeline/README.md", 8),
     ("engine/data/src/explain/D0006.md", 4),
     ("engine/data/src/explain/D0015.md", 4),
     ("engine/data/src/explain/D0016.md", 3),

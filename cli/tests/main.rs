@@ -9,6 +9,7 @@ mod documents;
 mod glossary;
 mod lsp;
 mod models;
+mod pipelines;
 mod prose;
 mod scripts;
 mod support;

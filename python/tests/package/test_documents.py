@@ -12,11 +12,13 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(("page", "printed"), [
-    ("README.md", ""), ("docs/python.md", "exact"), ("docs/pipelines.md", "")])
+    ("README.md", ""), ("docs/python.md", "exact"), ("docs/pipelines.md", ""),
+    ("examples/pipeline/README.md", "voting leave stay leave stay\nlightgbm leave stay leave stay\n")])
 def test_programs_run(page, printed, tmp_path, monkeypatch, capsys):
     """All code blocks of a page in order, in a folder with the examples."""
-    if page == "docs/pipelines.md":
+    if "pipeline" in page:
         pytest.importorskip("onnx")
+        pytest.importorskip("lightgbm")
     monkeypatch.chdir(tmp_path)
     Path("examples").symlink_to(ROOT / "examples")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
