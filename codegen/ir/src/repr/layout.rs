@@ -12,7 +12,7 @@ mod reorg;
 mod sparse;
 mod tiled;
 
-use super::format_traits::{FormatTraits, RowVectorTraversal, TestMasks, TransposedBins};
+use super::format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
 use super::representation::Representation;
 use super::request::LayoutRequest;
 use crate::error::CompileError;
@@ -66,6 +66,41 @@ impl From<Axis> for WalkAxis {
     fn from(axis: Axis) -> WalkAxis {
         if axis == Axis::Tree { WalkAxis::Tree } else { WalkAxis::Row }
     }
+}
+
+/// Properties of a storage format on which the plan depends.
+#[derive(Clone, Copy, Debug)]
+pub struct FormatTraits {
+    /// Traversal by vectors of rows. `None` if each lane walks as a single row does.
+    pub row_vectors: Option<RowVectorTraversal>,
+    /// Trees whose tests one row makes all at once.
+    pub test_masks: TestMasks,
+    /// Whether four rows whose bins share a word walk the first levels together.
+    pub packs_rows: bool,
+    /// Vectors of rows for which bins are transposed.
+    pub transposed_bins: TransposedBins,
+    /// Format that replaces this one if threads of a GPU share a copy of rows.
+    pub for_shared_rows: Option<Format>,
+    /// Format that replaces this one if trees are stored as tiles of nodes.
+    pub for_tiles: Option<Format>,
+    /// Whether records are tiles of nodes.
+    pub holds_tiles: bool,
+    /// Whether tables depend on the number of trees in a vector of walks.
+    pub depends_on_lanes: bool,
+}
+
+impl FormatTraits {
+    /// Properties of a format that is walked step by step, by any vectors.
+    pub const PLAIN: FormatTraits = FormatTraits {
+        row_vectors: None,
+        test_masks: TestMasks::NoTrees,
+        packs_rows: false,
+        transposed_bins: TransposedBins::Never,
+        for_shared_rows: None,
+        for_tiles: None,
+        holds_tiles: false,
+        depends_on_lanes: false,
+    };
 }
 
 /// Declares the formats in the order of their tables in a model. Each line has the format's name and its text

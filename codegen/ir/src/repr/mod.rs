@@ -26,8 +26,8 @@ pub mod traverse;
 mod tree;
 mod tree_tables;
 
-pub use format_traits::{FormatTraits, RowVectorTraversal, TestMasks, TransposedBins};
-pub use layout::{Format, Layout, Storage, Walking};
+pub use format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
+pub use layout::{Format, FormatTraits, Layout, Storage, Walking};
 pub use payload::{LeafValue, MOST_LOOKUP_BYTES, margin_pieces};
 pub use representation::{Representation, WalkEnd};
 pub use request::LayoutRequest;
