@@ -85,7 +85,8 @@ def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
             graph.add("Where", passes, high.astype(FLOAT64), low.astype(FLOAT64), dtype=FLOAT64)
             for high, low in ((above, below), (1 / above, 1 / below))
         )
-        made = exp_minus_one(graph, _logarithm_of_root(graph, graph.add("Abs", value), degree, exponent, kind))
+        size = graph.add("Abs", value)
+        made = exp_minus_one(graph, _logarithm_of_root(graph, size, degree, exponent, kind))
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
         # scikit-learn subtracts 1 from the root, which cancels digits near 0.
         graph.rounds(made, made, lambda one: one + 1, 2, kind)
