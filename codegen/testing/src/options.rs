@@ -6,8 +6,9 @@ use sched_nest::{ModelInfo, StageInfo, StageKind};
 
 /// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32
 /// target=gpu vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree,
-/// `oblivious=yes,no,yes` whether each one is oblivious. `leaves=3:7,4..6:1,7:2` gives all trees the
-/// same number of leaves at each depth. `layers=64x20,d30x4` are layers of sums before the trees.
+/// repeated up to the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious.
+/// `leaves=3:7,4..6:1,7:2` gives all trees the same number of leaves at each depth. `layers=64x20,d30x4` are
+/// layers of sums before the trees.
 pub fn options(words: &str) -> Options {
     let mut options = Options::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
@@ -46,7 +47,9 @@ pub fn options(words: &str) -> Options {
     if model.depths.is_empty() {
         model.depths = vec![depth; model.num_trees as usize].into();
     } else {
-        model.num_trees = model.depths.len() as u32;
+        let num_trees = model.depths.len().max(model.num_trees as usize);
+        model.depths = model.depths.iter().copied().cycle().take(num_trees).collect();
+        model.num_trees = num_trees as u32;
     }
     model.stages = StageInfo::of_model(&layers, ("", model.num_trees));
     if model.num_trees > 0 {

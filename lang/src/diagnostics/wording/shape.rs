@@ -92,7 +92,9 @@ pub(super) fn reorder_gap(context: &MessageContext, outer: &str, inner: &str, be
     let verb = if between.len() == 1 { "is" } else { "are" };
     let wording = Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous");
     match context.reorder_whole_chain() {
-        Some(line) => wording.help(format!("Name {names} too: `{line}`.")).fix(Some(context.rewrite(line))),
+        Some(line) => {
+            wording.help(format!("Name {names} too, for example: `{line}`.")).fix(Some(context.rewrite(line)))
+        }
         None => wording.help(format!("Name {names} too.")),
     }
 }
@@ -114,7 +116,12 @@ pub(super) fn trips_huge(context: &MessageContext, trips: i64, limit: i64) -> Wo
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{directive}` would make {trips} copies");
-    Wording::new(message, format!("more than {limit}"))
+    let wording = Wording::new(message, format!("more than {limit}"));
+    if directive == "splitByDepth" {
+        return wording
+            .help("Write `sortTrees(depth)` above it: adjacent trees of equal depth share a part.");
+    }
+    wording
         .help(format!("Tile `{first}` first and expand the inner loop of the tile."))
         .fix(context.expand_a_tile())
 }
