@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::*;
 
 use crate::document::Document;
 use crate::pages::Pages;
-use crate::requests::drops::{DragAndDropAnswer, DragAndDropParams};
+use crate::requests::drops::{LoopChangesAnswer, LoopChangesParams};
 use crate::requests::ir::{IrAnswer, IrParams};
 use crate::requests::ledger::{LedgerAnswer, LedgerParams};
 use crate::requests::lineage::{LineageAnswer, LineageParams};
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// `sched/drops`
-    pub async fn drops(&self, params: DragAndDropParams) -> Result<DragAndDropAnswer> {
+    pub async fn drops(&self, params: LoopChangesParams) -> Result<LoopChangesAnswer> {
         drops::drops(&self.shared, &params)
     }
 

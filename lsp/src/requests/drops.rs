@@ -12,16 +12,16 @@ use crate::state::Shared;
 /// The parameters of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DragAndDropParams {
+pub struct LoopChangesParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
     /// A position in a directive, to change the nest after it instead of the final nest.
     pub position: Option<Position>,
 }
 
-/// Legal changes to loops by drag and drop, with their edits.
+/// Legal changes to the loops of a nest with the mouse: moves and tilings, with their edits.
 #[derive(Debug, Serialize)]
-pub struct DragAndDropAnswer {
+pub struct LoopChangesAnswer {
     /// The version of the text that the edits apply to.
     pub version: i32,
     /// Loops that can be dropped on others: `[{"loop", "onto", "directive", "edit"}]`.
@@ -30,12 +30,12 @@ pub struct DragAndDropAnswer {
     pub tiles: Vec<Value>,
 }
 
-/// Returns the legal changes by drag and drop.
+/// Returns the legal moves and tilings of loops.
 ///
 /// # Errors
 ///
 /// The document is not open.
-pub fn drops(shared: &Shared, params: &DragAndDropParams) -> Result<DragAndDropAnswer> {
+pub fn drops(shared: &Shared, params: &LoopChangesParams) -> Result<LoopChangesAnswer> {
     let now =
         shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
     let abilities = shared.lock().abilities;
@@ -52,5 +52,5 @@ pub fn drops(shared: &Shared, params: &DragAndDropParams) -> Result<DragAndDropA
         };
         json!({ "loop": tiled.name, "sizes": tiled.sizes.iter().map(size).collect::<Vec<_>>() })
     });
-    Ok(DragAndDropAnswer { version: now.version, moves: moves.collect(), tiles: tiles.collect() })
+    Ok(LoopChangesAnswer { version: now.version, moves: moves.collect(), tiles: tiles.collect() })
 }

@@ -141,8 +141,9 @@ impl KernelBuilder<'_> {
         self.scope.set_device_columns(None);
     }
 
-    /// Buffer of the columns that a launch has computed, or else of the rows, and the number of values of a
-    /// row in it. Walks and copies to shared memory read it.
+    /// Input of walks that have no copy of rows, and of copies of values to shared memory: the buffer, and
+    /// the number of values of a row in it. On GPUs, a separate launch may have computed columns before: then
+    /// the buffer has these. Otherwise it has the call's rows.
     pub fn input_rows(&self) -> (BufferId, i64) {
         match self.scope.device_columns() {
             Some(columns) => (columns, self.ports.tested_columns()),

@@ -228,7 +228,7 @@ impl<'w> WalkContext<'w> {
     }
 }
 
-/// Rows of the call, or columns that a launch has computed for them.
+/// Rows of the call, or the columns that a separate launch has computed from them.
 fn input_rows(k: &mut KernelBuilder) -> RowBuffer {
     let (buffer, columns) = k.input_rows();
     RowBuffer {
