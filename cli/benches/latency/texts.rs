@@ -35,7 +35,7 @@ fn splits(lines: usize) -> String {
     text
 }
 
-/// A schedule in which every fifth line is wrong.
+/// A schedule in which every fifth line, except for the first two of them, names an unknown loop.
 fn mistakes(lines: usize) -> String {
     let mut text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\n".to_owned();
     for at in 0..lines / 5 {

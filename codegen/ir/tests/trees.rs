@@ -2,7 +2,9 @@
 //! sums, and over results of other trees.
 
 use crate::columns::{Form, check, function, of_columns};
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, Term, Ties, TreesForm};
+use sched_columns::{
+    Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, SharedTreeProperties, Term, Ties,
+};
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::lir::Table;
@@ -30,7 +32,7 @@ impl Drawn<'_> {
     /// Some results of trees over columns of one type.
     fn trees(&mut self, of: &[ColumnId]) -> Vec<ColumnId> {
         let compared = Option::from(self.columns.column_type(of[0])).unwrap();
-        let form = TreesForm {
+        let form = SharedTreeProperties {
             operands: of.len() as u32,
             results: 1 + self.rng.below(4) as u32,
             operand_type: compared,
@@ -115,7 +117,7 @@ fn short_walks_are_seen() {
 #[test]
 fn code_does_not_grow_with_trees() {
     let statements = |count: usize| {
-        let form = TreesForm {
+        let form = SharedTreeProperties {
             operands: 1,
             results: 3,
             operand_type: Float::F32,

@@ -2,14 +2,14 @@
 
 use crate::forests::grid_value;
 use crate::schedules::Rng;
-use sched_columns::{ColumnTree, ColumnTrees, TreeNode, TreeTest, TreesForm};
+use sched_columns::{ColumnTree, ColumnTrees, SharedTreeProperties, TreeNode, TreeTest};
 
 /// Most tests on a path from a root to a leaf.
 const MAX_PATH_TESTS: usize = 6;
 
-/// Trees of a form, some of them single leaves. Missing values go left, right, or to a random side at each
+/// Trees with these shared properties, some of them single leaves. Missing values go left, right, or to a random side at each
 /// node.
-pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
+pub fn column_trees(rng: &mut Rng, form: SharedTreeProperties) -> ColumnTrees {
     let missing = rng.below(3);
     let trees = (0..rng.below(11)).map(|_| {
         let mut growing = TreeGenerator { rng, form, missing, tests: Vec::new(), values: Vec::new() };
@@ -24,7 +24,7 @@ pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
 /// The state while a random tree is built.
 struct TreeGenerator<'a> {
     rng: &'a mut Rng,
-    form: TreesForm,
+    form: SharedTreeProperties,
     missing: usize,
     tests: Vec<TreeTest>,
     values: Vec<f64>,

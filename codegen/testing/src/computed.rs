@@ -4,7 +4,8 @@ use crate::column_trees::column_trees;
 use crate::forests::grid_value;
 use crate::schedules::Rng;
 use sched_columns::{
-    Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Term, Ties, TreesForm, TypeMismatch, Unary,
+    Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, SharedTreeProperties, Term, Ties, TypeMismatch,
+    Unary,
 };
 use sched_forest::{
     ClassRule, ComputedColumns, Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform,
@@ -166,7 +167,7 @@ impl ColumnGenerator<'_> {
     /// All results of random trees over the columns `of`, in the type of rows.
     fn trees(&mut self, of: &[ColumnId]) -> Result<Vec<ColumnId>, TypeMismatch> {
         let other = if self.float == Float::F32 { Float::F64 } else { Float::F32 };
-        let form = TreesForm {
+        let form = SharedTreeProperties {
             operands: of.len() as u32,
             results: 1 + self.rng.below(4) as u32,
             operand_type: self.float,

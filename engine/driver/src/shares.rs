@@ -126,7 +126,7 @@ fn of_expr(expr: &Expr, values: &[Range], known: &HashMap<ColumnId, Range>) -> R
         Expr::Trees { start, trees, result, .. } => {
             trees.trees().iter().fold(Range::of(start.to_f64()), |sum, tree| {
                 let values = tree.values.iter().skip(*result as usize);
-                let values = values.step_by(trees.form().results.max(1) as usize);
+                let values = values.step_by(trees.shared_properties().results.max(1) as usize);
                 sum.plus(values.map(|value| Range::of(*value)).reduce(Range::or).unwrap_or(Range::ANY))
             })
         }

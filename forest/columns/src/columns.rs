@@ -188,14 +188,14 @@ impl Columns {
                 result.filter(|_| fits).ok_or_else(|| mismatch("SquaredDistance", &columns))
             }
             Expr::Trees { of: operands, start, trees, result } => {
-                let form = trees.form();
-                let is_compared = |operand| of(operand) == form.operand_type.into();
-                let fits = operands.len() == form.operands as usize
+                let shared = trees.shared_properties();
+                let is_compared = |operand| of(operand) == shared.operand_type.into();
+                let fits = operands.len() == shared.operands as usize
                     && operands.iter().all(is_compared)
-                    && start.column_type() == form.sum_type.into()
-                    && *result < form.results;
+                    && start.column_type() == shared.sum_type.into()
+                    && *result < shared.results;
                 let types = || operands.iter().map(of).chain([start.column_type()]).collect::<Vec<_>>();
-                fits.then(|| form.sum_type.into()).ok_or_else(|| mismatch("Trees", &types()))
+                fits.then(|| shared.sum_type.into()).ok_or_else(|| mismatch("Trees", &types()))
             }
             Expr::Bit { of: x, bit } => {
                 let x = of(x);

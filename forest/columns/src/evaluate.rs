@@ -85,11 +85,11 @@ fn sum_of_trees(
     (start, result): (ColumnValue, u32),
     operand: impl Fn(usize) -> f64,
 ) -> ColumnValue {
-    let form = trees.form();
+    let shared = trees.shared_properties();
     trees.trees().iter().fold(start, |sum, tree| {
-        let first = tree.leaf(form.ties, &operand) as usize * form.results as usize;
+        let first = tree.leaf(shared.ties, &operand) as usize * shared.results as usize;
         let value = tree.values.get(first + result as usize).copied().unwrap_or(f64::NAN);
-        Binary::Add.apply(sum, ColumnValue::F64(value).cast(form.sum_type.into()))
+        Binary::Add.apply(sum, ColumnValue::F64(value).cast(shared.sum_type.into()))
     })
 }
 

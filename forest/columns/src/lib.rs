@@ -23,5 +23,5 @@ pub use columns::{Columns, TypeMismatch};
 pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Term, Unary};
 pub use float::Float;
 pub use ties::Ties;
-pub use trees::{ColumnTree, ColumnTrees, TreeNode, TreeTest, TreesForm};
+pub use trees::{ColumnTree, ColumnTrees, SharedTreeProperties, TreeNode, TreeTest};
 pub use value::{ColumnType, ColumnValue};

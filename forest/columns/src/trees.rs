@@ -44,14 +44,14 @@ pub struct ColumnTree {
 /// trees.
 #[derive(Clone)]
 pub struct ColumnTrees {
-    form: TreesForm,
+    shared: SharedTreeProperties,
     trees: Vec<ColumnTree>,
     digest: u64,
 }
 
 /// Properties that all trees of a [`ColumnTrees`] share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TreesForm {
+pub struct SharedTreeProperties {
     /// The number of operands.
     pub operands: u32,
     /// The number of values of a leaf, at least one.
@@ -69,20 +69,20 @@ pub struct TreesForm {
 const MOST_NODES: usize = 1 << 28;
 
 impl ColumnTrees {
-    /// Trees of a form. `None` if the nodes of a tree do not form a tree, or a test names an operand that
-    /// does not exist. Also `None` if a number is NaN or needs a wider type, and for more than 2^28 tests and
-    /// leaf values.
-    pub fn new(form: TreesForm, trees: Vec<ColumnTree>) -> Option<ColumnTrees> {
-        let results = form.results as usize;
+    /// Trees with these properties. `None` if the nodes of a tree do not form a tree, or a test names an
+    /// operand that does not exist. Also `None` if a number is NaN or needs a wider type, and for more than
+    /// 2^28 tests and leaf values.
+    pub fn new(shared: SharedTreeProperties, trees: Vec<ColumnTree>) -> Option<ColumnTrees> {
+        let results = shared.results as usize;
         let nodes: usize = trees.iter().map(|tree| tree.tests.len() + tree.values.len()).sum();
-        let fits = nodes <= MOST_NODES && results > 0 && trees.iter().all(|tree| tree.is_valid(&form));
-        let digest = digest(&form, &trees);
-        fits.then_some(ColumnTrees { form, trees, digest })
+        let fits = nodes <= MOST_NODES && results > 0 && trees.iter().all(|tree| tree.is_valid(&shared));
+        let digest = digest(&shared, &trees);
+        fits.then_some(ColumnTrees { shared, trees, digest })
     }
 
     /// The properties that all trees share.
-    pub fn form(&self) -> &TreesForm {
-        &self.form
+    pub fn shared_properties(&self) -> &SharedTreeProperties {
+        &self.shared
     }
 
     /// The trees, in the order in which they are added.
@@ -122,21 +122,21 @@ impl ColumnTree {
         depth(self.root, &below)
     }
 
-    fn is_valid(&self, form: &TreesForm) -> bool {
-        let leaves = self.values.len() / form.results.max(1) as usize;
+    fn is_valid(&self, shared: &SharedTreeProperties) -> bool {
+        let leaves = self.values.len() / shared.results.max(1) as usize;
         let exists = |node: TreeNode, first: usize| match node {
             TreeNode::Leaf(leaf) => (leaf as usize) < leaves,
             TreeNode::Test(test) => (first..self.tests.len()).contains(&(test as usize)),
         };
         let is_test = |(index, test): (usize, &TreeTest)| {
-            test.operand < form.operands
-                && holds(form.operand_type, test.threshold)
+            test.operand < shared.operands
+                && holds(shared.operand_type, test.threshold)
                 && exists(test.left, index + 1)
                 && exists(test.right, index + 1)
         };
         let nodes = || self.tests.iter().flat_map(|test| [test.left, test.right]).chain([self.root]);
         let mut parents = vec![0; self.tests.len()];
-        self.values.len().is_multiple_of(form.results.max(1) as usize)
+        self.values.len().is_multiple_of(shared.results.max(1) as usize)
             && exists(self.root, 0)
             && self.tests.iter().enumerate().all(is_test)
             && nodes().all(|node| match node {
@@ -146,7 +146,7 @@ impl ColumnTree {
                     parents[test as usize] == 1
                 }
             })
-            && self.values.iter().all(|value| holds(form.sum_type, *value))
+            && self.values.iter().all(|value| holds(shared.sum_type, *value))
     }
 }
 
@@ -169,16 +169,16 @@ fn holds(float: Float, number: f64) -> bool {
 }
 
 /// A hash of the trees, the same in each run of a program.
-fn digest(form: &TreesForm, trees: &[ColumnTree]) -> u64 {
+fn digest(shared: &SharedTreeProperties, trees: &[ColumnTree]) -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |n: u64| digest = (digest ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let node = |node: TreeNode| match node {
         TreeNode::Test(test) => u64::from(test) << 1,
         TreeNode::Leaf(leaf) => u64::from(leaf) << 1 | 1,
     };
-    mix(u64::from(form.operands) << 32 | u64::from(form.results));
-    mix((form.operand_type.bytes() << 8 | form.sum_type.bytes() << 4) as u64
-        | u64::from(form.ties == Ties::Above));
+    mix(u64::from(shared.operands) << 32 | u64::from(shared.results));
+    mix((shared.operand_type.bytes() << 8 | shared.sum_type.bytes() << 4) as u64
+        | u64::from(shared.ties == Ties::Above));
     for tree in trees {
         mix((tree.tests.len() as u64) << 32 | tree.values.len() as u64);
         mix(node(tree.root));
@@ -195,7 +195,7 @@ fn digest(form: &TreesForm, trees: &[ColumnTree]) -> u64 {
 impl PartialEq for ColumnTrees {
     /// Compares thresholds and values by their bits, so -0 differs from 0.
     fn eq(&self, other: &ColumnTrees) -> bool {
-        self.digest == other.digest && self.form == other.form && self.trees == other.trees
+        self.digest == other.digest && self.shared == other.shared && self.trees == other.trees
     }
 }
 
@@ -208,10 +208,10 @@ impl Hash for ColumnTrees {
 }
 
 impl fmt::Debug for ColumnTrees {
-    /// Shows the form and the digest, since trees may have thousands of nodes.
+    /// Shows the shared properties and the digest, since trees may have thousands of nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ColumnTrees")
-            .field("form", &self.form)
+            .field("shared", &self.shared)
             .field("trees", &self.trees.len())
             .field("digest", &format_args!("{:016x}", self.digest))
             .finish()
@@ -226,7 +226,7 @@ mod tests {
     use crate::value::ColumnValue;
     use std::sync::Arc;
 
-    const FORM: TreesForm = TreesForm {
+    const FORM: SharedTreeProperties = SharedTreeProperties {
         operands: 2,
         results: 2,
         operand_type: Float::F32,
@@ -248,11 +248,11 @@ mod tests {
         ColumnTree { root: TreeNode::Test(0), tests, values: vec![0.1, 10.0, 0.2, 20.0, 0.4, 40.0] }
     }
 
-    fn results(form: TreesForm, row: [f64; 2]) -> Vec<f64> {
+    fn results(shared: SharedTreeProperties, row: [f64; 2]) -> Vec<f64> {
         let mut columns = Columns::default();
-        let of: Arc<[ColumnId]> = [0, 1].map(|x| columns.input(x, form.operand_type)).into();
-        let trees = Arc::new(ColumnTrees::new(form, vec![tree(), tree()]).expect("two trees"));
-        let start = ColumnValue::F64(1.0).cast(form.sum_type.into());
+        let of: Arc<[ColumnId]> = [0, 1].map(|x| columns.input(x, shared.operand_type)).into();
+        let trees = Arc::new(ColumnTrees::new(shared, vec![tree(), tree()]).expect("two trees"));
+        let start = ColumnValue::F64(1.0).cast(shared.sum_type.into());
         let result = |result| Expr::Trees { of: Arc::clone(&of), start, trees: Arc::clone(&trees), result };
         let wanted = [0, 1].map(|number| columns.add(result(number)).expect("operands of the type"));
         columns.evaluate(&wanted, &row).iter().map(|value| value.to_f64()).collect()
@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn rows_end_in_their_leaves() {
         let nan = f64::NAN;
-        let above = TreesForm { ties: Ties::Above, ..FORM };
+        let above = SharedTreeProperties { ties: Ties::Above, ..FORM };
         let leaf = |values: [f64; 2]| values.map(|value| 1.0 + value + value).to_vec();
-        for (form, row, expected) in [
+        for (shared, row, expected) in [
             (FORM, [1.0, -1.0], [0.1, 10.0]),
             (above, [1.0, -1.0], [0.4, 40.0]),
             (above, [0.5, -1.0], [0.2, 20.0]),
@@ -271,14 +271,14 @@ mod tests {
             (FORM, [nan, nan], [0.4, 40.0]),
             (FORM, [f64::NEG_INFINITY, 0.0], [0.2, 20.0]),
         ] {
-            assert_eq!(results(form, row), leaf(expected), "{form:?} {row:?}");
+            assert_eq!(results(shared, row), leaf(expected), "{shared:?} {row:?}");
         }
     }
 
     #[test]
     fn sums_are_rounded_after_each_tree() {
         let mut columns = Columns::default();
-        let single = TreesForm { operands: 0, results: 1, sum_type: Float::F32, ..FORM };
+        let single = SharedTreeProperties { operands: 0, results: 1, sum_type: Float::F32, ..FORM };
         let leaf = |value| ColumnTree { root: TreeNode::Leaf(0), tests: Vec::new(), values: vec![value] };
         let large = f64::from(1_u32 << 24);
         let trees = ColumnTrees::new(single, vec![leaf(large), leaf(1.0), leaf(1.0)]).expect("three trees");

@@ -2,7 +2,7 @@
 
 use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnTree, ColumnTrees, ColumnType, ColumnValue, Columns, Edges, Expr,
-    Ties, TreeNode, TreeTest, TreesForm, Unary,
+    SharedTreeProperties, Ties, TreeNode, TreeTest, Unary,
 };
 use sched_forest::{CategoryRule, Float, Label, Names};
 use sched_pipeline::{Input, InputKind, OTHER};
@@ -214,7 +214,7 @@ impl Draw {
         let other = if self.random.one_in(3) { self.input(other) } else { x };
         let other = self.cast(other, column_type);
         let compared = Option::from(column_type).expect("a float");
-        let form = TreesForm {
+        let form = SharedTreeProperties {
             operands: 2,
             results: 2,
             operand_type: compared,

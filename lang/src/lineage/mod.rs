@@ -89,7 +89,8 @@ pub const MAX_LOOPS: usize = 20_000;
 /// Largest number of iterations of a loop that `specialize` or `unroll` expands.
 pub const MAX_EXPANSION: i64 = 1024;
 
-/// Builds a loop nest by legal operations. Tree, indices and constraints share the ids of loops.
+/// Builds a loop nest, operation by operation, and refuses operations that are illegal at that point. The
+/// tree of loops, the table of index variables and the constraints share the ids of loops.
 #[derive(Clone, Debug)]
 pub struct NestBuilder {
     tree: LoopTree,

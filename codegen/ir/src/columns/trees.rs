@@ -103,14 +103,14 @@ pub(super) fn tree_runs(
 
 impl TreesRun {
     fn new(shared: &SharedTrees, places: &mut Places, pools: &mut Pools) -> TreesRun {
-        let (form, trees) = (shared.trees.form(), shared.trees.trees());
-        let (operand_element, sum_element) = (scalar(form.operand_type), scalar(form.sum_type));
+        let (properties, trees) = (shared.trees.shared_properties(), shared.trees.trees());
+        let (operand_element, sum_element) = (scalar(properties.operand_type), scalar(properties.sum_type));
         let missing = MissingSide::of(trees);
         let operand_place = |operand: u32| {
             let column = shared.of.get(operand as usize);
             column.and_then(|column| places.get(*column)).unwrap_or(0)
         };
-        let numbered = NumberedTrees::of(trees, form.results as usize, missing);
+        let numbered = NumberedTrees::of(trees, properties.results as usize, missing);
         let operands: Vec<i64> = numbered
             .nodes
             .iter()
@@ -155,7 +155,7 @@ impl TreesRun {
         TreesRun {
             operand_element,
             sum_element,
-            ties: form.ties,
+            ties: properties.ties,
             missing,
             units: columns.len() as i64,
             groups: steps.len() as i64,
@@ -165,7 +165,7 @@ impl TreesRun {
             form: node_form,
             values,
             starts,
-            to: places.add(&columns, form.sum_type, 0),
+            to: places.add(&columns, properties.sum_type, 0),
         }
     }
 }

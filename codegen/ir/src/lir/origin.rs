@@ -23,7 +23,7 @@ pub struct Origin {
     pub name: String,
     /// Largest number of rows of the calls of the code's variant; `None` for the last variant.
     pub max_rows: Option<u32>,
-    /// Task of the code.
+    /// Task of the code: iterations, copies of rows, or sums.
     pub task: Task,
 }
 

@@ -153,8 +153,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let tail = self.as_double(self.entry(table, bits, (DOUBLE_TABLE_ENTRIES, 2, 0))?)?;
         let scale = self.entry(table, bits, (DOUBLE_TABLE_ENTRIES, 2, 1))?;
         let sum = match self.base {
-            Base::E => self.exp_minus_one(x, k, tail)?,
-            Base::Two => self.exp2_minus_one(x, k, tail)?,
+            Base::E => self.exp_of_remainder_minus_one(x, k, tail)?,
+            Base::Two => self.exp2_of_remainder_minus_one(x, k, tail)?,
         };
 
         let subnormal = self.compare(FloatPredicate::OLE, x, self.double(self.base.subnormal_below()))?;
@@ -164,8 +164,9 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.limit_range(x, result, self.base.double_range())
     }
 
-    /// `e^r - 1 + tail`, where `tail` is the relative error of the table's entry.
-    fn exp_minus_one(
+    /// `e^r - 1 + tail` for the remainder `r = x - k ln(2) / 128`. `tail` is the relative error of the
+    /// table's entry.
+    fn exp_of_remainder_minus_one(
         &self,
         x: FloatValue<'ctx>,
         k: FloatValue<'ctx>,
@@ -181,8 +182,9 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.fma(fourth, self.fma(r, c5, c4)?, sum)
     }
 
-    /// `2^r - 1 + tail`, where `tail` is the relative error of the table's entry. Each operation is rounded.
-    fn exp2_minus_one(
+    /// `2^r - 1 + tail` for the remainder `r = x - k / 128`. `tail` is the relative error of the table's
+    /// entry. Each operation is rounded.
+    fn exp2_of_remainder_minus_one(
         &self,
         x: FloatValue<'ctx>,
         k: FloatValue<'ctx>,

@@ -20,7 +20,7 @@ pub(super) struct Sides {
     pub runs: Vec<(i64, bool)>,
     /// The side of a missing value.
     pub missing: bool,
-    /// The values that the feature can have.
+    /// All values that the feature can have, except for a missing one.
     pub domain: FeatureDomain,
 }
 

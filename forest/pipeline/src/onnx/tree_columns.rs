@@ -7,8 +7,8 @@ use super::tensor::{Cells, Element, Tensor};
 use crate::leaf_vectors::merged;
 use crate::prepared::{PreparedForest, SetTests};
 use sched_columns::{
-    Binary, ColumnId, ColumnTree, ColumnTrees, ColumnType, ColumnValue, Columns, Expr, Ties, TreeNode,
-    TreeTest, TreesForm, Unary,
+    Binary, ColumnId, ColumnTree, ColumnTrees, ColumnType, ColumnValue, Columns, Expr, SharedTreeProperties,
+    Ties, TreeNode, TreeTest, Unary,
 };
 use sched_forest::{
     ClassRule, Classes, Comparison, Float, Forest, Inner, Label, ModelError, NodeRef, Output, Predicate,
@@ -193,7 +193,7 @@ impl TreesConversion<'_> {
                 values: values.copied().collect(),
             });
         }
-        let form = TreesForm {
+        let form = SharedTreeProperties {
             operands: self.operands.len() as u32,
             results,
             operand_type: self.compared,

@@ -12,7 +12,7 @@ pub(crate) struct Chain {
     values: Vec<ColumnValue>,
     /// The feature.
     pub feature: u32,
-    /// The values that the feature can have.
+    /// All values that the feature can have, except for a missing one.
     pub domain: FeatureDomain,
 }
 

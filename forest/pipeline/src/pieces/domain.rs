@@ -9,7 +9,7 @@ use sched_forest::Float;
 /// Whole numbers up to this magnitude are exact in double precision.
 const EXACT_INTEGERS_END: i64 = 1 << 53;
 
-/// The set of values that a feature can have.
+/// The set of values that a feature can have, without missing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeatureDomain {
     /// All numbers of a floating-point type but NaN.

@@ -30,7 +30,7 @@ const MOST_ENTRIES: usize = 1 << 16;
 pub(super) struct Entries {
     /// The feature.
     pub feature: u32,
-    /// The values that the feature can have.
+    /// All values that the feature can have, except for a missing one.
     pub domain: FeatureDomain,
     /// Last index of each piece in the feature's domain, ascending, and its number. Neighbouring pieces have
     /// different numbers.

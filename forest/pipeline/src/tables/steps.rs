@@ -7,12 +7,12 @@ use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A column with a constant value on each piece of a feature's values.
+/// A column that is a step function of one feature: constant on each piece of the feature's values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StepColumn {
     /// The feature.
     pub feature: u32,
-    /// The values that the feature can have.
+    /// All values that the feature can have, except for a missing one.
     pub domain: FeatureDomain,
     /// The last index of each piece, ascending, and the column's value on it.
     pub pieces: Vec<(i64, f64)>,
