@@ -7,8 +7,8 @@ use sched_columns::{ColumnTree, ColumnTrees, SharedTreeProperties, TreeNode, Tre
 /// Most tests on a path from a root to a leaf.
 const MAX_PATH_TESTS: usize = 6;
 
-/// Trees with these shared properties, some of them single leaves. Missing values go left, right, or to a random side at each
-/// node.
+/// Trees with these shared properties, some of them single leaves. Missing values go left, right, or to a
+/// random side at each node.
 pub fn column_trees(rng: &mut Rng, form: SharedTreeProperties) -> ColumnTrees {
     let missing = rng.below(3);
     let trees = (0..rng.below(11)).map(|_| {

@@ -179,8 +179,7 @@ pub(super) fn parallel_on_gpu(context: &MessageContext, gpu: DirectiveIndex) -> 
         ),
         Some(other) => (
             format!("`{first}` cannot run on CPU threads: `{other}` runs on the GPU"),
-            "Leave one of the two directives out. GPU threads cannot start CPU threads, and launches run one \
-             after the other.",
+            "GPU threads cannot start CPU threads, and launches run one after the other.",
         ),
     };
     Wording::new(message, "on CPU threads")
