@@ -71,7 +71,12 @@ pub fn verify(
         found;
     let mut notes = Vec::new();
     if outcome.stopped {
-        notes.push(format!("stopped after {} seconds: --seconds allows more", task.seconds));
+        let limit = format!("the time limit of {} s", task.seconds);
+        if outcome.calls == 0 {
+            let message = format!("{limit} was over before the first call of the code: nothing is verified");
+            return Err(Failure::usage(message, "allow more time, for example by --seconds 300"));
+        }
+        notes.push(format!("stopped at {limit}: --seconds allows more"));
     }
     if !code.is_exact {
         let note = "sums are added in another order than the trainer's: margins are compared within a \
