@@ -94,7 +94,7 @@ fn operand(rng: &mut Rng, float: Float) -> f64 {
     }
 }
 
-/// A column of each function, of several features each.
+/// A column of each function, of several features each, and quotients by constants.
 fn all_functions(float: Float) -> PreparedForest {
     let mut columns = Columns::default();
     let mut tested = Vec::new();
@@ -107,6 +107,13 @@ fn all_functions(float: Float) -> PreparedForest {
     for feature in 0..5 {
         let [x, y] = [feature, feature + 1].map(|feature| columns.input(feature, float));
         tested.push(columns.add(Expr::Binary(Binary::Power, x, y)).unwrap());
+    }
+    for by in [3.0, 0.1, 1e4, 1.0, 7e-9] {
+        let by = columns.constant(ColumnValue::F64(by).cast(float.into()));
+        for feature in 0..5 {
+            let x = columns.input(feature, float);
+            tested.push(columns.add(Expr::Binary(Binary::Divide, x, by)).unwrap());
+        }
     }
     of_columns(columns, tested, float)
 }

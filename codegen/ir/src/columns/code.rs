@@ -23,6 +23,9 @@ const MOST_UNROLLED: i64 = 4;
 /// Rows of a block that one vector computes: their values of 4 bytes fill a register.
 const VECTOR_ROWS: u32 = 16;
 
+/// Processors with vector registers of at least this many bytes multiply and add in one instruction.
+const LEAST_FMA_REGISTER: u32 = 32;
+
 /// Code that computes columns.
 #[derive(Clone, Copy)]
 pub struct ColumnCode<'a> {
@@ -262,7 +265,8 @@ impl<'a> ColumnCode<'a> {
     ) {
         let (element, Rows { features, stored, lanes }) = (self.runs.element, rows);
         let values = vec![None; run.nodes.len()];
-        let mut own = Evaluator { pools: &self.pools, run, element, features, stored, values };
+        let has_fma = self.register_bytes.is_some_and(|bytes| bytes >= LEAST_FMA_REGISTER);
+        let mut own = Evaluator { pools: &self.pools, run, element, features, stored, has_fma, values };
         let group = |b: &mut Builder, group: Value| {
             own.head(b, group, lanes);
             let start = index_of(b, &self.pools, run.starts, group);

@@ -21,6 +21,12 @@ pub fn power(b: &mut Builder, x: Value, y: Value) -> Value {
     in_doubles(b, [x, y], |float, [x, y]| functions::power(float, x, y))
 }
 
+/// `x / by`, rounded to nearest, for the two parts of the reciprocal of `by`. All are doubles, or vectors of
+/// doubles of one length.
+pub fn quotient(b: &mut Builder, x: Value, by: Value, [high, low]: [Value; 2]) -> Value {
+    in_doubles(b, [x, by, high, low], |_, [x, by, high, low]| functions::quotient(x, by, [high, low]))
+}
+
 /// Computes with floats as doubles, and rounds the result to their type.
 fn in_doubles<const N: usize>(
     b: &mut Builder,

@@ -6,6 +6,7 @@ use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::lir::Scalar;
 use crate::rows::features::FeatureSubset;
+use sched_columns::functions;
 use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
 };
@@ -26,6 +27,9 @@ pub enum ShapeOp {
     Unary(Unary),
     /// An operation on two values.
     Binary(Binary),
+    /// The first operand, divided by the second one, a constant. Parameters: the two parts of the constant's
+    /// [reciprocal](sched_columns::functions::reciprocal).
+    Quotient,
     /// The second operand if the first is true, else the third.
     Select,
     /// The number of edges that a value reaches. Parameters: the position of the first edge in its pool, and
@@ -202,7 +206,13 @@ impl Tracer<'_> {
                 };
                 (ShapeOp::Unary(*op), ty, Vec::new())
             }
-            Expr::Binary(op, ..) => (ShapeOp::Binary(*op), own, Vec::new()),
+            Expr::Binary(op, _, by) => match self.reciprocal(*op, *by) {
+                Some(parts) => {
+                    let part = |part| Parameter::Constant(ColumnValue::F64(part));
+                    (ShapeOp::Quotient, own, parts.map(part).to_vec())
+                }
+                None => (ShapeOp::Binary(*op), own, Vec::new()),
+            },
             Expr::Select { .. } => {
                 let is_narrow = own == Scalar::I64 && !operands.contains(&Scalar::I64);
                 let ty = if is_narrow { Scalar::I32 } else { own };
@@ -234,6 +244,14 @@ impl Tracer<'_> {
                 let sign = if operands == [Scalar::I64] { 63 } else { 31 };
                 (ShapeOp::Bit, Scalar::I1, vec![Parameter::Number(i64::from(*bit).min(sign))])
             }
+        }
+    }
+
+    /// The reciprocal of the second operand, if the operation divides doubles by a constant that has one.
+    fn reciprocal(&self, op: Binary, by: ColumnId) -> Option<[f64; 2]> {
+        match self.columns.expr(by) {
+            Expr::Const(ColumnValue::F64(by)) if op == Binary::Divide => functions::reciprocal(*by),
+            _ => None,
         }
     }
 

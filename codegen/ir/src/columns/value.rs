@@ -1,6 +1,7 @@
 //! Lowers the operations of columns to LIR, one after the other: for one row, for several columns of a row,
 //! or for several rows.
 
+use super::functions;
 use super::numbers::{Parameter, ParameterSource, index_of};
 use super::operations::{at_most_cmp, binary, is_set, unary, widened};
 use super::pools::PoolTables;
@@ -9,7 +10,7 @@ use super::stored::StoredColumns;
 use super::trace::{CategoryBounds, ShapeOp};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
-use sched_columns::{ColumnValue, Ties};
+use sched_columns::{Binary, ColumnValue, Ties};
 use sched_forest::Float;
 
 /// Source of the values of features.
@@ -58,6 +59,8 @@ pub(super) struct Evaluator<'a> {
     pub features: Features,
     /// The stored columns.
     pub stored: StoredColumns,
+    /// Whether the processor multiplies and adds in one instruction.
+    pub has_fma: bool,
     /// The results of the operations of the head.
     pub values: Vec<Option<Value>>,
 }
@@ -118,6 +121,13 @@ impl<'a> Evaluator<'a> {
             (ShapeOp::Const, [], [constant]) => self.constant(b, *constant, ty, at),
             (ShapeOp::Unary(op), [x], []) => unary(b, *op, *x, ty),
             (ShapeOp::Binary(op), [x, y], []) => binary(b, *op, *x, *y),
+            (ShapeOp::Quotient, [x, by], _) if !self.has_fma || ty.lanes == 1 => {
+                binary(b, Binary::Divide, *x, *by)
+            }
+            (ShapeOp::Quotient, [x, by], [high, low]) => {
+                let [high, low] = [high, low].map(|part| self.constant(b, *part, ty, at));
+                functions::quotient(b, *x, *by, [high, low])
+            }
             (ShapeOp::Select, [condition, then, otherwise], []) => {
                 let [then, otherwise] = [then, otherwise].map(|x| widened(b, *x, ty.scalar));
                 b.select(*condition, then, otherwise)

@@ -15,6 +15,7 @@ mod exponential;
 mod logarithm;
 mod number;
 mod power;
+mod quotient;
 #[cfg(test)]
 mod tests;
 mod trigonometric;
@@ -22,6 +23,7 @@ mod trigonometric;
 use crate::expr::Unary;
 use crate::float::Float;
 pub use number::{Number, Truth, Word};
+pub use quotient::{quotient, reciprocal};
 
 /// The value of a function for a number, or `None` if `op` is no function. For `Float::F32` the caller rounds
 /// the result to single precision.

@@ -46,7 +46,8 @@ where
         self.word().and(i64::MAX).bitcast()
     }
 
-    /// Returns this number with the sign of another one. This number must not be negative.
+    /// Returns this number with the sign of another one. This number must have that sign already, or be
+    /// positive.
     #[must_use]
     fn signed_as(self, other: Self) -> Self {
         self.word().or(other.word().and(i64::MIN)).bitcast()

@@ -1,7 +1,7 @@
 //! Functions against values that `scripts/functions.py` computes to about 100 bits, and at the ends of their
 //! domains.
 
-use super::{power, unary};
+use super::{power, quotient, reciprocal, unary};
 use crate::expr::Unary;
 use crate::float::Float;
 
@@ -219,5 +219,88 @@ fn powers_follow_the_rules_of_the_standard() {
             let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
             assert!(is_equal, "{a:e} to the power of {b:e} is {found:e}, not {expected:e}");
         }
+    }
+}
+
+/// A generator of 64-bit words.
+fn words(mut state: u64) -> impl FnMut() -> u64 {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+}
+
+/// Compares a quotient without division with the processor's.
+fn compare_quotient(x: f64, by: f64) {
+    let reciprocal = reciprocal(by).expect("a divisor in range");
+    let (result, expected) = (quotient(x, by, reciprocal), x / by);
+    assert!(
+        result.to_bits() == expected.to_bits() || (result.is_nan() && expected.is_nan()),
+        "{x:e} / {by:e} is {expected:e}, not {result:e}"
+    );
+}
+
+/// Whole numbers whose quotients by a whole number of 53 bits are closest to the midpoint of two doubles: for a
+/// midpoint of 54 bits, its product with the divisor differs by 1 from a multiple of `2^54`.
+fn hardest_dividends(by: u64) -> Vec<u64> {
+    let modulus = 1_u64 << 54;
+    // Each step doubles the number of right bits of the inverse.
+    let inverse =
+        (0..6).fold(1_u64, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(by.wrapping_mul(inverse))));
+    let above = inverse % modulus;
+    let midpoints = [(above, 1_i128), (modulus - above, -1)].into_iter().filter(|(m, _)| *m > modulus / 2);
+    let dividend = |(m, rest): (u64, i128)| ((i128::from(m) * i128::from(by) - rest) >> 54) as u64;
+    midpoints.map(dividend).collect()
+}
+
+#[test]
+fn quotients_equal_divisions() {
+    let mut word = words(7);
+    let of_exponent = |bits: u64, exponent: u64| f64::from_bits(bits >> 12 | exponent << 52);
+    for _ in 0..2_000 {
+        let by = of_exponent(word(), 1023 - 400 + word() % 800);
+        for _ in 0..500 {
+            compare_quotient(f64::from_bits(word()), by);
+            compare_quotient(of_exponent(word(), 1023 - 30 + word() % 60), by);
+        }
+        for x in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, f64::MAX, 5e-324]
+        {
+            compare_quotient(x, by);
+            compare_quotient(-x, by);
+        }
+        // Dividends whose quotient is a double or almost the midpoint of two.
+        for _ in 0..200 {
+            let whole = of_exponent(word(), 1023 + word() % 60);
+            let product = whole * by;
+            for x in [product, product.next_up(), product.next_down()] {
+                compare_quotient(x, by);
+            }
+            let upper = whole.next_up();
+            let midpoint = whole.mul_add(by, (upper - whole) / 2.0 * by);
+            for x in [midpoint, midpoint.next_up(), midpoint.next_down()] {
+                compare_quotient(x, by);
+            }
+        }
+    }
+    for _ in 0..20_000 {
+        let by = word() >> 11 | 1 << 52 | 1;
+        hardest_dividends(by).into_iter().for_each(|x| compare_quotient(x as f64, by as f64));
+    }
+    // Few digits, as in scales and values on grids.
+    for by in 1..200 {
+        for x in -500..500 {
+            compare_quotient(f64::from(x), f64::from(by));
+            compare_quotient(f64::from(x) / 10.0, f64::from(by) / 100.0);
+        }
+    }
+}
+
+#[test]
+fn quotients_take_no_extreme_divisors() {
+    for by in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300, 1e300, 5e-324] {
+        assert_eq!(reciprocal(by), None, "{by:e}");
+    }
+    for by in [1.0, 3.0, 1e-100, 1e100] {
+        assert!(reciprocal(by).is_some(), "{by:e}");
     }
 }
