@@ -12,6 +12,7 @@ mod layers;
 mod left_out;
 mod outputs;
 mod plan;
+mod shared;
 mod tables;
 mod trees;
 mod verify;

@@ -3,7 +3,7 @@
 //! Sums add products with constants ([`Expr::Dot`]), squared differences from constants
 //! ([`Expr::SquaredDistance`]), or leaf values of trees ([`Expr::Trees`]). Sums and their operands are
 //! *stored*: computed once for each row, in memory beside the copy. Expressions load stored columns, so code
-//! for a second layer does not repeat the first.
+//! for a second layer does not repeat the first. Other [shared columns](super::shared) are stored, too.
 //!
 //! Stored columns have *levels*: a column of a level reads only stored columns of levels below. A stored
 //! column's *place* is its number among the stored columns of its type. The operands of a sum have
@@ -11,6 +11,7 @@
 
 use super::numbers::{Parameter, ParameterSource};
 use super::pools::Pools;
+use super::shared::shared_columns;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::Scalar;
@@ -122,7 +123,8 @@ impl Places {
 /// The stored columns of one level.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredLevel {
-    /// Operands that are no sums, by type, in the order in which sums name them.
+    /// Operands of sums that are no sums, in the order in which sums name them, then
+    /// [other shared columns](super::shared), by type.
     pub values: BTreeMap<ColumnType, Vec<ColumnId>>,
     /// Sums of products or squared differences.
     sums: Vec<ColumnId>,
@@ -156,8 +158,10 @@ impl Layer {
 pub(super) fn stored_levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel> {
     let needed = columns.needed_for(tested);
     let sums: Vec<ColumnId> = needed.iter().copied().filter(|column| is_sum(columns.expr(*column))).collect();
-    let is_stored: HashSet<ColumnId> =
-        sums.iter().flat_map(|sum| columns.expr(*sum).operands()).chain(sums.iter().copied()).collect();
+    let operands: Vec<ColumnId> = sums.iter().flat_map(|sum| columns.expr(*sum).operands()).collect();
+    let written: Vec<ColumnId> = tested.iter().chain(&operands).copied().collect();
+    let shared = shared_columns(columns, &needed, &written);
+    let is_stored: HashSet<ColumnId> = [&shared, &operands, &sums].into_iter().flatten().copied().collect();
     let mut level_of: HashMap<ColumnId, usize> = HashMap::new();
     for column in needed {
         let read = columns.expr(column).operands().map(|operand| {
@@ -169,24 +173,24 @@ pub(super) fn stored_levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Store
     }
     let mut levels: Vec<StoredLevel> = Vec::new();
     let mut seen = HashSet::new();
-    for sum in sums {
-        for column in columns.expr(sum).operands().chain([sum]).filter(|column| seen.insert(*column)) {
-            let at = level_of.get(&column).copied().unwrap_or(0);
-            levels.resize(levels.len().max(at + 1), StoredLevel::default());
-            match columns.expr(column) {
-                Expr::Trees { .. } => levels[at].trees.push(column),
-                expr if is_sum(expr) => levels[at].sums.push(column),
-                _ => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
-            }
+    // Operands of sums come first, so that those of a sum are consecutive.
+    let of_sums = sums.iter().flat_map(|sum| columns.expr(*sum).operands().chain([*sum]));
+    for column in of_sums.chain(shared).filter(|column| seen.insert(*column)) {
+        let at = level_of.get(&column).copied().unwrap_or(0);
+        levels.resize(levels.len().max(at + 1), StoredLevel::default());
+        match columns.expr(column) {
+            Expr::Trees { .. } => levels[at].trees.push(column),
+            expr if is_sum(expr) => levels[at].sums.push(column),
+            _ => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
         }
     }
     levels
 }
 
 impl StoredLevel {
-    /// Gives operands of one type places. Returns the first place.
+    /// Gives values of one type places. Returns the first place.
     pub fn place_values(places: &mut Places, column_type: ColumnType, columns: &[ColumnId]) -> i64 {
-        // Operands of sums are floating-point numbers.
+        // Stored columns are floating-point numbers.
         let float = Option::from(column_type).unwrap_or(Float::F64);
         places.add(columns, float, 0)
     }

@@ -4,7 +4,7 @@
 //!
 //! 1. [`trace`] takes an expression apart into its shape and its parameters: features, constants and tables.
 //! 2. [`layers`] finds sums, which are computed once for each row, and [`sums`] computes them in tiles.
-//!    [`stored`] is the memory of sums and of their operands. [`arranged`] computes the sums whose loops a
+//!    [`stored`] is the memory of sums, of their operands, and of other [`shared`] columns. [`arranged`] computes the sums whose loops a
 //!    schedule arranges, by the [`arrangement`] of the plan. [`trees`] are stored as sums are,
 //!    and [`walks`] has their code.
 //! 3. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
@@ -27,6 +27,7 @@ mod operations;
 pub mod outputs;
 pub mod pools;
 pub mod runs;
+mod shared;
 pub mod stored;
 mod sums;
 mod trace;

@@ -57,7 +57,7 @@ pub(super) enum Part {
 /// Stored columns that are computed together.
 #[derive(Clone, Debug)]
 pub(super) enum StoredRun {
-    /// Operands of sums.
+    /// Operands of sums, and other shared columns.
     Values(ColumnRun),
     /// Sums of terms.
     Layers(LayerRun),
@@ -126,7 +126,7 @@ impl ColumnRuns {
         for level in stored_levels(columns, tested) {
             for (column_type, values) in &level.values {
                 let first = StoredLevel::place_values(&mut tracer.places, *column_type, values);
-                let runs = runs_of(&mut tracer, values, first);
+                let runs = runs_of(&mut tracer, values, (first, true));
                 stored_runs.extend(runs.into_iter().map(StoredRun::Values));
             }
             let layers = level.layers(columns, &mut tracer.places, &mut tracer.pools);
@@ -134,7 +134,7 @@ impl ColumnRuns {
             let trees = tree_runs(columns, &level.trees, &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(trees.into_iter().map(StoredRun::Trees));
         }
-        let runs = runs_of(&mut tracer, tested, 0);
+        let runs = runs_of(&mut tracer, tested, (0, false));
         let Tracer { pools, places, .. } = tracer;
         ColumnRuns {
             element: scalar(float),
@@ -264,9 +264,14 @@ impl ColumnRun {
     }
 }
 
-/// The runs of some columns. `first` is the number of the first column, or its place.
-fn runs_of(tracer: &mut Tracer, columns: &[ColumnId], mut first: i64) -> Vec<ColumnRun> {
-    let traces: Vec<Trace> = columns.iter().map(|column| tracer.trace(*column)).collect();
+/// The runs of some columns. `first` is the number of the first column, or its place if the columns are
+/// stored.
+fn runs_of(
+    tracer: &mut Tracer,
+    columns: &[ColumnId],
+    (mut first, are_stored): (i64, bool),
+) -> Vec<ColumnRun> {
+    let traces: Vec<Trace> = columns.iter().map(|column| tracer.trace(*column, are_stored)).collect();
     let runs = traces.chunk_by(|a, b| a.nodes == b.nodes).map(|traces| {
         let run = ColumnRun::new(first, traces, &mut tracer.pools);
         first += traces.len() as i64;

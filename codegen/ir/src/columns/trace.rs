@@ -1,6 +1,6 @@
 //! Separates an expression into its shape and its parameters.
 
-use super::layers::{Places, is_sum};
+use super::layers::Places;
 use super::numbers::Parameter;
 use super::pools::Pools;
 use crate::bytes::scalar;
@@ -116,8 +116,10 @@ pub struct Tracer<'a> {
 const MOST_CATEGORIES: f64 = 16_777_216.0;
 
 impl Tracer<'_> {
-    /// The shape and the parameters of a column.
-    pub fn trace(&mut self, column: ColumnId) -> Trace {
+    /// The shape and the parameters of a column. With `is_stored`, its code stores the column, and does not
+    /// load it.
+    pub(super) fn trace(&mut self, column: ColumnId, is_stored: bool) -> Trace {
+        let computed = is_stored.then_some(column);
         let mut trace = Trace::default();
         let mut places: HashMap<ColumnId, usize> = HashMap::new();
         // Operands come first, in the order in which the expression names them. The operands of a select come
@@ -128,7 +130,7 @@ impl Tracer<'_> {
             if places.contains_key(&next) {
                 continue;
             }
-            if let Some(place) = self.stored(next, column) {
+            if let Some(place) = self.stored(next).filter(|_| computed != Some(next)) {
                 let ty = element(self.columns.column_type(next));
                 let place =
                     trace.push(next, (ShapeOp::Stored, ty, vec![Parameter::Number(place)]), Vec::new());
@@ -162,14 +164,10 @@ impl Tracer<'_> {
         trace
     }
 
-    /// The place of a stored column, if the trace of `traced` loads it. Values of features are loaded from
-    /// the row instead.
-    fn stored(&self, column: ColumnId, traced: ColumnId) -> Option<i64> {
-        let is_loaded = match self.columns.expr(column) {
-            Expr::Input { .. } => false,
-            expr => is_sum(expr) || column != traced,
-        };
-        self.places.get(column).filter(|_| is_loaded)
+    /// The place from which code loads a stored column. Values of features are loaded from the row instead.
+    fn stored(&self, column: ColumnId) -> Option<i64> {
+        let is_input = matches!(self.columns.expr(column), Expr::Input { .. });
+        self.places.get(column).filter(|_| !is_input)
     }
 
     fn is_constant(&self, column: ColumnId) -> bool {
