@@ -193,10 +193,11 @@ def test_target(transformer, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("shape", [0.0, 2.0, 1e-18, -1.5, 3.5])
+@pytest.mark.parametrize("shape", [0.0, 2.0, 1e-18, -1.5, 3.5, -0.5, 0.5, 1e-9])
 @pytest.mark.parametrize("method", ["box-cox", "yeo-johnson"])
 def test_powers_of_targets(method, shape):
-    """The ends of the families of powers, where logarithms take the place of powers."""
+    """The ends of the families of powers, where logarithms take the place of powers; and powers whose inverse
+    takes negative numbers to a whole power."""
     transformer = preprocessing.PowerTransformer(method=method, standardize=False)
     theirs = compose.TransformedTargetRegressor(linear_model.LinearRegression(), transformer=transformer)
     theirs.fit(ROWS, LINE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from .curves import interpolated, not_zero
-from .functions import exp_minus_one, function_of_numpy, log_of_one_plus
+from .functions import function_of_numpy, log_of_one_plus
 from .graph import FLOAT64, Graph, Promise, Value
 from .normal import LEAST_PROBABILITY, normal_probability
 from .scalers import step
@@ -69,39 +70,51 @@ def _max_abs_scaler(graph: Graph, scaler: Any, value: Value) -> Value:
 
 def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
     """The inverse of the power transforms of Box-Cox and Yeo-Johnson. The latter transforms magnitudes."""
-    kind = value.dtype
+    kind, powers = value.dtype, list(transformer.lambdas_)
+    # NumPy computes with a column of targets and a single power in this type.
+    inner = numpy.result_type(numpy.empty(1, kind), powers[0])
     if transformer.standardize:
         value = _standard_scaler(graph, transformer._scaler, value)
     value = graph.cast(value, FLOAT64)
-    powers = numpy.asarray(transformer.lambdas_)
+    if transformer.method == "box-cox" and at_least(1, 6):
+        # The inverse of SciPy, which computes in double precision.
+        shapes = not_zero(numpy.array(powers).astype(inner).astype(FLOAT64))
+        logarithm = log_of_one_plus(graph, graph.add("Mul", value, shapes))
+        return graph.cast(graph.add("Exp", graph.add("Mul", logarithm, 1 / shapes)), kind)
     if transformer.method == "box-cox":
-        powers = not_zero(powers.astype(FLOAT64))
-        made = graph.add("Exp", _logarithm_of_root(graph, value, powers, 1 / powers, FLOAT64))
+        made = _root(graph, value, _parts(powers, [power == 0 for power in powers], inner), inner)
     else:
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
-        # scikit-learn divides in the type of the powers, which is that of the targets.
-        above, below = not_zero(powers), not_zero(2 - powers)
-        degree, exponent = (
-            graph.add("Where", passes, high.astype(FLOAT64), low.astype(FLOAT64), dtype=FLOAT64)
-            for high, low in ((above, below), (1 / above, 1 / below))
-        )
-        size = graph.add("Abs", value)
-        made = exp_minus_one(graph, _logarithm_of_root(graph, size, degree, exponent, kind))
+        least, rests = numpy.spacing(1.0), [2 - power for power in powers]
+        sides = zip(_parts(powers, [abs(power) < least for power in powers], inner),
+                    _parts(rests, [abs(rest) <= least for rest in rests], inner))
+        chosen = [graph.add("Where", passes, above, below, dtype=above.dtype) for above, below in sides]
+        made = graph.add("Sub", _root(graph, graph.add("Abs", value), chosen, inner), 1.0)
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
-        # scikit-learn subtracts 1 from the root, which cancels digits near 0.
-        graph.rounds(made, made, lambda one: one + 1, 2, kind)
+    if inner != FLOAT64:
+        # scikit-learn rounds the root, and what remains of it without 1.
+        graph.rounds(made, made, lambda one: one + 1, 2, inner)
     return graph.cast(made, kind)
 
 
-def _logarithm_of_root(graph: Graph, value: Value, degree: Any, exponent: Any, kind: Any) -> Value:
-    """The logarithm of a root of `1 + value * degree`, where `exponent` is 1 divided by the degree. `kind` is
-    the type in which scikit-learn computes the sum."""
-    if kind == FLOAT64:
-        product = graph.add("Mul", value, degree)
-    else:
-        product = graph.add("Mul", value, degree, promise=Promise.BOUND)
-        graph.rounds(product, product, lambda one: one + 1, 2, kind)
-    return graph.add("Mul", log_of_one_plus(graph, product), exponent)
+def _parts(powers: list[Any], are_zero: list[bool], inner: Any) -> list[numpy.ndarray]:
+    """The parts of the roots that invert powers: whether a root is an exponential, as for power 0, and the
+    degrees and exponents of the other roots. They are rounded to the type `inner`."""
+    degrees = [0.0 if is_zero else power for power, is_zero in zip(powers, are_zero)]
+    exponents = [1.0 if is_zero else 1 / power for power, is_zero in zip(powers, are_zero)]
+    rounded = [numpy.array(one).astype(inner).astype(FLOAT64) for one in (degrees, exponents)]
+    return [numpy.array(are_zero, bool), *rounded]
+
+
+def _root(graph: Graph, value: Value, parts: Sequence[Any], inner: Any) -> Value:
+    """`(value * degree + 1) ** exponent`, or the exponential of the value. scikit-learn computes the sum in
+    the type `inner`."""
+    is_exponential, degree, exponent = parts
+    product = graph.add("Mul", value, degree, promise=None if inner == FLOAT64 else Promise.BOUND)
+    if inner != FLOAT64:
+        graph.rounds(product, product, lambda one: one + 1, 2, inner)
+    root = graph.add("Pow", graph.add("Add", product, 1.0), exponent)
+    return graph.add("Where", is_exponential, graph.add("Exp", value), root, dtype=FLOAT64)
 
 
 def _quantile_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
