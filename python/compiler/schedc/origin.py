@@ -18,7 +18,7 @@ from .answers import (
 )
 from .decisions import in_file
 from .findings import Refused
-from .parts import advice, init_of
+from .parts import advice, init_of, without_encoder
 
 #: The first release of Treelite whose importer of scikit-learn's forests keeps the default directions and the
 #: exponential of histogram gradient boosting.
@@ -308,19 +308,19 @@ def _forest_classifier(model: Any) -> Origin:
     return _by_treelite(model, made(classes=classes, leaves="int64"), single=True)
 
 
-def _check_init(model: Any) -> None:
-    """Raises Refused for gradient boosting that starts from the predictions of a model."""
-    if (reason := init_of(model)) is not None:
+def _check(model: Any, reason_of: Callable[[Any], str | None]) -> None:
+    """Raises Refused for an estimator that has a reason to be refused."""
+    if (reason := reason_of(model)) is not None:
         raise Refused(f"the {type(model).__name__} {reason}")
 
 
 def _boosting_regressor(model: Any) -> Origin:
-    _check_init(model)
+    _check(model, init_of)
     return _by_treelite(model, Answers(leaves="float64"), single=True)
 
 
 def _boosting_classifier(model: Any) -> Origin:
-    _check_init(model)
+    _check(model, init_of)
     answers = Staged(
         leaves="float64",
         classes=numpy.asarray(model.classes_),
@@ -341,6 +341,7 @@ def _histogram_classifier(model: Any) -> Origin:
 def _histogram(model: Any, answers: Answers) -> Origin:
     """Histogram gradient boosting. If it encodes categories, its trees are imported without the encoder, and
     test the codes."""
+    _check(model, without_encoder)
     plain = copy.copy(model)
     if answers.kind == "classifier" and len(model.classes_) == 1:
         # The trees are those of two classes, which the importer expects.

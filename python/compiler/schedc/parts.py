@@ -96,6 +96,15 @@ def init_of(model: Any) -> str | None:
     return f"{reason}, the latter on y minus the predictions of the {name}, and add both predictions"
 
 
+def without_encoder(model: Any) -> str | None:
+    """The reason to refuse histogram gradient boosting that tests categories without an encoder; None for
+    others."""
+    if getattr(model, "is_categorical_", None) is None or getattr(model, "_preprocessor", None) is not None:
+        return None
+    return ("has categories, and scikit-learn before 1.4 takes other numbers for them too, such as 2.5 and "
+            "258 for category 2; fit it with scikit-learn 1.4 or later")
+
+
 def unfitted(model: Any) -> str | None:
     """The message for an estimator that is made of estimators, but lacks fitted ones; None for others."""
     is_made_of = any(hasattr(model, part) for part in ("estimator", "estimators", "regressor"))

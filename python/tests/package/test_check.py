@@ -126,10 +126,11 @@ def estimators(rows, target, classes):
         ),
         "histogram-texts": lambda: ensemble.HistGradientBoostingClassifier(max_iter=8).fit(rows, classes),
         "histogram-names": lambda: since(
-            "1.6", lambda: ensemble.HistGradientBoostingRegressor(max_iter=8)).fit(frame, learns),
-        "histogram-codes": lambda: ensemble.HistGradientBoostingRegressor(
-            max_iter=8, categorical_features=[2]
-        ).fit(by_codes, target + by_codes[:, 2]),
+            "1.4", lambda: ensemble.HistGradientBoostingRegressor(
+                max_iter=8, categorical_features="from_dtype")).fit(frame, learns),
+        "histogram-codes": lambda: since(
+            "1.4", lambda: ensemble.HistGradientBoostingRegressor(
+                max_iter=8, categorical_features=[2])).fit(by_codes, target + by_codes[:, 2]),
         "isolation": lambda: ensemble.IsolationForest(**SMALL).fit(rows),
         "one-class": lambda: ensemble.ExtraTreesClassifier(**SMALL).fit(rows, ["bee"] * len(rows)),
         "treelite": lambda: treelite.sklearn.import_model(

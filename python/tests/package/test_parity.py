@@ -1,5 +1,6 @@
 """Compiled models predict the same values as their objects."""
 
+import os
 import pickle
 
 import numpy
@@ -12,6 +13,7 @@ xgboost = pytest.importorskip("xgboost")
 lightgbm = pytest.importorskip("lightgbm")
 pytest.importorskip("sklearn")
 pytest.importorskip("treelite")
+from releases import needs  # noqa: E402
 from sklearn import ensemble  # noqa: E402
 
 SMALL = {"n_estimators": 12, "random_state": 1}
@@ -160,6 +162,7 @@ CATEGORIES = {
 }
 
 
+@needs("1.4")
 @pytest.mark.parametrize("kind", CATEGORIES)
 @pytest.mark.parametrize("missing", [False, True])
 def test_histogram_codes(kind, missing, rows, target):
@@ -181,6 +184,7 @@ def test_histogram_codes(kind, missing, rows, target):
     numpy.testing.assert_array_equal(schedc.load(ours.library).predict(odd), ours.predict(odd))
 
 
+@needs("1.4")
 @pytest.mark.parametrize("names", [["red", "green", "blue", "grey"], [10, 20, 30, 40], [3, 0, 2, 1]])
 def test_histogram_names(names, rows, target):
     pandas = pytest.importorskip("pandas")
@@ -188,7 +192,9 @@ def test_histogram_names(names, rows, target):
     frame = pandas.DataFrame({"a": rows[:, 0], "name": pandas.Categorical(values, categories=names),
                               "c": rows[:, 1]})
     learns = target + 20 * (values == names[2]) - 40 * (values == None)  # noqa: E711
-    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=5).fit(frame, learns)
+    # Releases from 1.6 on take the categories of frames by default.
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=12, categorical_features="from_dtype",
+                                                    min_samples_leaf=5).fit(frame, learns)
     ours = schedc.compile(theirs, "")
     other = pandas.Categorical(frame["name"].astype(object),
                                categories=[*names[::-1], "new" if names[0] == "red" else 77])
@@ -197,6 +203,7 @@ def test_histogram_names(names, rows, target):
         same(ours.predict(some), theirs.predict(some), False)
 
 
+@needs("1.4")
 @pytest.mark.parametrize("values", [[-3.0, 0.0, 1.0], [0.5, 1.0, 2.0]])
 def test_histogram_codes_that_are_refused(values, rows, target):
     """The remedy in the message leads to a model that compiles."""
@@ -209,6 +216,16 @@ def test_histogram_codes_that_are_refused(values, rows, target):
         schedc.compile(make().fit(X, target))
     encoder, theirs = (both := make_pipeline(OrdinalEncoder(), make()).fit(X, target))[0], both[1]
     same(schedc.compile(theirs, "").predict(encoder.transform(X)), both.predict(X), False)
+
+
+@pytest.mark.parametrize("call", [schedc.compile, lambda one: schedc.export(one, os.devnull)])
+def test_histogram_codes_without_an_encoder(call, rows, target):
+    """Releases before 1.4 fit no encoder."""
+    X = numpy.nan_to_num(rows[:, :1].round().clip(0))
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=4, categorical_features=[0]).fit(X, target)
+    vars(theirs).pop("_preprocessor", None)
+    with pytest.raises((TypeError, ValueError), match="has categories, and .*; fit it with scikit-learn 1.4"):
+        call(theirs)
 
 
 def test_early_stopping(rows, target):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from ..parts import init_of
+from ..parts import init_of, without_encoder
 from .columns import Columns, columns_of
 from .encoders import check_kinds
 from .forests import best, single, tree_of
@@ -111,12 +111,11 @@ def _histogram_tree(graph: Graph, columns: Columns, predictor: Any, target: int)
 
 def _encoded(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """The columns in the order and form that the trees read: first those with categories, as numbers."""
-    if getattr(estimator, "is_categorical_", None) is None:
-        return columns
+    if (reason := without_encoder(estimator)) is not None:
+        raise refuse(graph, estimator, reason)
     preprocessor = getattr(estimator, "_preprocessor", None)
     if preprocessor is None:
-        raise refuse(graph, estimator, "has categories, which this release of scikit-learn encodes in "
-                     "another way; use scikit-learn 1.4 or later")
+        return columns
     parts: list[Any] = []
     with graph.step("categories"):
         for (_, step, _), name in zip(preprocessor.transformers_, ("encoder", "numerical")):
