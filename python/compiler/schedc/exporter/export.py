@@ -24,6 +24,7 @@ from .check import Mismatch, compare, expected
 from .columns import Columns
 from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
 from .inputs import Inputs, RowTypes, dropped_columns, inputs_of
+from .refusals import reason_of
 from .rows import rows_for
 from .stages import Prediction, held, is_model, predict, refuse, transform
 from .targets import label_type
@@ -198,8 +199,9 @@ def _check_fitted(estimator: Any) -> None:
     while getattr(last, "steps", None):
         last = last.steps[-1][1]
     try:
-        # Releases before 1.6 raise an error for a pipeline whose last step passes its rows on.
-        if last not in (None, "passthrough"):
+        # Releases before 1.6 raise an error for a pipeline whose last step passes its rows on, and for a
+        # fitted FeatureHasher. Estimators with a reason are refused whether they are fitted or not.
+        if last not in (None, "passthrough") and reason_of(type(last).__name__) is None:
             check_is_fitted(estimator)
     except NotFittedError:
         name = type(estimator).__name__
