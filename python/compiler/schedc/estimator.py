@@ -14,8 +14,8 @@ from .elsewhere import no_attribute
 from .findings import Refused
 
 _FROZEN = (
-    "sklearn.frozen.FrozenEstimator(model) lets other estimators calibrate or combine the model without "
-    "fitting it"
+    'sklearn.frozen.FrozenEstimator(model), or cv="prefit" before scikit-learn 1.6, lets other estimators '
+    "calibrate or combine the model without fitting it"
 )
 
 

@@ -18,7 +18,8 @@ _SEVERAL = ("estimators_", "calibrated_classifiers_")
 #: The use that an estimator makes of its parts' predictions, by its class. schedc does not compile this use.
 _REST = {
     "CalibratedClassifierCV": "the calibration of its probabilities stays with scikit-learn: "
-    "CalibratedClassifierCV(FrozenEstimator(compiled)).fit(X, y) calibrates a compiled model",
+    "CalibratedClassifierCV(FrozenEstimator(compiled)).fit(X, y) calibrates a compiled model; before "
+    'scikit-learn 1.6, CalibratedClassifierCV(compiled, cv="prefit").fit(X, y)',
     "TunedThresholdClassifierCV": "its threshold, best_threshold_, then applies to the part's scores",
     "FixedThresholdClassifier": "its threshold then applies to the part's scores",
     "TransformedTargetRegressor": "its transformer_.inverse_transform then transforms the predictions",

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from releases import has
 
 pytest.importorskip("xgboost")
 pytest.importorskip("pandas")
@@ -25,6 +26,8 @@ def test_programs_run(page, printed, tmp_path, monkeypatch, capsys):
     assert blocks
     names: dict = {}
     for block in blocks:
+        if "FrozenEstimator" in block and not has("1.6"):
+            continue
         exec(compile(block, page, "exec"), names)
     assert printed in capsys.readouterr().out
 

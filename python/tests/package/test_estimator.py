@@ -10,7 +10,7 @@ import pytest
 import schedc
 import schedc_runtime
 import xgboost
-from releases import frozen, needs
+from releases import frozen, has, needs
 from sklearn import ensemble
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -56,15 +56,22 @@ def test_no_fit(X, y):
             call()
 
 
+def test_calibration(X, y):
+    """Calibration takes a compiled model as it is."""
+    theirs = classifier().fit(X, y)
+    parts = (schedc.compile(theirs), theirs)
+    made = (CalibratedClassifierCV(*frozen(part)) if has("1.6") else CalibratedClassifierCV(part, cv="prefit")
+            for part in parts)
+    ours, own = (model.fit(X, y).predict_proba(X) for model in made)
+    numpy.testing.assert_allclose(ours, own, rtol=1e-6)
+
+
 @needs("1.6")
 def test_frozen_estimators_keep_a_compiled_model(X, y):
     theirs = classifier().fit(X, y)
     (kept,) = frozen(schedc.compile(theirs))
     assert clone(kept) is kept and kept.fit(X, y) is kept
     numpy.testing.assert_array_equal(kept.predict(X), theirs.predict(X))
-    calibrated = [CalibratedClassifierCV(part).fit(X, y) for part in frozen(kept, theirs)]
-    ours, own = (model.predict_proba(X) for model in calibrated)
-    numpy.testing.assert_allclose(ours, own, rtol=1e-6)
 
 
 def test_searches(X, y):
