@@ -8,7 +8,7 @@ pandas = pytest.importorskip("pandas")
 
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, forest, make  # noqa: E402
-from releases import needs  # noqa: E402
+from releases import has, needs  # noqa: E402
 from sklearn import (  # noqa: E402
     calibration,
     cluster,
@@ -67,6 +67,8 @@ def test_frames_of_other_libraries(step, output):
     """scikit-learn reads the types of arrays and of pandas. Steps that compute in single or double precision
     convert other frames to double precision, also between steps."""
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    if output == "polars" and "FeatureUnion" in str(step) and not has("1.9"):
+        pytest.skip("a union with two columns of one name, as a frame of Polars: scikit-learn before 1.9")
     theirs = step.set_output(transform=output).fit(ROWS[NUMBERS], GOAL)
     ours = schedc.compile(theirs, effort="fast")
     mixed = SINGLE.assign(distance=ROWS["whole"].astype("int16"))[NUMBERS]
