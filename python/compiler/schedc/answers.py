@@ -324,6 +324,12 @@ class Mixture(Scores):
 
     kind: Kind = "density_estimator"
 
+    def predict_proba(self, call: Call) -> Array:
+        if self.classes is None or len(self.classes) > 1:
+            return super().predict_proba(call)
+        shares = call("value")
+        return shares.reshape(len(shares), 1)
+
     def score_samples(self, call: Call) -> Array:
         return self.decision_function(call)
 

@@ -386,9 +386,10 @@ def test_latent_regression():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("form", ["full", "tied", "diag", "spherical"])
-def test_mixtures(form):
-    few = {"n_components": 3, "covariance_type": form, "max_iter": 20, "random_state": 0}
+def test_mixtures(form, count):
+    few = {"n_components": count, "covariance_type": form, "max_iter": 20, "random_state": 0}
     for model in (mixture.GaussianMixture(**few), mixture.BayesianGaussianMixture(**few)):
         check(scaled(model, "two"))
 
