@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 
 /// Most rows of a block.
 const MOST_ROWS: usize = 8192;
+/// Most rows of the first block, whose time limits the number of rows of the next one.
+const FIRST_ROWS: usize = 1024;
+/// A block takes at most this part of the time that is left.
+const PARTS_OF_LIMIT: u32 = 4;
 /// Most rows of a block for code in the simulator, which is slow. Of the solved rows, it runs only one block.
 const MOST_SIMULATED_ROWS: usize = 192;
 /// Most values of a block, and most leaf indices of its results.
@@ -142,7 +146,7 @@ impl Search<'_> {
         verified: &mut VerificationResult,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), String> {
-        let most = self.rows_of_block();
+        let mut most = self.rows_of_block().min(FIRST_ROWS);
         let mut row = vec![0.0; self.forest.num_features];
         let mut met = 0;
         loop {
@@ -167,7 +171,8 @@ impl Search<'_> {
             if block.is_empty() {
                 return Ok(());
             }
-            rows.solved += block.len() / self.forest.num_features.max(1);
+            let solved = block.len() / self.forest.num_features.max(1);
+            rows.solved += solved;
             let values = match float {
                 Float::F32 => Values::F32(block.iter().map(|x| *x as f32).collect()),
                 Float::F64 => Values::F64(block),
@@ -180,6 +185,8 @@ impl Search<'_> {
             if verified.first_difference.is_some() || Instant::now() > deadline || self.code.is_simulated {
                 return Ok(());
             }
+            let left = deadline.saturating_duration_since(Instant::now());
+            most = self.rows_of_block().min(rows_within(left / PARTS_OF_LIMIT, solved, since.elapsed()));
         }
     }
 
@@ -245,6 +252,12 @@ impl Search<'_> {
             Some(ExplainedDifference::new(defining, difference, row, differs, self.code.is_exact));
         Ok(())
     }
+}
+
+/// Number of rows, at least one, that take `time` if `rows` rows took `elapsed`.
+fn rows_within(time: Duration, rows: usize, elapsed: Duration) -> usize {
+    let each = elapsed.as_secs_f64() / rows.max(1) as f64;
+    ((time.as_secs_f64() / each.max(1e-9)) as usize).max(1)
 }
 
 /// The rows with each value moved to the nearest one that rows of the pipeline can hold.
