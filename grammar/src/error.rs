@@ -330,6 +330,7 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
                         may follow it, as in \
                         `\"sha256:...\"`."
             .to_owned(),
+        "`(`" => "Arguments are in parentheses, as in `tile(batch, b0, b1, 64)` or `gpu(sm_90)`.".to_owned(),
         "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),
         "`<=`" => "Write the condition as in `when n_rows <= 8 { ... }`.".to_owned(),
         BLOCK_START_TERM => MISSING_BLOCK_HELP.to_owned(),

@@ -6,7 +6,7 @@ use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};
 use crate::obligation::Obligation;
 use crate::size::CodeSize;
 use sched_nest::sym::Sym;
-use sched_nest::{GpuDimension, Layout};
+use sched_nest::{GpuDimension, Layout, StageKind};
 
 /// Declares the problems. A row has the code of its diagnostic.
 macro_rules! problems {
@@ -148,8 +148,8 @@ problems! {
         UNKNOWN_STAGE => UnknownStage {
             /// The written name.
             name: String,
-            /// The stages of the model.
-            known: Vec<String>,
+            /// The stages of the model, with their kinds.
+            known: Vec<(String, StageKind)>,
         },
         /// The directive names two loops of different stages: each loop with its stage.
         TWO_STAGES => TwoStages(Box<[(String, String); 2]>),

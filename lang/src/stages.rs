@@ -190,7 +190,7 @@ impl<'m> CallSorter<'m> {
     fn refuse_name(&mut self, call: &Call, name: &str) {
         let at = call.selects().find(|(_, select)| self.stage_name(select) == Some(name)).map(|(at, _)| at);
         let stages = self.model.map_or(&[][..], |model| &model.stages);
-        let known = stages.iter().map(|stage| stage.name.clone()).collect();
+        let known = stages.iter().map(|stage| (stage.name.clone(), stage.kind)).collect();
         let problem = Problem::UnknownStage { name: name.to_owned(), known };
         self.result.problems.push(Illegal { argument: at, ..Illegal::at(call.step, problem, Vec::new()) });
     }

@@ -175,11 +175,12 @@ pub(super) fn parallel_on_gpu(context: &MessageContext, gpu: DirectiveIndex) -> 
     let (message, help) = match context.illegal.loops.get(1).map(|id| context.builder.name(*id)) {
         None => (
             format!("`{first}` runs on the GPU and cannot run on CPU threads too"),
-            "Loops on a GPU dimension are parallel already.",
+            "Leave `parallel` out. Loops on a GPU dimension are parallel already.",
         ),
         Some(other) => (
             format!("`{first}` cannot run on CPU threads: `{other}` runs on the GPU"),
-            "GPU threads cannot start CPU threads, and launches run one after the other.",
+            "Leave one of the two directives out. GPU threads cannot start CPU threads, and launches run one \
+             after the other.",
         ),
     };
     Wording::new(message, "on CPU threads")

@@ -4,6 +4,7 @@ use super::context::{MessageContext, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
 use crate::resolve::quoted_list;
+use sched_nest::StageKind;
 use sched_nest::sym::Sym;
 
 pub(super) fn no_such_copy(context: &MessageContext, path: &str) -> Wording {
@@ -209,9 +210,21 @@ pub(super) fn unknown_index(context: &MessageContext, name: &str) -> Wording {
         }
         None => {
             known.truncate(12);
-            wording.help(format!("The loops at this point are {}.", quoted_list(&known)))
+            let loops = format!("The loops at this point are {}.", quoted_list(&known));
+            wording.help(match is_loop_of_sums(name) {
+                true => {
+                    format!("{loops} Stages that compute sums have the loop `{name}`; this one has none.")
+                }
+                false => loops,
+            })
         }
     }
+}
+
+/// Whether stages of sums have a loop of this name.
+fn is_loop_of_sums(name: &str) -> bool {
+    let kinds = [StageKind::Products, StageKind::Distances];
+    kinds.into_iter().flat_map(StageKind::loops).any(|(own, _)| *own == name)
 }
 
 /// An unused name that resembles `name`.

@@ -4,9 +4,13 @@ use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, nearest};
 use crate::illegal::StageLanesFault;
 use crate::resolve::quoted_list;
+use sched_nest::StageKind;
 
-pub(super) fn unknown_stage(context: &MessageContext, name: &str, known: &[String]) -> Wording {
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+/// Most stages whose loops a message lists.
+const MOST_LISTED_STAGES: usize = 3;
+
+pub(super) fn unknown_stage(context: &MessageContext, name: &str, stages: &[(String, StageKind)]) -> Wording {
+    let known: Vec<&str> = stages.iter().map(|(name, _)| name.as_str()).collect();
     let wording = Wording::new(format!("no stage and no loop has the name `{name}`"), "not a stage");
     if let Some(near) = nearest(name, known.iter().copied()) {
         let written = context.argument_text();
@@ -14,11 +18,21 @@ pub(super) fn unknown_stage(context: &MessageContext, name: &str, known: &[Strin
         let fix = fixed.and_then(|fixed| context.replace(&fixed, Applicability::Unsure));
         return wording.help(format!("Did you mean `{near}`?")).fix(fix);
     }
-    match known.as_slice() {
-        [] => wording.help("The model has a single stage. Leave the name before the loop out."),
-        [one] => wording.help(format!("The model has the stage {one}.")),
-        _ => wording.help(format!("The stages of the model are {}.", quoted_list(&known))),
-    }
+    wording.help(match stages {
+        [] => "The model has a single stage. Leave the name before the loop out.".to_owned(),
+        [stage] => format!("The model has one stage, {}.", with_loops(stage)),
+        few if few.len() <= MOST_LISTED_STAGES => {
+            let few: Vec<String> = few.iter().map(with_loops).collect();
+            format!("The stages of the model are {}.", few.join("; "))
+        }
+        _ => format!("The stages of the model are {}.", quoted_list(&known)),
+    })
+}
+
+/// A stage and its loops.
+fn with_loops((name, kind): &(String, StageKind)) -> String {
+    let loops: Vec<&str> = ["batch"].into_iter().chain(kind.loops().iter().map(|(name, _)| *name)).collect();
+    format!("`{name}` with the loops {}", quoted_list(&loops))
 }
 
 pub(super) fn two_stages(context: &MessageContext, [other, own]: &[(String, String); 2]) -> Wording {
