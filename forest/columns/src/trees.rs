@@ -80,7 +80,7 @@ impl ColumnTrees {
         fits.then_some(ColumnTrees { shared, trees, digest })
     }
 
-    /// The properties that all trees share.
+    /// The properties that all these trees have in common.
     pub fn shared_properties(&self) -> &SharedTreeProperties {
         &self.shared
     }

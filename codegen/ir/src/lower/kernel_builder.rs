@@ -141,9 +141,9 @@ impl KernelBuilder<'_> {
         self.scope.set_device_columns(None);
     }
 
-    /// Input of walks that have no copy of rows, and of copies of values to shared memory: the buffer, and
-    /// the number of values of a row in it. On GPUs, a separate launch may have computed columns before: then
-    /// the buffer has these. Otherwise it has the call's rows.
+    /// The buffer from which walks without a copy of rows load values, and the number of values of a row in
+    /// it. Code that copies values to a GPU's shared memory loads them from there, too. The buffer holds the
+    /// call's rows or, if an earlier launch on a GPU has computed columns from them, these columns.
     pub fn input_rows(&self) -> (BufferId, i64) {
         match self.scope.device_columns() {
             Some(columns) => (columns, self.ports.tested_columns()),
