@@ -438,7 +438,14 @@ fn a_missing_server_is_named() {
     fs::copy(env!("CARGO_BIN_EXE_schedc"), &alone).expect("a copy");
     let mut command = Command::new(&alone);
     command.args(["lsp", "--version"]).env("PATH", folder.path());
-    let output = command.output().expect("it runs");
+    // Another test may start a program while the copy is open for writing; the system refuses to run the copy
+    // until that program has closed it.
+    let output = loop {
+        match command.output() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => break output.expect("it runs"),
+        }
+    };
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("U0001") && message.contains("install schedc-lsp beside schedc"), "{message}");

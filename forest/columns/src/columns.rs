@@ -207,6 +207,11 @@ impl Columns {
 }
 
 impl Expr {
+    /// Whether the expression is a sum of products, of squared differences, or of leaf values of trees.
+    pub fn is_sum(&self) -> bool {
+        matches!(self, Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. })
+    }
+
     /// The expression with other columns as operands.
     #[must_use]
     pub fn with_operands(self, mut map: impl FnMut(ColumnId) -> ColumnId) -> Expr {

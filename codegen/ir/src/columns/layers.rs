@@ -157,7 +157,8 @@ impl Layer {
 /// The stored columns that some columns depend on, level by level.
 pub(super) fn stored_levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel> {
     let needed = columns.needed_for(tested);
-    let sums: Vec<ColumnId> = needed.iter().copied().filter(|column| is_sum(columns.expr(*column))).collect();
+    let sums: Vec<ColumnId> =
+        needed.iter().copied().filter(|column| columns.expr(*column).is_sum()).collect();
     let operands: Vec<ColumnId> = sums.iter().flat_map(|sum| columns.expr(*sum).operands()).collect();
     let written: Vec<ColumnId> = tested.iter().chain(&operands).copied().collect();
     let shared = shared_columns(columns, &needed, &written);
@@ -180,7 +181,7 @@ pub(super) fn stored_levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Store
         levels.resize(levels.len().max(at + 1), StoredLevel::default());
         match columns.expr(column) {
             Expr::Trees { .. } => levels[at].trees.push(column),
-            expr if is_sum(expr) => levels[at].sums.push(column),
+            expr if expr.is_sum() => levels[at].sums.push(column),
             _ => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
         }
     }
@@ -306,9 +307,4 @@ fn constant(sum: &Expr, term: usize) -> f64 {
 
 fn padded_units(units: i64, panel: i64) -> i64 {
     units.unsigned_abs().next_multiple_of(panel.unsigned_abs().max(1)) as i64
-}
-
-/// Whether an expression is a sum, which is computed separately from the expressions that read it.
-pub(super) fn is_sum(expr: &Expr) -> bool {
-    matches!(expr, Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. })
 }

@@ -4,7 +4,6 @@
 //! again. Adjacent columns that read a value share it as [the head of their group](super::runs), which needs
 //! no memory.
 
-use super::layers::is_sum;
 use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +43,7 @@ fn long_columns(columns: &Columns, needed: &[ColumnId]) -> HashSet<ColumnId> {
     for column in needed {
         let expr = columns.expr(*column);
         let is_long = is_long_operation(expr) || expr.operands().any(|operand| long.contains(&operand));
-        if is_long && !is_sum(expr) {
+        if is_long && !expr.is_sum() {
             long.insert(*column);
         }
     }

@@ -240,8 +240,8 @@ fn compare_quotient(x: f64, by: f64) {
     );
 }
 
-/// Whole numbers whose quotients by a whole number of 53 bits are closest to the midpoint of two doubles: for a
-/// midpoint of 54 bits, its product with the divisor differs by 1 from a multiple of `2^54`.
+/// Whole numbers whose quotients by a whole number of 53 bits are closest to the midpoint of two doubles. The
+/// product of such a midpoint, which has 54 bits, with the divisor differs by 1 from a multiple of `2^54`.
 fn hardest_dividends(by: u64) -> Vec<u64> {
     let modulus = 1_u64 << 54;
     // Each step doubles the number of right bits of the inverse.
