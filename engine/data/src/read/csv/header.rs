@@ -228,18 +228,17 @@ impl FirstLine {
             return false;
         }
         let values: Vec<f64> = self.cells.iter().filter_map(|cell| parse(cell.as_bytes())).collect();
-        let distinct: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
-        if distinct.len() < self.cells.len() || values.iter().any(|value| value.fract() != 0.0) {
+        if values.len() < self.cells.len() || values.iter().any(|value| value.fract() != 0.0) {
             return false;
         }
+        let distinct: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let without_gap = most - least == (values.len() - 1) as f64;
+        let without_gap = distinct.len() == values.len() && most - least == (values.len() - 1) as f64;
+        // Two columns of one name, as after a join, make no row of the line.
+        let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
         let known = match expect.names {
-            Names::Known(names) => {
-                let names: HashSet<&str> = names.iter().map(|name| name.trim()).collect();
-                self.cells.iter().filter(|cell| names.contains(cell.trim())).count()
-            }
+            Names::Known(names) => names.iter().filter(|name| cells.contains(name.trim())).count(),
             Names::None | Names::Unknown => 0,
         };
         without_gap || known * 2 >= self.cells.len()
