@@ -16,7 +16,7 @@ use schedc_driver::{Failure, Model, Source, reason};
 use schedc_measure::{DRAW_SEED, OrderedRows, Quartiles};
 use schedc_tune::{
     GpuSearchOptions, SearchProgress, SearchResult, SearchState, Strategy, TuningTask, calls_text,
-    schedule_text, speed_ratio_text, tune,
+    schedule_of_size, schedule_text, speed_ratio_text, tune,
 };
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -137,6 +137,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
     let target = target_name(args.values.target.as_ref(), args.cpu)?;
     let figures = |time: &Quartiles| Figures { median: time.median, low: time.low, high: time.high };
     for best in &found.best {
+        let schedule = schedule_of_size(found, best);
         for figure in &best.figures {
             let threads = u32::try_from(figure.threads).unwrap_or(0);
             let key = EntryKey::new(&target, &args.model, path, best.rows as u64, threads)?;
@@ -146,7 +147,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
                 seed: DRAW_SEED,
                 budget: args.budget,
             };
-            lock.put(Entry::of(key, model, args.cpu, &best.schedule, measured)?);
+            lock.put(Entry::of(key, model, args.cpu, &schedule, measured)?);
         }
     }
     super::lock::files::write(&lock, path)

@@ -104,6 +104,8 @@ pub fn search(
         }
     }
     found.bounds = found.best.windows(2).map(|pair| pair[0].rows).collect();
+    // Calls of other sizes keep the start schedule, unless it was too slow for some size.
+    found.own = found.best.iter().any(|best| best.slower.is_some()).then_some(owns);
     Ok(found)
 }
 

@@ -1,5 +1,6 @@
 //! The results of a search.
 
+use sched_nest::Variants;
 use schedc_measure::Quartiles;
 use serde::Serialize;
 
@@ -57,8 +58,12 @@ impl BestSchedule {
 pub struct SearchResult {
     /// The best schedules, by rows in ascending order.
     pub best: Vec<BestSchedule>,
-    /// The largest number of rows that each schedule but the last serves.
+    /// The largest number of rows that each schedule but the last serves, unless a bound of [`Self::own`] is
+    /// between its size and the next one.
     pub bounds: Vec<usize>,
+    /// Schedc's own schedule, which serves the calls that no search was for. `None` if it serves none.
+    #[serde(skip)]
+    pub own: Option<Variants<String>>,
     /// Whether the user ended the search, before the budget was spent or all candidates were tried.
     pub ended_early: bool,
 }

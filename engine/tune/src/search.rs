@@ -47,6 +47,7 @@ pub fn search(
     }
     found.best = choose_shared(near);
     found.bounds = found.best.windows(2).map(|pair| pool.bound(pair)).collect();
+    found.own = Some(own);
     Ok(found)
 }
 

@@ -1,8 +1,75 @@
 //! The result of a search as a schedule that a person would write.
 
 use crate::results::{BestSchedule, SearchResult};
+use sched_lang::part::MOST_BLOCKS;
 use sched_lang::schedule_parts::ScheduleParts;
+use sched_nest::Variants;
 use std::fmt::Write as _;
+
+/// Calls that one schedule serves, with the timed sizes among them.
+struct ServedCalls<'f> {
+    /// Largest number of rows of the calls. `None` if the schedule serves all larger ones.
+    bound: Option<usize>,
+    /// The schedule.
+    schedule: &'f str,
+    sizes: Vec<&'f BestSchedule>,
+}
+
+impl ServedCalls<'_> {
+    /// Parts of the schedule, and the directives for the calls. `None` if the text has errors.
+    fn parts(&self) -> Option<(ScheduleParts, String)> {
+        let parts = ScheduleParts::of(self.schedule)?;
+        let rows = self.sizes.last().map_or(1, |best| best.rows);
+        let directives = parts.directives.for_rows(rows).clone();
+        Some((parts, directives))
+    }
+}
+
+/// The schedules of a result, by rows in ascending order. A schedule that was found for a size replaces the
+/// variant of schedc's own schedule that serves this size. All other variants stay, so that calls of sizes
+/// that were not timed are no slower than without a search.
+fn served_calls(found: &SearchResult) -> Vec<ServedCalls<'_>> {
+    let own: Vec<(Option<usize>, Option<&str>)> = match &found.own {
+        Some(own) => {
+            own.iter().map(|(most, text)| (most.map(|most| most as usize), Some(text.as_str()))).collect()
+        }
+        None => vec![(None, None)],
+    };
+    let mut all: Vec<ServedCalls<'_>> = Vec::new();
+    let mut add = |bound, schedule, best: Option<_>| match all.last_mut() {
+        Some(last) if last.schedule == schedule => {
+            last.bound = bound;
+            last.sizes.extend(best);
+        }
+        _ => all.push(ServedCalls { bound, schedule, sizes: best.into_iter().collect() }),
+    };
+    let mut rest = found.best.iter().enumerate().peekable();
+    for (most, own) in own {
+        let mut is_served = false;
+        while let Some((number, best)) = rest.next_if(|(_, best)| most.is_none_or(|most| best.rows <= most)) {
+            let is_last = rest.peek().is_none_or(|(_, next)| most.is_some_and(|most| next.rows > most));
+            let bound = if is_last { most } else { found.bounds.get(number).copied() };
+            add(bound, best.schedule.as_str(), Some(best));
+            is_served = true;
+        }
+        if let Some(own) = own.filter(|_| !is_served) {
+            add(most, own, None);
+        }
+    }
+    // A schedule has at most `MOST_BLOCKS` blocks. If one is left out, the next schedule serves its calls.
+    while all.len() > MOST_BLOCKS + 1 {
+        let first = all.iter().position(|served| served.sizes.is_empty()).unwrap_or(0);
+        all.remove(first);
+    }
+    all
+}
+
+/// The schedule of one size for all calls: the one that was found, for the calls that it serves, and schedc's
+/// own.
+pub fn schedule_of_size(found: &SearchResult, best: &BestSchedule) -> String {
+    let alone = SearchResult { best: vec![best.clone()], own: found.own.clone(), ..SearchResult::default() };
+    joined(&served_calls(&alone), String::new(), false)
+}
 
 /// The text of the result. The schedule for the largest calls is outside of all blocks, and those for smaller
 /// calls are in blocks, each below a comment with its speed. Neighbouring sizes with one schedule share a
@@ -12,69 +79,57 @@ pub fn schedule_text(found: &SearchResult, head: &str, target: Option<&str>) -> 
     if let Some(target) = target {
         let _ = writeln!(all, "target {target}\n");
     }
-    let mut parts: Vec<(Option<usize>, Vec<&BestSchedule>)> = Vec::new();
-    for (number, best) in found.best.iter().enumerate() {
-        let bound = found.bounds.get(number).copied();
-        match parts.last_mut().filter(|(_, known)| known.iter().any(|one| one.schedule == best.schedule)) {
-            Some((known, sizes)) => {
-                *known = bound;
-                sizes.push(best);
-            }
-            None => parts.push((bound, vec![best])),
-        }
-    }
-    let Some((_, largest)) = parts.pop() else { return all };
-    if parts.is_empty() {
-        lines(&mut all, "", &largest, common_schedule(&largest));
+    joined(&served_calls(found), all, true)
+}
+
+/// Appends schedules as one text to `all`, with comments on their speed if `has_comments`.
+fn joined(served: &[ServedCalls<'_>], mut all: String, has_comments: bool) -> String {
+    let sizes = |of: &ServedCalls<'_>| if has_comments { speeds(of) } else { Vec::new() };
+    let Some((largest, smaller)) = served.split_last() else { return all };
+    if smaller.is_empty() {
+        lines(&mut all, "", sizes(largest), largest.schedule);
         return all;
     }
-    let outer = schedule_parts(&largest);
-    let apart = outer.as_ref().filter(|outer| !outer.directives.bounded().is_empty());
-    match apart {
-        // The start schedule itself has blocks.
-        Some(outer) => {
+    let outer = largest.parts();
+    // The start schedule itself may have blocks.
+    match outer.as_ref().filter(|(outer, _)| !outer.directives.bounded().is_empty()) {
+        Some((outer, directives)) => {
             let own = outer.declarations.iter().map(|line| format!("{line}\n")).collect::<String>();
-            lines(&mut all, "", &largest, &(own + directives_for(outer, &largest)));
+            lines(&mut all, "", sizes(largest), &(own + directives));
         }
-        None => lines(&mut all, "", &largest, common_schedule(&largest)),
+        None => lines(&mut all, "", sizes(largest), largest.schedule),
     }
     let mut blocks = String::new();
-    for (bound, sizes) in parts {
-        let bound = bound.unwrap_or(1);
+    for part in smaller {
+        let bound = part.bound.unwrap_or(1);
         let _ = writeln!(blocks, "\nwhen n_rows <= {bound} {{");
-        match (schedule_parts(&sizes), &outer) {
-            (Some(inner), Some(outer)) => {
+        match (part.parts(), &outer) {
+            (Some((inner, directives)), Some((outer, _))) => {
+                let inner = ScheduleParts { directives: Variants::only(directives), ..inner };
                 let inner = inner.beside(outer, &format!("_{bound}"));
                 for (number, line) in inner.declarations.iter().enumerate() {
                     let _ = writeln!(all, "{}{line}", if number == 0 { "\n" } else { "" });
                 }
-                lines(&mut blocks, "    ", &sizes, directives_for(&inner, &sizes));
+                lines(&mut blocks, "    ", sizes(part), inner.directives.rest());
             }
-            _ => lines(&mut blocks, "    ", &sizes, common_schedule(&sizes)),
+            _ => lines(&mut blocks, "    ", sizes(part), part.schedule),
         }
         blocks.push_str("}\n");
     }
     all + &blocks
 }
 
-/// Schedule of calls of these sizes.
-fn common_schedule<'b>(sizes: &[&'b BestSchedule]) -> &'b str {
-    sizes.first().map_or("", |best| best.schedule.as_str())
+/// Comment lines with the speed of each timed size, or on the lack of one.
+fn speeds(served: &ServedCalls<'_>) -> Vec<String> {
+    if served.sizes.is_empty() {
+        return vec!["// not timed: schedc's own schedule".to_string()];
+    }
+    served.sizes.iter().flat_map(|best| speed_comments(best)).collect()
 }
 
-fn schedule_parts(sizes: &[&BestSchedule]) -> Option<ScheduleParts> {
-    ScheduleParts::of(common_schedule(sizes))
-}
-
-/// The directives for calls of the largest of these sizes.
-fn directives_for<'p>(pieces: &'p ScheduleParts, sizes: &[&BestSchedule]) -> &'p str {
-    pieces.directives.for_rows(sizes.last().map_or(1, |best| best.rows))
-}
-
-/// Appends a schedule, below comments with its speed.
-fn lines(all: &mut String, indent: &str, sizes: &[&BestSchedule], schedule: &str) {
-    let figures = sizes.iter().flat_map(|best| speed_comments(best));
-    for line in figures.chain(schedule.lines().map(str::to_string)) {
+/// Appends a schedule below comments.
+fn lines(all: &mut String, indent: &str, comments: Vec<String>, schedule: &str) {
+    for line in comments.into_iter().chain(schedule.lines().map(str::to_string)) {
         let _ = writeln!(all, "{indent}{line}");
     }
 }
@@ -160,7 +215,7 @@ mod tests {
         let found = SearchResult {
             best: vec![best(1, "a\n"), best(8, "a\n"), best(64, "b\nc\n")],
             bounds: vec![3, 20],
-            ended_early: false,
+            ..SearchResult::default()
         };
         let speed = "0.0541 \u{b5}s a row (0.0512 to 0.0561), \
                      228 times faster than schedc's own schedule (12.3)";
@@ -189,7 +244,7 @@ mod tests {
         let found = |first: &str, second: &str| SearchResult {
             best: vec![best(1, first), best(64, second)],
             bounds: vec![20],
-            ended_early: false,
+            ..SearchResult::default()
         };
         let written = schedule_text(&found(&start(8), &start(16)), "tuned", None);
         let plain: Vec<&str> = written.lines().filter(|line| !line.contains("//")).collect();
@@ -208,6 +263,66 @@ mod tests {
             let checked = sched_lang::check(&written, &sched_lang::Options::default());
             assert!(checked.nests.is_some(), "{written}\n{:?}", checked.diagnostics);
         }
+    }
+
+    #[test]
+    fn sizes_that_were_not_timed_keep_the_own_schedule() {
+        let mut own = Variants::only("rest\n".to_string());
+        for (most, text) in [(1, "one\n"), (11, "few\n"), (32, "some\n")] {
+            own.insert(most, text.to_string()).expect("a new bound");
+        }
+        let found = |best: Vec<BestSchedule>| SearchResult {
+            bounds: best.windows(2).map(|pair| pair[0].rows + 1).collect(),
+            best,
+            own: Some(own.clone()),
+            ended_early: false,
+        };
+        let blocks = |text: &str| -> Vec<String> {
+            let text = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            text.map(|line| line.trim().to_string()).filter(|line| !line.is_empty() && line != "}").collect()
+        };
+        let kept = |rows, schedule: &str| BestSchedule { is_own: true, ..best(rows, schedule) };
+        let own_blocks = [
+            "rest",
+            "when n_rows <= 1 {",
+            "one",
+            "when n_rows <= 11 {",
+            "few",
+            "when n_rows <= 32 {",
+            "some",
+        ];
+        let none = found(vec![kept(1, "one\n"), kept(64, "rest\n")]);
+        assert_eq!(blocks(&schedule_text(&none, "tuned", None)), own_blocks);
+        assert_eq!(blocks(&schedule_of_size(&none, &none.best[1])), own_blocks);
+        let some = found(vec![kept(1, "one\n"), best(8, "new\n"), best(9, "newer\n"), best(64, "large\n")]);
+        let written = schedule_text(&some, "tuned", None);
+        assert_eq!(
+            blocks(&written),
+            [
+                "large",
+                "when n_rows <= 1 {",
+                "one",
+                "when n_rows <= 9 {",
+                "new",
+                "when n_rows <= 11 {",
+                "newer",
+                "when n_rows <= 32 {",
+                "some"
+            ]
+        );
+        assert_eq!(written.matches("not timed").count(), 1, "{written}");
+        assert_eq!(
+            blocks(&schedule_of_size(&some, &some.best[3])),
+            [
+                "large",
+                "when n_rows <= 1 {",
+                "one",
+                "when n_rows <= 11 {",
+                "few",
+                "when n_rows <= 32 {",
+                "some"
+            ]
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
     if renewed.gain() < 1.0 {
         let model = &renewed.key.model;
         terminal.say(&format!(
-            "note: the schedule that schedc chooses is faster; `schedc tune {model}` finds a new one"
+            "note: the schedule that schedc chooses is faster; `schedc tune {model} --lock LOCK` finds a new \
+             one"
         ));
     }
     lock.put(renewed);

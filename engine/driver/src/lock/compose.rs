@@ -6,8 +6,8 @@ use sched_lang::schedule_parts::ScheduleParts;
 use sched_nest::Variants;
 
 /// The schedule of entries in ascending order of their rows. Each serves calls of at most its rows that no
-/// smaller entry serves. The last one serves all larger calls, too. `None` if a text has blocks whose bounds
-/// are not plain numbers.
+/// smaller entry serves, with the blocks of its schedule for such calls. The last one also serves all larger
+/// calls. `None` if a text has blocks whose bounds are not plain numbers.
 pub fn composed(entries: &[&Entry]) -> Option<String> {
     let last = entries.last()?;
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
@@ -19,15 +19,25 @@ pub fn composed(entries: &[&Entry]) -> Option<String> {
     let mut text = if target.starts_with("gpu") { format!("{head}target {target}\n") } else { head };
     // The parts of each schedule with the most rows that it serves. Equal neighbours are merged.
     let mut served: Vec<(u64, ScheduleParts)> = Vec::new();
-    for entry in entries {
+    let mut smaller = 0;
+    for (number, entry) in entries.iter().enumerate() {
+        let most = if number + 1 == entries.len() { u64::MAX } else { entry.key.rows };
         let pieces = ScheduleParts::of(&entry.schedule)?;
-        let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
-        let directives = Variants::only(pieces.directives.for_rows(rows).clone());
-        let pieces = ScheduleParts { directives, ..pieces };
-        match served.last_mut() {
-            Some((rows, before)) if *before == pieces => *rows = entry.key.rows,
-            _ => served.push((entry.key.rows, pieces)),
+        for (rows, directives) in pieces.directives.clone().iter() {
+            let rows = rows.map_or(u64::MAX, u64::from);
+            if rows <= smaller {
+                continue;
+            }
+            let pieces = ScheduleParts { directives: Variants::only(directives.clone()), ..pieces.clone() };
+            match served.last_mut() {
+                Some((bound, before)) if *before == pieces => *bound = rows.min(most),
+                _ => served.push((rows.min(most), pieces)),
+            }
+            if rows >= most {
+                break;
+            }
         }
+        smaller = entry.key.rows;
     }
     let (_, outer) = served.pop()?;
     // A text has at most `MOST_BLOCKS` blocks. Calls of fewer rows are served by the next larger entry.

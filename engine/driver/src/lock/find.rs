@@ -125,7 +125,11 @@ fn again(entry: &Entry) -> String {
 fn other_model(entry: &Entry, structure: &str) -> Option<Diagnostic> {
     let message = "the model's structure has changed since this was measured: it was trained again, or \
                    another file now has its name";
-    let help = format!("find a new schedule with `schedc tune {}`, or {}", entry.key.model, again(entry));
+    let help = format!(
+        "find a new schedule with `schedc tune {} --lock LOCK`, or {}",
+        entry.key.model,
+        again(entry)
+    );
     (entry.structure != structure).then(|| of_entry(usage::LOCK_MODEL, entry, message, &help))
 }
 
@@ -197,7 +201,8 @@ fn renamed(lock: &Lock, key: &EntryKey, model: &Model) -> Option<Diagnostic> {
     let entry = lock.entries().iter().find(|entry| entry.structure == structure)?;
     let message =
         format!("there is no entry for {}; this one is of a model with the same structure", key.model);
-    let help = format!("give the model its old name, or tune it: schedc tune {}", key.model);
+    let help =
+        format!("give the model its old name, or tune it with `schedc tune {} --lock LOCK`", key.model);
     Some(of_entry(usage::LOCK_MISSING, entry, &message, &help))
 }
 
@@ -223,7 +228,8 @@ fn other_target(of_model: &[&Entry], key: &EntryKey) -> Diagnostic {
         level => format!(" --cpu {level}"),
     };
     let help = format!(
-        "tune the model for this target with `schedc tune {}{option}`, or ignore the lock with --frozen",
+        "tune the model for this target with `schedc tune {}{option} --lock LOCK`, or ignore the lock with \
+         --frozen",
         key.model
     );
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
@@ -241,7 +247,8 @@ fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
         known.join(" and "),
         if threads == 0 { "all".to_string() } else { threads.to_string() }
     );
-    let help = "tune the model for this number with `schedc tune --threads`, or leave --threads out";
+    let help =
+        "tune the model for this number with `schedc tune --threads N --lock LOCK`, or leave --threads out";
     Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
 }
 

@@ -110,7 +110,7 @@ impl Lock {
         match found.as_slice() {
             [one] => Ok(one),
             [] if self.entries.is_empty() => {
-                let help = "`schedc tune MODEL` makes entries";
+                let help = "`schedc tune MODEL --lock LOCK` makes entries";
                 Err(Failure::usage(format!("the lock has no entry `{name}`, nor any other"), help))
             }
             [] => {

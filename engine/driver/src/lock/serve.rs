@@ -68,8 +68,11 @@ impl LockUse {
 }
 
 fn missing(path: &Path, wanted: &LockQuery<'_>, message: &str) -> Failure {
-    let help =
-        format!("tune the model with `schedc tune {}`, or leave --locked out", wanted.model.path.display());
+    let help = format!(
+        "tune the model with `schedc tune {} --lock {}`, or leave --locked out",
+        wanted.model.path.display(),
+        path.display()
+    );
     let diagnostic = Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help);
     Diagnostic { severity: Severity::Error, ..diagnostic }.file(path.display().to_string()).into()
 }
