@@ -43,7 +43,7 @@ pub enum Obligation {
         /// The loop.
         name: String,
     },
-    /// Number of threads of a loop.
+    /// Number of GPU threads of a loop that is mapped to a block dimension, which a block limits.
     Threads {
         /// The loop.
         name: String,

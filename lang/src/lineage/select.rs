@@ -13,7 +13,8 @@ pub struct Qualifier {
 }
 
 impl Qualifier {
-    /// Whether this qualifier means the copy `other`. Without a number, it means all runs and iterations.
+    /// Whether this qualifier includes the copy of `other`. Without a number, it includes all runs of a
+    /// `splitByDepth`, or all iterations of a specialized loop.
     pub(super) fn covers(&self, other: &Qualifier) -> bool {
         self.name == other.name && (self.number.is_none() || self.number == other.number)
     }

@@ -47,7 +47,7 @@ fn copied_rows(model: &ModelInfo, launch: &LaunchMapping) -> u64 {
     let held = if rows < FEW_ROWS && !packed {
         rows | 1
     } else {
-        rows.next_multiple_of((figures::LINE as u64 / value).max(1))
+        rows.next_multiple_of((figures::LINE_BYTES as u64 / value).max(1))
     };
     held * value * u64::from(model.copied_values(launch.layout))
 }
@@ -136,7 +136,7 @@ impl BlockEstimator<'_> {
         let reads = WalkReads::of(self.trees, launch);
         let accesses = self.occupancy.busiest * warps * walks * reads.sectors;
         let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
-        self.work.tree_bytes = misses.sectors * figures::SECTOR;
+        self.work.tree_bytes = misses.sectors * figures::SECTOR_BYTES;
         let waiting = misses.steps * step.miss_factor;
         let classes = if self.model.num_classes > 1 { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins

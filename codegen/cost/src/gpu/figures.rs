@@ -10,9 +10,9 @@
 use sched_nest::Layout;
 
 /// Bytes of a sector: the unit in which caches and memory transfer data.
-pub const SECTOR: f64 = 32.0;
+pub const SECTOR_BYTES: f64 = 32.0;
 /// Bytes of a line of the first-level cache, and bytes that all banks of shared memory deliver in one cycle.
-pub const LINE: f64 = 128.0;
+pub const LINE_BYTES: f64 = 128.0;
 /// Walks of a warp.
 pub const WALKS_OF_A_WARP: f64 = 32.0;
 /// 32-bit registers of a multiprocessor.

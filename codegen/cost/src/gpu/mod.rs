@@ -68,7 +68,7 @@ fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &LaunchMapping, rows: u6
     let read = match launch.copies_rows {
         true => row_bytes(model) * launch.tree_blocks as f64,
         // Each step reads a sector; the sectors of short rows stay in the first-level cache.
-        false => row_bytes(model) + 2.0 * (trees.all_steps() * figures::SECTOR).min(row_bytes(model)),
+        false => row_bytes(model) + 2.0 * (trees.all_steps() * figures::SECTOR_BYTES).min(row_bytes(model)),
     };
     rows as f64 * (read + results)
 }

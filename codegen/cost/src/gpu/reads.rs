@@ -1,7 +1,7 @@
 //! Reads of nodes: the parts of the trees that the warps of a multiprocessor read, and the cache that serves
 //! them.
 
-use super::figures::{KEPT_SHARE, LINE, SECTOR, WALKS_OF_A_WARP};
+use super::figures::{KEPT_SHARE, LINE_BYTES, SECTOR_BYTES, WALKS_OF_A_WARP};
 use super::machine::Occupancy;
 use super::mapping::LaunchMapping;
 use super::trees::{TreeLevel, Trees};
@@ -65,8 +65,8 @@ impl WalkReads {
                 false => level.reach,
             };
             reads.steps += active;
-            reads.sectors += distinct_of(SECTOR).max(1.0) * active;
-            reads.lines += distinct_of(LINE).max(1.0) * active;
+            reads.sectors += distinct_of(SECTOR_BYTES).max(1.0) * active;
+            reads.lines += distinct_of(LINE_BYTES).max(1.0) * active;
         }
         reads.sectors += 1.0;
         reads.lines += if launch.trees_in_lanes { LINES_OF_LEAVES } else { 1.0 };
@@ -78,13 +78,13 @@ impl WalkReads {
 fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
     let sectors = |level: &TreeLevel| {
         let bytes = level.nodes * trees.node_bytes;
-        let read = distinct((bytes / SECTOR).max(1.0), rows * level.reach.max(1e-12));
-        if layout.has_adjacent_trees() { read.min(bytes / SECTOR) } else { read }
+        let read = distinct((bytes / SECTOR_BYTES).max(1.0), rows * level.reach.max(1e-12));
+        if layout.has_adjacent_trees() { read.min(bytes / SECTOR_BYTES) } else { read }
     };
     let nodes: f64 = trees.levels.iter().map(|level| level.nodes).sum();
-    let leaves = distinct((nodes * LEAF_BYTES / SECTOR).max(0.5), rows);
+    let leaves = distinct((nodes * LEAF_BYTES / SECTOR_BYTES).max(0.5), rows);
     let all: f64 = trees.levels.iter().map(sectors).sum();
-    SECTOR * (all + leaves).min(PARTIAL_SECTORS * trees.tree_bytes() / SECTOR)
+    SECTOR_BYTES * (all + leaves).min(PARTIAL_SECTORS * trees.tree_bytes() / SECTOR_BYTES)
 }
 
 impl Misses {
@@ -98,7 +98,7 @@ impl Misses {
     ) -> Misses {
         let Occupancy { busiest, resident } = occupancy;
         if launch.copied_trees > 0 {
-            return Misses { sectors: busiest * trees.bytes / SECTOR, steps: 0.0 };
+            return Misses { sectors: busiest * trees.bytes / SECTOR_BYTES, steps: 0.0 };
         }
         let waves = occupancy.waves();
         let of_a_block = trees.count / launch.tree_blocks as f64;
@@ -111,7 +111,7 @@ impl Misses {
         // The blocks of a wave read a tree at about the same time, and all wait for the block that reads it
         // first.
         let first = 1.0 + (waves - 1.0) * reread;
-        let once = (of_a_block * footprint / SECTOR * first).min(accesses);
+        let once = (of_a_block * footprint / SECTOR_BYTES * first).min(accesses);
         let cold = first / waves;
         Misses { sectors: once + (accesses - once) * evicted, steps: cold + (1.0 - cold) * evicted }
     }

@@ -32,8 +32,8 @@ pub fn plan_copies(
 ) -> Result<(BTreeMap<CacheId, CopyPlan>, Option<i64>), CompileError> {
     let mut copies = BTreeMap::new();
     for_each_copy(&mir.body, CopySurroundings::default(), &mut |copy, _| {
-        let block_rows =
-            block_rows(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
+        let block_rows = transposed_block_rows(mir.uses.of(&copy.walks), &copy.window.base)
+            .filter(|_| copy.shared.is_none());
         let is_shared = copy.shared.is_some();
         let packs_rows = |leaf: &LeafUse| leaf.packed_rows > 1 && leaf.rows == Rows::Cached(copy.id);
         let spreads_rows =
@@ -139,7 +139,7 @@ fn walks_whole_copy(walks: &Walks, window: &Window) -> bool {
 
 /// Rows of a block of a transposed copy: the number of lanes of the vectors that walk it. `None` unless all
 /// walks are in vectors of rows, of one width, each of which is a block.
-fn block_rows(uses: &[LeafUse], base: &Affine) -> Option<u32> {
+fn transposed_block_rows(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     let width = |leaf: &LeafUse| {
         let base = leaf.in_case(base);
         let inner: Vec<Var> = leaf.row.vars.iter().copied().filter(|var| !base.vars.contains(var)).collect();

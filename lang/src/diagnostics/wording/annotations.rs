@@ -5,7 +5,7 @@ use crate::diagnostics::Applicability;
 use crate::illegal::{CodeSize, UnrollAndJamNeeds};
 use crate::lineage::DirectiveIndex;
 use crate::resolve::quoted_list;
-use sched_nest::{Axis, Layout};
+use sched_nest::{Axis, Layout, LoopId};
 
 pub(super) fn contradiction(context: &MessageContext, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
@@ -194,7 +194,7 @@ pub(super) fn gpu_on_cpu(context: &MessageContext) -> Wording {
     let first = context.first();
     let step = context.illegal.step;
     Wording::new(format!("`{directive}` needs a GPU, and the target is a CPU"), "needs a GPU")
-        .help("Write `target gpu`, or use `parallel` for CPU threads.")
+        .help("Change the target to `gpu`, or use `parallel` for CPU threads.")
         .fix(Some(context.rewrite(format!("parallel({first})"))))
         .fix(Some(context.remove(step)))
 }
@@ -303,6 +303,15 @@ impl MessageContext<'_> {
         let loops = self.builder.tree().loops();
         let trees = loops.into_iter().filter(|id| self.builder.node(*id).axis == Axis::Tree);
         trees.take(4).map(|id| self.builder.name(id)).collect()
+    }
+
+    /// Names of the first four loops over trees that are in no other loop over trees.
+    pub(super) fn outer_tree_loops(&self) -> Vec<String> {
+        let tree = self.builder.tree();
+        let is_tree = |id: &LoopId| self.builder.node(*id).axis == Axis::Tree;
+        let is_outer =
+            |id: &LoopId| is_tree(id) && tree.path(*id).iter().filter(|on| is_tree(on)).count() == 1;
+        tree.loops().into_iter().filter(is_outer).take(4).map(|id| self.builder.name(id)).collect()
     }
 
     /// The directive with `text` instead of the argument at fault.

@@ -45,8 +45,10 @@ pub(super) fn shared_memory_unsure(total: u64, everywhere: u64) -> Wording {
 pub(super) fn cache_outside_launch(context: &MessageContext) -> Wording {
     let first = context.first();
     let message = format!("`{first}` is outside every loop over blocks, so no block can hold the copy");
-    Wording::new(message, "no grid loop at or around it")
-        .help("Cache a loop on a `grid` dimension, or one inside it.")
+    Wording::new(message, "no grid loop at or around it").help(
+        "Cache a loop on a `grid` dimension, or one inside it. A loop over rows must be outside of all \
+             loops over threads.",
+    )
 }
 
 pub(super) fn padding(context: &MessageContext, bytes: u64, limit: u64, most: u32) -> Wording {

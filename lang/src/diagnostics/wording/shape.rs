@@ -141,7 +141,11 @@ pub(super) fn specialized(context: &MessageContext, by: DirectiveIndex) -> Wordi
 pub(super) fn not_trees(context: &MessageContext) -> Wording {
     let directive = context.directive();
     let first = context.first();
-    let trees: Vec<String> = context.tree_loops();
+    let trees = match directive {
+        // The trees of an inner loop depend on the loop around it.
+        "splitByDepth" => context.outer_tree_loops(),
+        _ => context.tree_loops(),
+    };
     Wording::new(
         format!("`{directive}` needs a loop over trees, and `{first}` is over rows"),
         "a loop over rows",

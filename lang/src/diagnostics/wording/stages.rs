@@ -104,11 +104,11 @@ pub(super) fn stage_rows(rows: Option<i64>, limit: i64) -> Wording {
         ),
         None => Wording::new(
             "a stage would compute all rows of a call together",
-            "a number that is known only at run time",
+            "the number of rows of a call is known only at run time",
         ),
     };
     wording.help(format!(
-        "Tile the rows, and put the outer loop outside: `tile(batch, b0, b1, 64)`, with at most {limit} rows \
-         inside of the loops over units and terms."
+        "Tile the rows: `tile(batch, b0, b1, 64)`. Put `b0` outside of the loops over units and terms with \
+         `reorder`. At most {limit} rows may be inside of them."
     ))
 }

@@ -7,8 +7,8 @@ use sched_machines::Level;
 /// Registers of the largest table that is looked up in registers. Beyond it, a look-up in memory is faster.
 const MAX_REGISTERS: u32 = 16;
 
-/// Bytes from which a table is shuffled as two registers of 16-bit elements, instead of as eight registers
-/// whose parts hold copies.
+/// Fewest bytes of a table that AVX-512 without VBMI shuffles as 16-bit elements. At this size, two registers
+/// then take the place of eight, which repeat 16 bytes each.
 const LONG_TABLE_BYTES: u16 = 128;
 
 /// Elements of the longest table of 64-bit elements that is looked up as a whole. Longer ones are looked up
