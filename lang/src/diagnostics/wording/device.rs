@@ -46,8 +46,8 @@ pub(super) fn cache_outside_launch(context: &MessageContext) -> Wording {
     let first = context.first();
     let message = format!("`{first}` is outside every loop over blocks, so no block can hold the copy");
     Wording::new(message, "no grid loop at or around it").help(
-        "Cache a loop on a `grid` dimension, or one inside it. A loop over rows must be outside of all \
-             loops over threads.",
+        "Cache a loop on a `grid` dimension, or one inside it. A cached loop over rows must be outside of \
+             all loops over threads.",
     )
 }
 
