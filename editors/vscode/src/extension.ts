@@ -69,12 +69,21 @@ const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unkn
     }
 };
 
-/** Shows an error of the server, with links to the finding's position and to the page of its code. */
+/**
+ * Shows an error of the server, with its remedy, and with links to the finding's position and to the page of
+ * its code.
+ */
 async function refuse(error: unknown): Promise<void> {
-    const { message, code, page, place } = readRefusal(error);
+    const { message, code, page, place, remedy } = readRefusal(error);
     const [show, explain] = ['Show the Place', `Explain ${code}`];
-    const choices = [...(place === null ? [] : [show]), ...(page === null ? [] : [explain])];
+    const choices = [
+        ...(remedy === null ? [] : [remedy.title]),
+        ...(place === null ? [] : [show]),
+        ...(page === null ? [] : [explain]),
+    ];
     const choice = await vscode.window.showErrorMessage(`schedc: ${message}`, ...choices);
+    if (remedy !== null && choice === remedy.title)
+        await vscode.commands.executeCommand(remedy.command, ...remedy.arguments);
     if (choice === show && place !== null) {
         const { start, end } = place.range;
         const selection = new vscode.Range(start.line, start.character, end.line, end.character);

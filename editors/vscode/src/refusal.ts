@@ -1,4 +1,5 @@
-// An error of the server, with the code of a finding, its position and the URI of the code's page. Pure.
+// An error of the server, with the code of a finding, its position, the URI of the code's page, and a remedy.
+// Pure.
 
 import type { Range } from './nest/view';
 
@@ -9,6 +10,21 @@ export interface Refusal {
     /** The URI of the code's page. */
     readonly page: string | null;
     readonly place: { readonly uri: string; readonly range: Range } | null;
+    readonly remedy: Remedy | null;
+}
+
+/** A command that may remove the cause of an error. */
+export interface Remedy {
+    readonly title: string;
+    readonly command: string;
+    readonly arguments: readonly unknown[];
+}
+
+/** An error with a remedy. */
+export class Remediable extends Error {
+    constructor(readonly error: unknown, readonly remedy: Remedy) {
+        super(error instanceof Error ? error.message : String(error));
+    }
 }
 
 type Json = Record<string, unknown>;
@@ -18,6 +34,7 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 
 /** Parses the error of a command. */
 export function readRefusal(error: unknown): Refusal {
+    if (error instanceof Remediable) return { ...readRefusal(error.error), remedy: error.remedy };
     const message = error instanceof Error ? error.message : String(error);
     const data: Json = isObject(error) && isObject(error['data']) ? error['data'] : {};
     const place = isObject(data['place']) ? data['place'] : {};
@@ -28,8 +45,12 @@ export function readRefusal(error: unknown): Refusal {
         code: text(data['code']),
         page: text(data['page']),
         place: uri !== null && isRange(range) ? { uri, range } : null,
+        remedy: null,
     };
 }
+
+/** Whether the finding of an error is about data, such as a file with rows: its code is like `D0006`. */
+export const isOfData = (error: unknown): boolean => readRefusal(error).code?.startsWith('D') ?? false;
 
 const isPosition = (value: unknown): boolean =>
     isObject(value) && typeof value['line'] === 'number' && typeof value['character'] === 'number';

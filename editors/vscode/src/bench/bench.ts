@@ -3,11 +3,12 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { page } from '../page';
+import { isOfData, Remediable } from '../refusal';
 import type { Server } from '../server';
 import { type Calls, DEFAULT, describeCalls, readCalls, showCalls } from './calls';
 import { headline, readMeasured, type Measured } from './measured';
 import type { FromBench, ToBench } from './messages';
-import { nameOf, Rows } from './rows';
+import { type Choice, nameOf, Rows } from './rows';
 
 const BODY = `<header>
 <span id="file"></span><span>time for a row, with <button id="choose" title="Choose other rows"></button>,
@@ -72,11 +73,11 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         const uri = document.uri.toString();
         const { version } = document;
         const what = { uri, ...calls, baseline: true, ...(rows.file && { input: rows.file.fsPath }) };
-        const params = { command: 'schedc.bench', arguments: [what] };
-        const answer = await this.server.work<unknown>('measuring', 'workspace/executeCommand', params);
+        const answer = await this.measure(document, rows, what);
         if (answer === null) return;
         const measured = readMeasured(answer);
         if (measured.points.length === 0) throw new Error('the measurement has no result.');
+        await this.rows.keep(document, rows);
         const source = rows.file?.toString() ?? null;
         const earlier = this.before(uri, source);
         this.results.set(uri, { measured, rows: source, version });
@@ -91,6 +92,24 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         this.shown = { uri, rows: source, message };
         void this.memory.update(LAST, this.shown);
         this.show();
+    }
+
+    /**
+     * The server's answer; null if the user cancels. If the file with the rows does not fit, the error offers
+     * to choose other rows.
+     */
+    private async measure(document: vscode.TextDocument, rows: Choice, what: object): Promise<unknown> {
+        const params = { command: 'schedc.bench', arguments: [what] };
+        try {
+            return await this.server.work<unknown>('measuring', 'workspace/executeCommand', params);
+        } catch (error) {
+            if (rows.file === null || !isOfData(error)) throw error;
+            throw new Remediable(error, {
+                title: 'Choose Other Rows',
+                command: 'schedc.bench',
+                arguments: [document.uri, 'rows'],
+            });
+        }
     }
 
     /** The last measurement of a schedule with the same rows, possibly from before a reload of the window. */

@@ -1,10 +1,11 @@
-// The rows for measurements of a schedule. The user chooses them once for each schedule.
+// The rows for measurements of a schedule. The user chooses them once for each schedule, and again after a
+// failure of the first measurement.
 
 import { basename, isAbsolute } from 'node:path';
 import * as vscode from 'vscode';
+import { EXTENSIONS, isData, likelyFirst } from './files';
 import { modelOf } from './model';
 
-const EXTENSIONS = ['npy', 'csv'];
 const DRAWN = 'drawn';
 
 /** The rows to measure with: a file, or random rows if `file` is null. */
@@ -19,17 +20,21 @@ export class Rows {
 
     /** The rows for a schedule; null if the user cancels. */
     async of(document: vscode.TextDocument, anew: boolean): Promise<Choice | null> {
-        const key = `rows:${document.uri.toString()}`;
-        const known = this.memory.get<string>(key);
+        const known = this.memory.get<string>(keyOf(document));
         if (known !== undefined && !anew) {
             const file = known === DRAWN ? null : vscode.Uri.parse(known);
             if (file === null || (await exists(file))) return { file };
         }
-        const chosen = await choose(document);
-        if (chosen !== null) await this.memory.update(key, chosen.file?.toString() ?? DRAWN);
-        return chosen;
+        return choose(document);
+    }
+
+    /** Remembers rows with which a schedule was measured. */
+    async keep(document: vscode.TextDocument, { file }: Choice): Promise<void> {
+        await this.memory.update(keyOf(document), file?.toString() ?? DRAWN);
     }
 }
+
+const keyOf = (document: vscode.TextDocument): string => `rows:${document.uri.toString()}`;
 
 async function exists(uri: vscode.Uri): Promise<boolean> {
     try {
@@ -58,7 +63,7 @@ function besideModel(document: vscode.TextDocument, own: vscode.Uri, root: vscod
 
 /**
  * Offers files with rows beside the model, beside the schedule and in the workspace's folder, a file dialog,
- * and random rows.
+ * and random rows. Files whose names look like rows come first.
  */
 async function choose(document: vscode.TextDocument): Promise<Choice | null> {
     const own = vscode.Uri.joinPath(document.uri, '..');
@@ -67,7 +72,8 @@ async function choose(document: vscode.TextDocument): Promise<Choice | null> {
     const folders = candidates.filter(
         (one, at) => candidates.findIndex((other) => other.toString() === one.toString()) === at,
     );
-    const files = (await Promise.all(folders.map(dataFiles))).flat();
+    const found = (await Promise.all(folders.map(dataFiles))).flat();
+    const files = likelyFirst(found, ({ path }) => basename(path));
     const items: Item[] = [
         ...files.map((file) => ({
             label: vscode.workspace.asRelativePath(file),
@@ -89,10 +95,7 @@ async function dataFiles(folder: vscode.Uri): Promise<vscode.Uri[]> {
     try {
         const entries = await vscode.workspace.fs.readDirectory(folder);
         return entries
-            .filter(
-                ([name, type]) =>
-                    type !== vscode.FileType.Directory && EXTENSIONS.includes(name.split('.').at(-1) ?? ''),
-            )
+            .filter(([name, type]) => type !== vscode.FileType.Directory && isData(name))
             .map(([name]) => vscode.Uri.joinPath(folder, name));
     } catch {
         // An unsaved schedule has no folder.

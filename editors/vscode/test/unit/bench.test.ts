@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { axis } from '../../src/bench/axis';
 import { DEFAULT, describeCalls, readCalls, showCalls } from '../../src/bench/calls';
 import { chart } from '../../src/bench/chart';
+import { isData, likelyFirst } from '../../src/bench/files';
 import { headline, readMeasured, showMicros, type Measured } from '../../src/bench/measured';
 import { find, textOf } from '../../src/nest/element';
 
@@ -128,6 +129,25 @@ test('calls are written as rows and threads', () => {
     assert.deepEqual(readCalls(showCalls(DEFAULT)), DEFAULT);
     assert.equal(describeCalls(DEFAULT), '1, 64, 1024, 16384 rows a call, 1 thread');
     assert.equal(describeCalls({ batch: [8], threads: [0] }), '8 rows a call, all threads');
+});
+
+test('files that look like rows come first, and values for rows last', () => {
+    const sorted = (...names: string[]): string[] => likelyFirst(names, (name) => name);
+    assert.deepEqual(
+        sorted('expected.csv', 'a.csv', 'rows.csv', 'y_test.npy', 'X_test.npy', 'predictions.parquet'),
+        ['rows.csv', 'X_test.npy', 'a.csv', 'expected.csv', 'y_test.npy', 'predictions.parquet'],
+    );
+    assert.deepEqual(
+        sorted('labels.csv', 'expected-rows.csv', 'y.csv', 'test.data.csv', 'input.arrow'),
+        ['test.data.csv', 'input.arrow', 'labels.csv', 'expected-rows.csv', 'y.csv'],
+    );
+    assert.deepEqual(sorted('xyz.csv', 'ys.csv', 'brows.csv'), ['xyz.csv', 'ys.csv', 'brows.csv']);
+});
+
+test('all formats that schedc reads are offered', () => {
+    for (const name of ['a.csv', 'a.parquet', 'a.arrow', 'a.npy', 'a.npz', 'a.b.CSV'])
+        assert(isData(name), name);
+    for (const name of ['csv', 'a.json', 'a.csv.sched', '']) assert(!isData(name), name);
 });
 
 test('malformed parts of answers are skipped', () => {
