@@ -18,7 +18,7 @@ use crate::jobs::Job;
 use crate::models::{InspectedModel, Status};
 use crate::pages::Pages;
 use crate::refusal::Refusal;
-use crate::requests::model::{OTHER_MODEL, UNREADABLE, other_fingerprint};
+use crate::requests::model::{OTHER_MODEL, UNREADABLE, missing, other_fingerprint};
 use crate::state::Shared;
 
 /// A schedule with a model: its text as the editor has it, saved or not.
@@ -93,7 +93,7 @@ impl ScheduleWithModel {
                     Some(_) => "Correct the path in the `model` line, which is relative to the schedule.",
                     None => "Correct the setting schedc.model, which is relative to the workspace folder.",
                 };
-                let message = format!("the model {} does not exist\n{help}", self.model.display());
+                let message = format!("{}\n{help}", missing(&self.snapshot, &self.model));
                 Err(self.refusal(Some(UNREADABLE), &message, line))
             }
             Status::Failed(why) => Err(self.refused(&why, self.snapshot.binding.line)),

@@ -13,7 +13,7 @@ use sched_nest::show::range;
 /// An entry of the outline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// The name to search for.
+    /// The name to search for; never empty.
     pub name: String,
     /// Details in a few words; may be empty.
     pub detail: String,
@@ -55,8 +55,10 @@ pub fn document_symbols(a: &Analysis) -> Vec<Symbol> {
 }
 
 fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<Symbol> {
+    // Editors refuse an empty name, such as the path of `model ""`.
+    let named = |name: &str| if name.is_empty() { one_line(a.text(stmt.span)) } else { name.to_owned() };
     let leaf = |name: &str, detail: String, kind, selection| Symbol {
-        name: name.to_owned(),
+        name: named(name),
         detail,
         kind,
         span: stmt.span.to(selection),

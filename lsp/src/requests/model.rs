@@ -24,6 +24,14 @@ pub const UNREADABLE: &str = "M0023";
 /// The code for a model whose fingerprint differs from the one in the schedule.
 pub const OTHER_MODEL: &str = "M0024";
 
+/// The message for a model that does not exist, or for a `model` line with an empty path.
+pub fn missing(snapshot: &Snapshot, path: &Path) -> String {
+    match &snapshot.analysis.verdict().header.model {
+        Some((name, _)) if name.is_empty() => "the `model` line has no path: name a model".to_owned(),
+        _ => format!("the model {} does not exist", path.display()),
+    }
+}
+
 /// The message for a model whose fingerprint differs from the one in the schedule.
 pub fn other_fingerprint(path: &Path, model: &InspectedModel) -> String {
     format!(
@@ -58,8 +66,7 @@ pub fn finding(
     };
     match &binding.status {
         Status::Missing => {
-            let mut message =
-                format!("the model {} does not exist; checking without a model", path.display());
+            let mut message = format!("{}; checking without a model", missing(snapshot, path));
             if let Some((last, others)) = meant.split_last() {
                 let others: String = others.iter().map(|other| format!("`{other}`, ")).collect();
                 let or = if others.is_empty() { "" } else { "or " };
