@@ -33,11 +33,12 @@ export type ToPanel =
     | { readonly type: 'nothing'; readonly reason: string };
 
 export type FromPanel =
-    | { readonly type: 'ready' }
+    /** The panel is open; `cursor` is the state of its button *at the cursor*. */
+    | { readonly type: 'ready'; readonly cursor: boolean }
     | { readonly type: 'reveal'; readonly range: Range }
     /** Steps to the next directive, or back to the previous one. */
     | { readonly type: 'step'; readonly forward: boolean }
-    /** Whether to show the nest at the cursor. */
+    /** A click on the button: whether to show the nest at the cursor. */
     | { readonly type: 'follow'; readonly cursor: boolean }
     /** Writes the directive of a drop, from the answer with this key. */
     | { readonly type: 'write'; readonly key: number; readonly directive: string }

@@ -8,7 +8,7 @@ import { ByHand } from './by_hand';
 import { isDirective } from './cursor';
 import { Fixes } from './fixes';
 import type { FromPanel, ToPanel } from './messages';
-import { directiveLines, nextStep, type Step } from './step';
+import { directiveLines, Focus, nextStep } from './step';
 import { readAnswer, type NestView, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
@@ -38,13 +38,10 @@ export class NestPanel implements vscode.Disposable {
     private document: vscode.TextDocument | null = null;
     private timer: NodeJS.Timeout | undefined;
     private pending = new vscode.CancellationTokenSource();
-    /** Whether the nest after the directive at the cursor is shown. */
-    private atCursor = true;
+    private readonly focus = new Focus();
     /** Whether a key or the mouse moved the cursor to its position. */
     private isByHand = false;
     private shownLine: number | null = null;
-    /** The directive after which the nest is shown; null if the user is not stepping. */
-    private step: Step | null = null;
     /** The last picture, for a webview that was not ready when it came. */
     private last: ToPanel | null = null;
     /** Called at the next picture. */
@@ -63,7 +60,7 @@ export class NestPanel implements vscode.Disposable {
             }),
             vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
                 if (document === this.document && contentChanges.length > 0) {
-                    this.step = null;
+                    this.focus.step = null;
                     this.changed();
                 }
             }),
@@ -83,7 +80,7 @@ export class NestPanel implements vscode.Disposable {
                 this.isByHand =
                     kind === vscode.TextEditorSelectionChangeKind.Keyboard ||
                     kind === vscode.TextEditorSelectionChangeKind.Mouse;
-                if (this.isByHand) this.step = null;
+                if (this.isByHand) this.focus.step = null;
                 if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
@@ -118,10 +115,10 @@ export class NestPanel implements vscode.Disposable {
         if (this.panel === null) this.show();
         const document = this.document;
         if (document === null) return;
-        const line = this.step?.line ?? null;
-        this.step = nextStep(directiveLines(document.getText()), line, forward);
-        if (this.step !== null) {
-            const { range } = document.lineAt(this.step.line);
+        const line = this.focus.step?.line ?? null;
+        this.focus.step = nextStep(directiveLines(document.getText()), line, forward);
+        if (this.focus.step !== null) {
+            const { range } = document.lineAt(this.focus.step.line);
             const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
             if (editor !== undefined) {
                 editor.selection = new vscode.Selection(range.start, range.start);
@@ -160,7 +157,9 @@ export class NestPanel implements vscode.Disposable {
         };
         panel.webview.onDidReceiveMessage((message: FromPanel) => this.receive(message));
         panel.onDidDispose(() => {
-            if (this.panel === panel) this.panel = null;
+            if (this.panel !== panel) return;
+            this.panel = null;
+            this.focus.step = null;
         });
         // The server answers in milliseconds, but loading a webview takes much longer. If the page contains
         // the answer, it shows the nest without waiting for a message.
@@ -175,16 +174,14 @@ export class NestPanel implements vscode.Disposable {
     private async receive(message: FromPanel): Promise<void> {
         switch (message.type) {
             case 'ready':
-                if (this.last !== null) return this.post(this.last);
+                if (!this.focus.open(message.cursor) && this.last !== null) return this.post(this.last);
                 clearTimeout(this.timer);
                 return this.request();
             case 'step': return this.stepBy(message.forward);
             case 'reveal': return this.reveal(message.range);
             case 'follow':
-                if (this.atCursor === message.cursor && this.step === null) return;
-                this.atCursor = message.cursor;
-                this.step = null;
-                return this.refresh();
+                if (this.focus.follow(message.cursor)) this.refresh();
+                return;
             case 'write': return this.byHand.write(message.key, message.directive);
             case 'tile': return this.byHand.tile(message.key, message.loop);
             case 'fix': return this.fixes.apply(message.key, message.problem, message.fix);
@@ -208,7 +205,7 @@ export class NestPanel implements vscode.Disposable {
 
     private follow(document: vscode.TextDocument | null): void {
         if (document === this.document) return;
-        this.step = null;
+        this.focus.step = null;
         this.document = document;
         this.refresh();
     }
@@ -231,7 +228,7 @@ export class NestPanel implements vscode.Disposable {
         const { token } = (this.pending = new vscode.CancellationTokenSource());
         if (document === null)
             return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
-        const step = this.step;
+        const step = this.focus.step;
         const line = (this.shownLine = step?.line ?? this.lineToShow());
         try {
             const position =
@@ -285,7 +282,7 @@ export class NestPanel implements vscode.Disposable {
     /** The line of the cursor, if the picture follows the cursor and the line has a directive. */
     private lineToShow(): number | null {
         const editor = vscode.window.visibleTextEditors.find((one) => one.document === this.document);
-        if (!this.atCursor || !this.isByHand || editor === undefined) return null;
+        if (!this.focus.followsCursor || !this.isByHand || editor === undefined) return null;
         const { line } = editor.selection.active;
         return isDirective(editor.document.lineAt(line).text) ? line : null;
     }

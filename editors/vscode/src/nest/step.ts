@@ -12,6 +12,33 @@ export interface Step {
     readonly of: number;
 }
 
+/** The nest to show: the nest after a step, after the directive at the cursor, or the whole nest. */
+export class Focus {
+    /** The directive after which the nest is shown; null if the user is not stepping. */
+    step: Step | null = null;
+    private atCursor = true;
+
+    /** Whether the nest after the directive at the cursor is shown while the user is not stepping. */
+    get followsCursor(): boolean {
+        return this.atCursor;
+    }
+
+    /** Takes the state of the button *at the cursor* from a new page. Returns whether the picture changes. */
+    open(atCursor: boolean): boolean {
+        const isOther = atCursor !== this.atCursor;
+        this.atCursor = atCursor;
+        return isOther && this.step === null;
+    }
+
+    /** Takes a click on the button, which ends the steps. Returns whether the picture changes. */
+    follow(atCursor: boolean): boolean {
+        const isOther = atCursor !== this.atCursor || this.step !== null;
+        this.atCursor = atCursor;
+        this.step = null;
+        return isOther;
+    }
+}
+
 /** A change of the nest by a directive. */
 export interface Change {
     readonly marked: Marked;

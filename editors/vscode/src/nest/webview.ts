@@ -330,5 +330,4 @@ new ResizeObserver(() => {
 pressed();
 const first = document.getElementById('first');
 if (first !== null) show(JSON.parse(first.textContent ?? '') as Nest);
-send({ type: 'follow', cursor: atCursor });
-send({ type: 'ready' });
+send({ type: 'ready', cursor: atCursor });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { modelOf } from '../../src/bench/model';
-import { changes, directiveLines, nextStep } from '../../src/nest/step';
+import { changes, directiveLines, Focus, nextStep } from '../../src/nest/step';
 import { allLoops, readAnswer, type NestView } from '../../src/nest/view';
 
 interface Given {
@@ -68,6 +68,22 @@ test('steps go from directive to directive, forward and back', () => {
     assert.deepEqual(nextStep(lines, 4, false), { line: 1, at: 1, of: 2 });
     assert.equal(nextStep(lines, 1, false), null);
     assert.equal(nextStep([], null, true), null);
+});
+
+test('a panel that opens at a step shows the nest after it, and a click on the button ends the steps', () => {
+    const step = { line: 7, at: 1, of: 2 };
+    for (const atCursor of [true, false]) {
+        const focus = new Focus();
+        focus.step = step;
+        assert.equal(focus.open(atCursor), false);
+        assert.deepEqual([focus.step, focus.followsCursor], [step, atCursor]);
+        assert.equal(focus.follow(atCursor), true);
+        assert.deepEqual([focus.step, focus.followsCursor], [null, atCursor]);
+        assert.equal(focus.follow(atCursor), false);
+        assert.equal(focus.follow(!atCursor), true);
+    }
+    const [same, other] = [new Focus(), new Focus()];
+    assert.deepEqual([same.open(true), other.open(false)], [false, true]);
 });
 
 test('a schedule names its model', () => {
