@@ -1,11 +1,12 @@
 // The ledger: shows the gain of each directive at the end of its line. Also tries values of numbers, and
 // inserts chosen schedules.
 
+import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Range } from '../nest/view';
 import type { Server } from '../server';
 import { bars } from './bars';
-import { type Ledger, readLedger, readSweep } from './read';
+import { type Ledger, offerFor, readLedger, readSweep } from './read';
 
 /** Milliseconds without a keystroke after which the ledger is requested again. */
 const PAUSE = 150;
@@ -59,8 +60,10 @@ export class Ledgers implements vscode.Disposable {
     /** Offers to take schedc's own schedule. */
     private async offer(document: vscode.TextDocument, title: string): Promise<void> {
         const take = 'Take It';
-        if ((await vscode.window.showInformationMessage(`schedc: ${title}`, take)) === take)
-            await this.choose(document);
+        const message = offerFor(basename(document.uri.path), title);
+        if ((await vscode.window.showInformationMessage(message, take)) !== take) return;
+        // The user may have closed the document since.
+        await this.choose(await vscode.workspace.openTextDocument(document.uri));
     }
 
     /** Tries values of a number and writes the chosen one into the text. */
@@ -156,7 +159,12 @@ function hover(text: string, document: vscode.TextDocument, offer: string | null
     return made;
 }
 
+/** Replaces text, and shows a document that the user does not see. */
 async function replace(document: vscode.TextDocument, range: vscode.Range, text: string): Promise<void> {
+    if (!vscode.window.visibleTextEditors.some((one) => one.document === document)) {
+        const viewColumn = vscode.window.activeTextEditor?.viewColumn ?? vscode.ViewColumn.One;
+        await vscode.window.showTextDocument(document, { viewColumn });
+    }
     const edit = new vscode.WorkspaceEdit();
     edit.replace(document.uri, range, text);
     await vscode.workspace.applyEdit(edit);

@@ -69,6 +69,9 @@ export function readLedger(json: unknown): Ledger {
     };
 }
 
+/** The text of an offer for a file. Offers for several files can be shown at the same time. */
+export const offerFor = (file: string, title: string): string => `schedc, for ${file}: ${title}`;
+
 /** Parses the answer to the command `schedc.sweep`. */
 export function readSweep(json: unknown): Sweep | null {
     if (!isObject(json) || !isObject(json['range'])) return null;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bars } from '../../src/ledger/bars';
-import { readLedger, readSweep, type Sweep } from '../../src/ledger/read';
+import { offerFor, readLedger, readSweep, type Sweep } from '../../src/ledger/read';
 
 const range = { start: { line: 1, character: 13 }, end: { line: 1, character: 15 } };
 const sweep = (...tried: [number, number | null][]): Sweep => ({
@@ -35,6 +35,7 @@ test('malformed lines of a ledger are skipped', () => {
     const offer = { title: "Take schedc's own schedule", command: 'schedc.choose', gain: 2 };
     assert.equal(readLedger({ lines: [], offer }).offer, offer.title);
     assert.equal(readLedger({ lines: [], offer: 'x' }).offer, null);
+    assert.equal(offerFor('mine.sched', offer.title), "schedc, for mine.sched: Take schedc's own schedule");
     for (const json of [null, 3, {}, { lines: 'none' }])
         assert.deepEqual(readLedger(json), { stale: false, lines: [], offer: null });
 });
