@@ -6,10 +6,15 @@ import { element, type Element } from '../nest/element';
 import { axis, type Axis } from './axis';
 import { change, showMicros, type Measured, type Point } from './measured';
 
-const LINE = 30;
+/** The height of a line: the time and, below it, the dot with its marks. */
+const LINE = 46;
 const BAR = 16;
-/** The height of the axis above the lines. */
-const HEAD = 26;
+/** The height of the axis and of the first time, above the first dot. */
+const HEAD = 42;
+/** The height of the axis alone. */
+const AXIS = 26;
+/** The radius of a dot. */
+const RADIUS = 5;
 /** Assumed width of a character in pixels, more than most have, since texts are not measured here. */
 const CHARACTER = 7;
 /** Pixels between a text and its neighbour. */
@@ -38,7 +43,7 @@ export function chart(now: Measured, earlier: Measured | null, width: number): E
         left,
         left + room,
     );
-    const height = HEAD + now.points.length * LINE + 4;
+    const height = HEAD + (now.points.length - 1) * LINE + BAR + GAP;
     return element(
         'svg',
         {
@@ -65,14 +70,14 @@ function grid(times: Axis, left: number, height: number): Element[] {
     const lines = times.ticks.flatMap((tick) => [
         element('path', {
             class: 'grid',
-            d: `M${times.at(tick)} ${HEAD - 8}V${height}`,
+            d: `M${times.at(tick)} ${AXIS - 8}V${height}`,
             'aria-hidden': true,
         }),
-        element('text', { class: 'tick', x: times.at(tick), y: HEAD - 13, 'aria-hidden': true }, [
+        element('text', { class: 'tick', x: times.at(tick), y: AXIS - 13, 'aria-hidden': true }, [
             String(tick),
         ]),
     ]);
-    const unit = { class: 'unit', x: left - 2 * GAP, y: HEAD - 13, 'aria-hidden': true };
+    const unit = { class: 'unit', x: left - 2 * GAP, y: AXIS - 13, 'aria-hidden': true };
     return [...lines, element('text', unit, [UNIT])];
 }
 
@@ -82,8 +87,6 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
     const label = calls(point);
     const changed = compare(point, earlier);
     const { chosen, plain } = point;
-    const marks = [point.micros, high, earlier?.micros, chosen, plain].filter((time) => time !== undefined);
-    const end = Math.max(...marks.map(at)) + GAP;
     const beside = [
         ...(chosen === undefined ? [] : [`schedc's own ${showMicros(chosen)}`]),
         ...(plain === undefined ? [] : [`plain nest ${showMicros(plain)}`]),
@@ -103,7 +106,7 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
         ...(chosen === undefined
             ? []
             : [element('path', { class: 'chosen', d: diamond(at(chosen), middle) })]),
-        element('circle', { class: 'point', cx: at(point.micros), cy: middle, r: 5 }),
+        element('circle', { class: 'point', cx: at(point.micros), cy: middle, r: RADIUS }),
         ...(earlier === null
             ? []
             : [
@@ -115,7 +118,8 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
                       height: BAR + 4,
                   }),
               ]),
-        element('text', { class: 'time', x: end, y: y + 12.5 }, [
+        // Above the dot, since marks of other schedules may stand beside it.
+        element('text', { class: 'time', x: at(point.micros) - RADIUS, y: y - 6 }, [
             showMicros(point.micros),
             ...(changed === '' ? [] : [element('tspan', { class: 'change', dx: 8 }, [changed])]),
         ]),
