@@ -16,8 +16,8 @@ export type ToStages =
     | { readonly type: 'failed'; readonly stage: LiveStage; readonly reason: string }
     /** The panel shows another schedule from now on. */
     | { readonly type: 'file'; readonly file: string }
-    /** The line of the cursor in the schedule. */
-    | { readonly type: 'cursor'; readonly line: number };
+    /** The line of the cursor in the schedule; null if no editor shows it. */
+    | { readonly type: 'cursor'; readonly line: number | null };
 
 export type FromStages =
     /** The stages that are unfolded. */

@@ -81,14 +81,23 @@ export class LiveStages implements vscode.Disposable {
     private follow(document: vscode.TextDocument): void {
         if (document === this.document) return;
         this.document = document;
-        this.post({ type: 'file', file: basename(document.uri.path) });
+        this.introduce();
         this.refresh();
+    }
+
+    /** Sends the file's name and the line of its cursor. */
+    private introduce(): void {
+        const document = this.document;
+        if (document === null) return;
+        this.post({ type: 'file', file: basename(document.uri.path) });
+        const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+        this.post({ type: 'cursor', line: editor?.selection.active.line ?? null });
     }
 
     private async receive(message: FromStages): Promise<void> {
         if (message.type === 'reveal') return this.reveal(message.range);
         this.open = message.stages;
-        if (this.document !== null) this.post({ type: 'file', file: basename(this.document.uri.path) });
+        this.introduce();
         this.refresh();
     }
 

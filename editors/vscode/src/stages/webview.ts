@@ -113,6 +113,8 @@ window.addEventListener('message', ({ data }: MessageEvent<ToStages>) => {
             }
             return;
         case 'cursor':
+            // Marking scrolls, so unfolding a stage must not mark again.
+            if (cursor === data.line) return;
             cursor = data.line;
             for (const stage of shown.values()) mark(stage);
     }

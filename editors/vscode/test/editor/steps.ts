@@ -393,10 +393,9 @@ export const STEPS: readonly Step[] = [
         'stages stay up to date beside the text',
         async (context) => {
             const { bench } = context;
-            await bench.focusText();
+            await bench.goTo(4, 3);
             await bench.command('schedc: Show the Stages Live');
             await bench.brings(bench.panel.locator('#mir .line').filter({ hasText: 'parallel block' }));
-            await bench.goTo(4, 3);
             await bench.sees(bench.panel.locator('#mir .line.marked'), 'parallel block');
             await bench.rewrite(2, 'tile(batch, block, lane, 16)');
             await bench.sees(bench.panel.locator('#mir .line.changed'), 'step 16');
