@@ -83,13 +83,17 @@ pub enum SyntaxErrorKind {
     MissingComma,
     /// A directive whose arguments have no parentheses: `parallel b0`.
     MissingParens {
-        /// The arguments.
-        args: Span,
+        /// The blank between the name and the arguments.
+        blank: Span,
+        /// Whether the closing parenthesis is written, as in `parallel b0)`.
+        is_closed: bool,
     },
     /// `ROWS = 64` without `param` or `const`.
     MissingKeyword(String),
     /// Two statements on one line without `;`.
     MissingSeparator,
+    /// A comment between `/*` and `*/`.
+    BlockComment,
     /// A string in other quotes than `"`; the text between them.
     WrongQuotes(String),
     /// A word or number in quotes; the text between them.
@@ -102,7 +106,7 @@ impl SyntaxErrorKind {
         match self {
             SyntaxErrorKind::Unexpected { .. } | SyntaxErrorKind::MissingBlock { .. } => "S0001",
             SyntaxErrorKind::UnterminatedString => "S0002",
-            SyntaxErrorKind::BadCharacter(_) => "S0003",
+            SyntaxErrorKind::BadCharacter(_) | SyntaxErrorKind::BlockComment => "S0003",
             SyntaxErrorKind::IntegerTooLarge => "S0004",
             SyntaxErrorKind::TooDeep => "S0005",
             SyntaxErrorKind::Unclosed { .. } | SyntaxErrorKind::UnclosedBlock { .. } => "S0006",
@@ -175,9 +179,13 @@ impl SyntaxError {
                 format!("expected `{expected}`, found `{found}`")
             }
             SyntaxErrorKind::MissingComma => "a `,` is missing between two values".to_owned(),
-            SyntaxErrorKind::MissingParens { .. } => {
+            SyntaxErrorKind::MissingParens { is_closed: true, .. } => {
+                "the `(` before the arguments is missing".to_owned()
+            }
+            SyntaxErrorKind::MissingParens { is_closed: false, .. } => {
                 "the arguments of a directive need parentheses".to_owned()
             }
+            SyntaxErrorKind::BlockComment => "comments begin with `//`, not with `/*`".to_owned(),
             SyntaxErrorKind::MissingKeyword(name) => {
                 format!("to define `{name}`, write `param {name} = ...` or `const {name} = ...`")
             }
@@ -221,7 +229,15 @@ impl SyntaxError {
             SyntaxErrorKind::StrayClose(c) => format!("Remove the `{c}`, or add the opening bracket."),
             SyntaxErrorKind::WrongClose { expected, .. } => format!("Write `{expected}` instead."),
             SyntaxErrorKind::MissingComma => "Insert a `,`.".to_owned(),
-            SyntaxErrorKind::MissingParens { .. } => "Put `(` and `)` around the arguments.".to_owned(),
+            SyntaxErrorKind::MissingParens { is_closed: true, .. } => {
+                "Write `(` directly after the name.".to_owned()
+            }
+            SyntaxErrorKind::MissingParens { is_closed: false, .. } => {
+                "Put `(` and `)` around the arguments.".to_owned()
+            }
+            SyntaxErrorKind::BlockComment => {
+                "Write `// ...`, on each line of the comment. It ends at the end of the line.".to_owned()
+            }
             SyntaxErrorKind::MissingKeyword(name) => {
                 format!(
                     "Write `param {name} = ...` for a tunable number, `const {name} = ...` for a fixed \
@@ -260,7 +276,11 @@ impl SyntaxError {
             SyntaxErrorKind::StrayClose(_) => vec![replace(String::new())],
             SyntaxErrorKind::WrongClose { expected, .. } => vec![replace(expected.to_string())],
             SyntaxErrorKind::MissingComma => vec![insert(self.span.start, ",")],
-            SyntaxErrorKind::MissingParens { args } => vec![insert(args.start, "("), insert(args.end, ")")],
+            SyntaxErrorKind::MissingParens { blank, is_closed } => {
+                let open = SyntaxFix { span: *blank, text: "(".to_owned() };
+                let close = (!is_closed).then(|| insert(self.span.end, ")"));
+                std::iter::once(open).chain(close).collect()
+            }
             SyntaxErrorKind::MissingKeyword(_) => vec![insert(self.span.start, "param ")],
             SyntaxErrorKind::MissingSeparator => vec![insert(self.span.start, "; ")],
             SyntaxErrorKind::WrongQuotes(value) => vec![replace(escape(value))],
@@ -310,6 +330,7 @@ fn character_help(c: char) -> Option<&'static str> {
         '，' => "Write the comma as `,`.",
         ':' => "To name one copy of a loop, write a dot, as in `first.b1`.",
         '\\' => "A statement continues on the next line inside its parentheses, without `\\`.",
+        '<' | '>' => "Only the head of a block compares numbers, as in `when n_rows <= 8 { ... }`.",
         c if c.is_alphabetic() => "Names consist of the letters a to z and A to Z, digits and `_`.",
         c if !is_visible(c) => "Remove it. It is invisible and may come from a copied text.",
         _ => return None,

@@ -94,7 +94,10 @@ impl<'s> LayoutPass<'s> {
         let Some(block) = self.block.take() else { return Span::default() };
         if let Some(close) = self.stream.peek().filter(|token| token.kind == RawKind::RBrace) {
             self.stream.next += 1;
-            let is_apart = |kind| matches!(kind, RawKind::Newline | RawKind::Semicolon | RawKind::RBrace);
+            let is_apart = |kind| {
+                use RawKind::{BlockComment, Newline, RBrace, Semicolon};
+                matches!(kind, Newline | Semicolon | RBrace | BlockComment)
+            };
             if let Some(next) = self.stream.peek().filter(|next| !is_apart(next.kind)) {
                 self.stream.report(next.span(), SyntaxErrorKind::MissingSeparator);
             }

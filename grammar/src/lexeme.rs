@@ -41,7 +41,9 @@ pub fn lexemes(source: &str) -> Vec<Lexeme> {
     let (tokens, _) = lex(source);
     let known = tokens.into_iter().filter_map(|token| {
         let kind = match token.kind {
-            RawKind::Newline | RawKind::Semicolon | RawKind::Comment => return None,
+            RawKind::Newline | RawKind::Semicolon | RawKind::Comment | RawKind::BlockComment => {
+                return None;
+            }
             RawKind::Name | RawKind::ForeignName => LexemeKind::Name,
             RawKind::Number => LexemeKind::Number,
             RawKind::Str(_) | RawKind::QuotedStr(_) => LexemeKind::Text,

@@ -61,6 +61,9 @@ pub(crate) enum RawKind {
     QuotedStr(bool),
     #[regex(r"(//|#)[^\n]*", allow_greedy = true)]
     Comment,
+    /// A comment as other languages write it, from `/*` to `*/` or to the end of the line.
+    #[token("/*", block_comment)]
+    BlockComment,
     /// One or more adjacent characters that begin no token.
     Bad,
 }
@@ -104,6 +107,12 @@ fn other_quotes(lexer: &mut Lexer<RawKind>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Moves to the end of a comment between `/*` and `*/`, or before the end of the line.
+fn block_comment(lexer: &mut Lexer<RawKind>) {
+    let line = lexer.remainder().lines().next().unwrap_or_default();
+    lexer.bump(line.find("*/").map_or(line.len(), |end| end + "*/".len()));
 }
 
 /// A raw token with its byte range.

@@ -221,6 +221,9 @@ impl<'s> StatementBuilder<'s> {
 
     fn close(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, kind: Bracket) {
         let Some(top) = self.frames.last() else {
+            if kind == Bracket::Paren && self.open_arguments(stream, true) {
+                return self.emit(raw, Token::RParen);
+            }
             self.report(stream, raw.span(), SyntaxErrorKind::StrayClose(kind.close_char()));
             return;
         };
@@ -280,6 +283,10 @@ impl<'s> StatementBuilder<'s> {
             RawKind::Str(closed) => self.string(stream, raw, closed),
             RawKind::QuotedStr(_) => self.quoted_string(stream, raw),
             RawKind::Bad => self.bad(stream, raw),
+            RawKind::BlockComment => {
+                self.report(stream, raw.span(), SyntaxErrorKind::BlockComment);
+                return None;
+            }
             _ => return None,
         })
     }
@@ -387,25 +394,31 @@ impl<'s> StatementBuilder<'s> {
     /// Finishes the statement.
     pub fn finish(mut self, stream: &mut TokenStream<'s>) -> Statement<'s> {
         self.close_until(stream, |_| false);
-        self.add_parens(stream);
+        if self.open_arguments(stream, false) {
+            self.tokens.push((self.end, Token::RParen, self.end));
+        }
         self.add_keyword(stream);
         let body = if self.too_deep { StatementBody::Unparsable } else { StatementBody::Tokens(self.tokens) };
         Statement { body, span: self.span, has_error: self.has_error }
     }
 
-    /// Adds missing parentheses to `parallel b0` and `tile batch, b0, b1, 64`.
-    fn add_parens(&mut self, stream: &mut TokenStream<'s>) {
-        let [(_, Token::Name(_), _), (start, second, _), rest @ ..] = self.tokens.as_slice() else { return };
+    /// Adds the missing `(` to `parallel b0` and `tile batch, b0, b1, 64`, whose `)` may be written. Returns
+    /// whether it did.
+    fn open_arguments(&mut self, stream: &mut TokenStream<'s>, is_closed: bool) -> bool {
+        let [(_, Token::Name(_), name_end), (start, second, _), rest @ ..] = self.tokens.as_slice() else {
+            return false;
+        };
         let third = rest.first().map(|(_, token, _)| token);
         let listed = matches!(third, None | Some(Token::Comma | Token::Dot | Token::LBracket));
         if !second.is_operand() || !listed {
-            return;
+            return false;
         }
-        let start = *start;
-        let args = Span::new(start, self.end);
+        let (name_end, start) = (*name_end, *start);
+        let blank = Span::new(name_end, start);
         self.tokens.insert(1, (start, Token::LParen, start));
-        self.tokens.push((self.end, Token::RParen, self.end));
-        self.report(stream, args, SyntaxErrorKind::MissingParens { args });
+        let kind = SyntaxErrorKind::MissingParens { blank, is_closed };
+        self.report(stream, Span::new(start, self.end), kind);
+        true
     }
 
     /// Adds a missing `param` to `ROWS = 64`.

@@ -126,7 +126,7 @@ fn nests_for_programs() {
 fn safe_fixes() {
     let cases = [
         ("cache(b0 b1)\n", "cache(b0, b1)\n", 1),
-        ("tile batch, b0, b1, 64\ncache b0\n", "tile (batch, b0, b1, 64)\ncache (b0)\n", 2),
+        ("tile batch, b0, b1, 64\ncache b0\n", "tile(batch, b0, b1, 64)\ncache(b0)\n", 2),
         ("cache(batch); cache(batch) // twice\n", "cache(batch);  // twice\n", 1),
         ("cache(batch)\n  cache(batch)  \nparallel(batch)\n", "cache(batch)\nparallel(batch)\n", 1),
         ("sched 7\n", "sched 1\n", 1),
