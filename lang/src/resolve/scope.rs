@@ -325,6 +325,12 @@ impl Scope<'_> {
             )
             .label("expected a number");
         }
+        if self.is_in_own_declaration(name) {
+            let message = format!("the value of `{text}` uses `{text}` itself");
+            return Diagnostic::new(codes::UNDECLARED_NAME, name.span, message)
+                .label("has no value yet")
+                .help("Write a value without this name. No declaration can use its own name.");
+        }
         if let Some(below) = self.declared_below(name, report) {
             return below;
         }
@@ -354,6 +360,17 @@ impl Scope<'_> {
         let at = report.end_of_header();
         let declaration = format!("param {text} = 64\n");
         diagnostic.fix(format!("declare `param {text} = 64`"), at, &declaration, Applicability::Placeholder)
+    }
+
+    /// Whether a name stands in the value of the param or const that it names.
+    fn is_in_own_declaration(&self, name: &Ident) -> bool {
+        let holds = |span: Span| span.start <= name.span.start && name.span.end <= span.end;
+        self.stmts.iter().filter(|stmt| holds(stmt.span)).any(|stmt| match &stmt.kind {
+            StmtKind::Param { name: declared, .. } | StmtKind::Const { name: declared, .. } => {
+                declared.text == name.text
+            }
+            _ => false,
+        })
     }
 
     /// The diagnostic of a name whose declaration follows below.
