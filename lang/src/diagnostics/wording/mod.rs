@@ -7,6 +7,7 @@ mod device;
 mod launches;
 mod layout;
 mod lints;
+mod reorder;
 mod rewrites;
 mod shape;
 mod slow;
@@ -59,11 +60,11 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::TileOffStep { size, stride } => shape::tile_off_step(context, *size, *stride),
         P::SplitOutside { at, start, stop } => shape::split_outside(context, at, start, stop),
         P::SplitOffStep { offset, stride } => shape::split_off_step(context, *offset, *stride),
-        P::ReorderFew => shape::reorder_few(context),
-        P::ReorderTwice { name } => shape::reorder_twice(name),
-        P::ReorderNoPath => shape::reorder_no_path(),
-        P::ReorderFork { outer, inside } => shape::reorder_fork(context, outer, inside),
-        P::ReorderGap { outer, inner, between } => shape::reorder_gap(context, outer, inner, between),
+        P::ReorderFew => reorder::few(context),
+        P::ReorderTwice { name } => reorder::twice(name),
+        P::ReorderNoPath => reorder::no_path(),
+        P::ReorderFork { outer, inside } => reorder::fork(context, outer, inside),
+        P::ReorderGap { outer, inner, between } => reorder::gap(context, outer, inner, between),
         P::SpecializeLeaf => shape::specialize_leaf(context),
         P::TripsUnknown => shape::trips_unknown(context),
         P::TripsHuge { trips, limit } => shape::trips_huge(context, *trips, *limit),

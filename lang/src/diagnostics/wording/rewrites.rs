@@ -3,7 +3,7 @@
 use super::context::MessageContext;
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::lineage::DirectiveIndex;
-use sched_nest::{Axis, LoopId};
+use sched_nest::Axis;
 
 impl MessageContext<'_> {
     /// A fix that writes `text` in place of the whole directive.
@@ -60,38 +60,6 @@ impl MessageContext<'_> {
         }
         let reorder = format!("reorder({}, {})", chain.join(", "), self.builder.name(first));
         (!chain.is_empty() && self.builder.tree().inside(at).is_leaf()).then_some(reorder)
-    }
-
-    /// The loop that a directive replaced by `id` and others, and this directive.
-    fn whole(&self, id: LoopId) -> Option<(String, DirectiveIndex)> {
-        let by = self.builder.node(id).made_by?;
-        let is_whole =
-            |node: &&crate::lineage::LoopNode| node.consumed_by == Some(by) && node.successors.contains(&id);
-        let node = self.builder.indices().iter().map(|(_, node)| node).find(is_whole)?;
-        Some((node.name.to_string(), by))
-    }
-
-    /// The reorder with the whole loop in place of a half, and the split before which this reorder is legal.
-    pub(super) fn reorder_before_split(&self) -> Option<(String, DirectiveIndex)> {
-        let halves = self.illegal.loops.iter().rev();
-        let (half, (whole, by)) = halves.copied().find_map(|id| Some((id, self.whole(id)?)))?;
-        let name = self.builder.name(half);
-        let written = self.report.argument_texts(self.illegal.step);
-        let arguments: Vec<&str> =
-            written.iter().map(|text| if *text == name { whole.as_str() } else { text }).collect();
-        Some((format!("reorder({})", arguments.join(", ")), by))
-    }
-
-    /// The reorder with all loops of its chain. Loops that it did not name become the innermost ones.
-    pub(super) fn reorder_whole_chain(&self) -> Option<String> {
-        let (first, last) = (self.illegal.loops.first()?, self.illegal.loops.last()?);
-        let path = self.builder.tree().path(*last);
-        let chain = path.get(path.iter().position(|id| id == first)?..)?;
-        let written = self.report.argument_texts(self.illegal.step);
-        let between = chain.iter().filter(|id| !self.illegal.loops.contains(id));
-        let between = between.map(|id| self.builder.name(*id));
-        let order: Vec<String> = written.iter().map(|text| (*text).to_string()).chain(between).collect();
-        Some(format!("reorder({})", order.join(", ")))
     }
 
     /// Returns the directive that specialized the first loop of the illegal operation, or a loop inside it.

@@ -56,50 +56,6 @@ pub(super) fn split_off_step(context: &MessageContext, offset: i64, stride: i64)
     .fixes(context.replace_by_any(&near))
 }
 
-pub(super) fn reorder_few(context: &MessageContext) -> Wording {
-    Wording::new("`reorder` needs at least two loops", "nothing to reorder")
-        .help("Name the loops of a chain in the order you want, outermost first.")
-        .fix(Some(context.remove(context.illegal.step)))
-}
-
-pub(super) fn reorder_twice(name: &str) -> Wording {
-    Wording::new(format!("`{name}` is named twice"), "named before")
-        .help("Name each loop once, outermost first.")
-}
-
-pub(super) fn reorder_no_path() -> Wording {
-    Wording::new("these loops are not nested in each other", "not one chain").help(
-        "`reorder` permutes loops of one chain. Reorder loops beside each other, such as the halves of a \
-         split, one chain at a time.",
-    )
-}
-
-pub(super) fn reorder_fork(context: &MessageContext, outer: &str, inside: &[String]) -> Wording {
-    let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
-    let contains = format!("`{outer}` contains {}.", quoted_list(inside));
-    let help = match context.reorder_before_split() {
-        Some((line, by)) => {
-            let (number, split) = (context.report.line(by), context.quote(by));
-            format!("{contains} Write `{line}` above line {number}, before {split} makes copies.")
-        }
-        None => format!("Move `reorder` to a line before the directive that copies the loop. {contains}"),
-    };
-    let fix = context.reorder_before_split().map(|(line, by)| context.move_before(by, &line));
-    Wording::new(message, "not perfectly nested").help(help).fix(fix)
-}
-
-pub(super) fn reorder_gap(context: &MessageContext, outer: &str, inner: &str, between: &[String]) -> Wording {
-    let names = quoted_list(between);
-    let verb = if between.len() == 1 { "is" } else { "are" };
-    let wording = Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous");
-    match context.reorder_whole_chain() {
-        Some(line) => {
-            wording.help(format!("Name {names} too, for example: `{line}`.")).fix(Some(context.rewrite(line)))
-        }
-        None => wording.help(format!("Name {names} too.")),
-    }
-}
-
 pub(super) fn specialize_leaf(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(format!("there is no loop inside `{first}` to specialize"), "a leaf loop")
