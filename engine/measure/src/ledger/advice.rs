@@ -6,7 +6,8 @@ use sched_lang::directives::{Role, find};
 use sched_lang::legal_next::{self, NextStep};
 use sched_lang::schedule::DirectiveText;
 use sched_lang::variations::{Variation, Variations};
-use sched_nest::Body;
+use sched_nest::{Body, LoopId, Nest};
+use std::collections::BTreeSet;
 
 /// Most variations to propose.
 const MAX_PROPOSALS: usize = 48;
@@ -30,6 +31,8 @@ pub struct Proposal {
 struct Change {
     text: String,
     idea: String,
+    /// The new directive.
+    form: String,
     /// The whole changed text.
     new_source: String,
 }
@@ -41,38 +44,77 @@ pub fn proposals(
     events: &[DirectiveText],
 ) -> Vec<Proposal> {
     let whole = Variations::new(source, options).unchanged(schedule).nest;
-    let has_one_walk =
-        whole.is_ok_and(|nest| nest.loops.iter().filter(|this| matches!(this.body, Body::Walk)).count() == 1);
-    let idea = |place: &str, form: &str| idea(place, form, has_one_walk);
+    let around = whole.map_or_else(|_| BTreeSet::new(), |nest| loops_around_all_walks(&nest));
+    let idea = |place: &str, form: &str| idea(place, form, &around);
     let mut all: Vec<Change> =
         events.iter().flat_map(|event| replacements(source, options, event, &idea)).collect();
-    all.extend(insertions(source, options, events, &idea));
+    all.extend(shortest_of_each_effect(insertions(source, options, events, &idea), &around));
     all.truncate(MAX_PROPOSALS);
-    let checked = |Change { text, idea, new_source }: Change| {
+    let checked = |Change { text, idea, new_source, .. }: Change| {
         let variation = Variations::new(&new_source, options).unchanged(schedule);
         variation.nest.is_ok().then_some(Proposal { text, idea, variation })
     };
     all.into_iter().filter_map(checked).collect()
 }
 
+/// The names of loops whose copies together contain all walks of a nest.
+fn loops_around_all_walks(nest: &Nest) -> BTreeSet<String> {
+    let mut common: Option<BTreeSet<String>> = None;
+    let mut stack: Vec<(LoopId, Vec<&str>)> = nest.roots.iter().map(|root| (*root, Vec::new())).collect();
+    while let Some((id, mut names)) = stack.pop() {
+        let this = nest.get(id);
+        names.push(this.name.rsplit('.').next().unwrap_or(&this.name));
+        stack.extend(this.body.loops().into_iter().map(|inside| (inside, names.clone())));
+        if matches!(this.body, Body::Walk) {
+            let is_around = |name: &&str| common.as_ref().is_none_or(|common| common.contains(*name));
+            common = Some(names.into_iter().filter(is_around).map(str::to_string).collect());
+        }
+    }
+    common.unwrap_or_default()
+}
+
+/// A directive without its loop, if it is a layout of a loop in `around`. Then it lays out all trees, as it
+/// does without a loop.
+fn layout_of_all(form: &str, around: &BTreeSet<String>) -> Option<String> {
+    let arguments = form.strip_prefix("representation(")?;
+    match arguments.split_once(',') {
+        None => Some(form.to_string()),
+        Some((name, layout)) if around.contains(name) => Some(format!("representation({}", layout.trim())),
+        Some(_) => None,
+    }
+}
+
 /// The text of [`Proposal::idea`]: the place and the directive, with its loops and keywords, but without
-/// numbers and names of new loops. If the nest has one walk, a layout means the same with each loop and at
+/// numbers and names of new loops. A layout of all trees means the same with each loop in `around` and at
 /// each place.
-fn idea(place: &str, form: &str, has_one_walk: bool) -> String {
+fn idea(place: &str, form: &str, around: &BTreeSet<String>) -> String {
+    let layout = layout_of_all(form, around);
+    let (place, form) = layout.as_deref().map_or((place, form), |layout| ("", layout));
     let Some((name, arguments)) = form.split_once('(') else { return format!("{place} {form}") };
-    let is_layout = name == "representation" && has_one_walk;
-    let place = if is_layout { "" } else { place };
     let arguments: Vec<&str> = arguments.trim_end_matches(')').split(',').map(str::trim).collect();
-    let last = arguments.len().saturating_sub(1);
     let parameters = find(name).map_or(&[][..], |signature| signature.parameters);
     let is_part = |at: usize, argument: &str| {
         let is_new = parameters.get(at).is_some_and(|parameter| parameter.role == Role::NewIndex);
-        let is_any_loop = is_layout && at < last;
-        !is_new && !is_any_loop && argument.parse::<i64>().is_err()
+        !is_new && argument.parse::<i64>().is_err()
     };
     let parts = arguments.iter().enumerate().filter(|(at, argument)| is_part(*at, argument));
     let parts: Vec<&str> = parts.map(|(_, argument)| *argument).collect();
     format!("{place} {name} {}", parts.join(" "))
+}
+
+/// The changes, each effect once. Of several layouts of all trees with the same effect, the one with the
+/// shortest text.
+fn shortest_of_each_effect(all: Vec<Change>, around: &BTreeSet<String>) -> Vec<Change> {
+    let mut kept: Vec<(Option<String>, Change)> = Vec::new();
+    for change in all {
+        let effect = layout_of_all(&change.form, around);
+        match kept.iter_mut().find(|(other, _)| effect.is_some() && *other == effect) {
+            Some((_, other)) if change.form.len() < other.form.len() => *other = change,
+            Some(_) => {}
+            None => kept.push((effect, change)),
+        }
+    }
+    kept.into_iter().map(|(_, change)| change).collect()
 }
 
 /// The texts of a proposed directive with different arguments, at most `most`, the most promising first.
@@ -99,7 +141,7 @@ fn replacements(
     let other = |form: String| {
         let new_source = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
         let text = format!("line {line}: `{form}` in place of `{own}`");
-        (form != own).then(|| Change { text, idea: idea(&format!("line {line}:"), &form), new_source })
+        (form != own).then(|| Change { text, idea: idea(&format!("line {line}:"), &form), form, new_source })
     };
     all.into_iter().flat_map(|next| forms(next, MAX_FORMS[0])).filter_map(other).take(MAX_FORMS[0]).collect()
 }
@@ -123,39 +165,61 @@ fn insertions(
         text: format!("add `{form}`"),
         idea: idea("add", &form),
         new_source: format!("{before}\n{form}\n{rest}"),
+        form,
     };
     all.into_iter().flat_map(|next| forms(next, MAX_FORMS[1])).map(added).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{idea, proposals};
+    use super::{idea, loops_around_all_walks, proposals};
     use sched_lang::variations::Variations;
     use sched_lang::{ModelInfo, Options};
+    use std::collections::BTreeSet;
     use std::sync::Arc;
 
     #[test]
     fn an_idea_has_no_numbers() {
-        let add = |form, has_one_walk| idea("add", form, has_one_walk);
-        assert_eq!(add("tile(batch, b0, b1, 64)", true), "add tile batch");
-        assert_eq!(add("tile(batch, b0, b1, 64)", true), add("tile(batch, r0, r1, 128)", true));
-        assert_eq!(add("representation(tree, quantized)", true), add("representation(quantized)", true));
-        assert_eq!(add("representation(small, quantized)", false), "add representation small quantized");
-        assert_ne!(add("cache(b0)", true), add("cache(b1)", true));
+        let around = BTreeSet::from(["tree".to_string()]);
+        let add = |form| idea("add", form, &around);
+        assert_eq!(add("tile(batch, b0, b1, 64)"), "add tile batch");
+        assert_eq!(add("tile(batch, b0, b1, 64)"), add("tile(batch, r0, r1, 128)"));
+        assert_eq!(add("representation(tree, quantized)"), add("representation(quantized)"));
+        assert_eq!(add("representation(small, quantized)"), "add representation small quantized");
+        assert_ne!(add("cache(b0)"), add("cache(b1)"));
     }
 
     #[test]
-    fn layouts_of_the_only_walk_are_one_idea() {
-        let layout = |place| idea(place, "representation(b0, preorder)", true);
-        assert_eq!(layout("add"), idea("line 3:", "representation(preorder)", true));
-        assert_ne!(idea("add", "cache(b0)", true), idea("line 3:", "cache(b0)", true));
+    fn layouts_of_all_walks_are_one_idea() {
+        let around = BTreeSet::from(["b0".to_string()]);
+        let layout = |place| idea(place, "representation(b0, preorder)", &around);
+        assert_eq!(layout("add"), idea("line 3:", "representation(preorder)", &around));
+        assert_ne!(idea("add", "cache(b0)", &around), idea("line 3:", "cache(b0)", &around));
+    }
+
+    #[test]
+    fn a_layout_of_all_walks_is_proposed_once() {
+        let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nsplit(tree, e, l, 5)\n";
+        let options = Options { model: Some(Arc::new(model())), ..Options::default() };
+        let variations = Variations::new(text, &options);
+        let nest = variations.unchanged(0).nest.expect("a legal schedule");
+        let around = loops_around_all_walks(&nest);
+        assert_eq!(around, BTreeSet::from(["b0", "b1"].map(str::to_string)));
+        let all = proposals((text, &options), 0, &variations.directives(0));
+        let layouts: Vec<&str> = all.iter().map(|one| one.text.as_str()).collect();
+        assert!(layouts.contains(&"add `representation(quantized)`"), "{layouts:?}");
+        let is_same = |text: &&&str| ["b0", "b1"].iter().any(|name| text.contains(&format!("n({name}, ")));
+        assert_eq!(layouts.iter().filter(is_same).count(), 0, "{layouts:?}");
+    }
+
+    fn model() -> ModelInfo {
+        let depths = vec![3; 10].into_iter().collect();
+        ModelInfo { num_trees: 10, num_features: 4, depths, ..ModelInfo::default() }
     }
 
     #[test]
     fn proposals_are_legal_variations() {
-        let depths = vec![3; 10].into_iter().collect();
-        let model = ModelInfo { num_trees: 10, num_features: 4, depths, ..ModelInfo::default() };
-        let options = Options { model: Some(Arc::new(model)), ..Options::default() };
+        let options = Options { model: Some(Arc::new(model())), ..Options::default() };
         let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(array)\n// end";
         let events = Variations::new(text, &options).directives(0);
         let all = proposals((text, &options), 0, &events);
