@@ -127,7 +127,7 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
         integers=tuple(sorted(made.graph.integers)), exported=made, export=export,
         # For an object that the exporter accepts, but the compiler refuses.
         parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
-        markers=inputs.markers(made.graph),
+        markers=inputs.markers(made.graph), are_lightgbms=inputs.are_lightgbms,
     )
 
 

@@ -57,6 +57,8 @@ class Meaning:
     """The rule for the decision values of an exported file."""
     unseen: Literal["error", "missing", "other"] | None = None
     """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
+    are_lightgbms: bool = False
+    """Whether a pipeline has its names from LightGBM, which writes ``_`` for each blank."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -65,7 +67,7 @@ class Meaning:
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
             origin.row_types, origin.markers, origin.integers,
-            origin.decisions, origin.unseen,
+            origin.decisions, origin.unseen, origin.are_lightgbms,
         )
 
     def refuse_codes(self) -> None:
@@ -96,6 +98,7 @@ class Meaning:
             "numbered": self.numbered, "row_types": self.row_types,
             "markers": self.markers, "integers": self.integers,
             "decisions": self.decisions, "unseen": self.unseen,
+            "are_lightgbms": self.are_lightgbms,
         })
 
     @staticmethod
@@ -118,7 +121,7 @@ class Meaning:
                            found.get("row_types"),
                            tuple((at, marker) for at, marker in found.get("markers", ())),
                            tuple((tuple(group), *more) for group, *more in found.get("integers", ())),
-                           found.get("decisions"), found.get("unseen"))
+                           found.get("decisions"), found.get("unseen"), found.get("are_lightgbms", False))
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -356,6 +356,7 @@ class Model(Methods):
                     categories=more["categories"],
                 )
                 found._markers = dict(self._meaning.markers)
+                found._are_lightgbms |= self._meaning.are_lightgbms
                 self._predictors[key] = found
             if is_usual:
                 self._usual[output, bool(by_position)] = found

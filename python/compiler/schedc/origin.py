@@ -65,6 +65,8 @@ class Origin:
     the container of the rows: ``array``, also for frames of pandas, or ``frame`` for other frames."""
     unseen: Literal["error", "missing", "other"] | None = None
     """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
+    are_lightgbms: bool = False
+    """Whether a pipeline has its names from LightGBM, which writes ``_`` for each blank."""
     decisions: Mapping[str, Any] | None = None
     """The rule for decision values in the metadata of an exported file."""
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
+from schedc_runtime._names import as_lightgbm
 
 from .findings import Unsupported
 from .fitted import PipelineOrigin
@@ -97,8 +98,11 @@ class _Columns(NamedTuple):
         if self.kinds is None:
             return dict.fromkeys(range(model.n_features_in_), self.kind)
         names = _names_of(model)
-        if not model._by_position or set(names) <= set(self.kinds):
-            return {at: self.kinds[name] for at, name in enumerate(names) if name in self.kinds}
+        kinds = self.kinds
+        if model._meaning.are_lightgbms:
+            kinds = dict(zip(as_lightgbm(list(kinds), names), kinds.values()))
+        if not model._by_position or set(names) <= set(kinds):
+            return {at: kinds[name] for at, name in enumerate(names) if name in kinds}
         return dict(zip(range(len(names)), self.kinds.values()))
 
 

@@ -81,6 +81,15 @@ def renamed(features: Sequence[str], columns: Mapping[str, str | None]) -> list[
     return wanted_columns(features, len(features), columns)
 
 
+def as_lightgbm(header: Sequence[str], wanted: Sequence[str | None]) -> list[str]:
+    """The names of a table's columns, in the form of LightGBM, which writes ``_`` for each blank. Only those
+    change that then name a wanted column, if no other column of the table has this name."""
+    lacking = {name for name in wanted if name is not None} - set(header)
+    written = [name.replace(" ", "_") for name in header]
+    lacking = {name for name in lacking if written.count(name) == 1}
+    return [new if new in lacking else name for name, new in zip(header, written)]
+
+
 def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[int | None]:
     """The index of each wanted column among the names of a table. Blanks around names are ignored, unless
     they distinguish two wanted columns.

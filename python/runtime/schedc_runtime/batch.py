@@ -26,7 +26,7 @@ import numpy
 from . import _columns, _frames
 from ._categories import Dictionaries, Feature
 from ._libraries import bytes_of, digest_of, model_of
-from ._names import find_columns, quoted, wanted_columns
+from ._names import as_lightgbm, find_columns, quoted, wanted_columns
 from ._native import Categories, Lookup, Model
 from ._tables import Table, _Matrix, table_of
 from .findings import Refused, Unsupported, public
@@ -165,6 +165,8 @@ class BatchPredictor:
         self._labels: list[Any] = list(self._about.get("labels") or [])
         # By feature, the only marker of missing texts that a pipeline accepts: `None` or `NaN`.
         self._markers: Mapping[int, str] = {}
+        # Whether LightGBM may have changed the names of the features. It keeps no others.
+        self._are_lightgbms = self._about.get("trainer") == "LightGBM"
         names = (self._about.get("categories") or {}).get("names") or []
         # The features that have the empty text as a category.
         self._with_empty = {feature for feature, known in enumerate(names) if _columns.EMPTY in known}
@@ -383,7 +385,8 @@ class BatchPredictor:
             return self._read_alone(places)
         if self._wanted is None:
             wanted_columns(None, count, None)
-        return find_columns(names, self._wanted or [])
+        wanted = self._wanted or []
+        return find_columns(as_lightgbm(names, wanted) if self._are_lightgbms else names, wanted)
 
     def _feature(self, source: Table, names: list[str], at: int | None, feature: int,
                  rows: int) -> _Feature | None:

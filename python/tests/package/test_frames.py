@@ -5,13 +5,14 @@ import collections
 import decimal
 import json
 import types
+import warnings
 
 import lightgbm
 import numpy
 import pytest
 import schedc
 import xgboost
-from sklearn import ensemble
+from sklearn import ensemble, multioutput
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -338,3 +339,51 @@ def test_calls_do_not_loop_over_columns(frame, answer, monkeypatch):
         if name not in ("pandas, of objects", "pandas with masks", "dict of lists", "list of ordered dicts"):
             numpy.testing.assert_array_equal(ours.predict(rows), wanted, err_msg=name)
             assert not used, name
+
+
+def test_lightgbm_with_blanks_in_names():
+    """LightGBM writes `_` for a blank. Columns are found by the names of the frame that it was fitted on."""
+    rows = numpy.random.default_rng(5).normal(size=(200, 3))
+    frame = pandas.DataFrame(rows, columns=["score f", "b_1", "c"])
+    kinds = (frame["score f"] + frame["b_1"] > frame["c"]).astype(int)
+    light = {"n_estimators": 5, "verbose": -1}
+    one = [("light", lightgbm.LGBMClassifier(**light))]
+    stacked = [*one, ("boost", xgboost.XGBClassifier(n_estimators=3))]
+    regressor = multioutput.MultiOutputRegressor(lightgbm.LGBMRegressor(**light))
+    fitted = [
+        lightgbm.LGBMClassifier(**light).fit(frame, kinds),
+        lightgbm.train({"verbose": -1}, lightgbm.Dataset(frame, kinds), 3),
+        regressor.fit(frame, frame[["c", "score f"]]),
+        ensemble.StackingClassifier(stacked[::-1], cv=2).fit(frame, kinds),
+        ensemble.VotingClassifier(one, voting="soft").fit(frame, kinds),
+    ]
+    turned = frame[["c", "b_1", "score f"]]
+    table = arrow.Table.from_pandas(turned, preserve_index=False)
+    tables = [turned, polars.from_pandas(turned), table, turned.to_dict("records"),
+              {name: turned[name].to_numpy() for name in turned}]
+    for theirs in fitted:
+        single = theirs.predict(frame.astype("float32"))
+        checks = [True, frame] if isinstance(theirs, ensemble.StackingClassifier) else [True]
+        for check in checks:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                ours = schedc.compile(theirs, check=check, effort="fast")
+            for given in tables:
+                numpy.testing.assert_allclose(ours.predict(given), theirs.predict(frame), rtol=1e-12)
+            numpy.testing.assert_allclose(ours.predict(turned.astype("float32")), single, rtol=1e-6)
+            again = schedc.load(ours.library)
+            numpy.testing.assert_allclose(again.predict(turned), theirs.predict(frame), rtol=1e-12)
+        with pytest.raises(schedc.Refused, match='lacks features of the model: "b_1"'):
+            ours.predict(turned.rename(columns={"b_1": "b"}))
+
+
+def test_blanks_that_may_stand_for_several_names():
+    frame = pandas.DataFrame(numpy.random.default_rng(5).normal(size=(200, 2)), columns=["a_b_c", "d"])
+    light = schedc.compile(lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(frame, frame["d"]))
+    two = frame.rename(columns={"a_b_c": "a b_c"}).assign(**{"a_b c": 0.0})
+    with pytest.raises(schedc.Refused, match='lacks features of the model: "a_b_c"'):
+        light.predict(two)
+    assert (light.predict(two.assign(a_b_c=frame["a_b_c"])) == light.predict(frame)).all()
+    boost = schedc.compile(xgboost.XGBRegressor(n_estimators=2).fit(frame, frame["d"]))
+    with pytest.raises(schedc.Refused, match='"a b c" may stand for "a_b_c"'):
+        boost.predict(frame.rename(columns={"a_b_c": "a b c"}))

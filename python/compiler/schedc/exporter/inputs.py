@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
+from schedc_runtime._names import as_lightgbm
 
 from ..findings import Refused, Unsupported
 from .columns import Column, Columns, Source
 from .graph import FLOAT32, FLOAT64, TEXT, Graph, is_missing
-from .stages import held, is_known, refusal
+from .stages import held, is_known, key_of, refusal
 from .texts import text_columns
 
 
@@ -53,6 +54,8 @@ class Inputs:
     """Whether the object was fitted on a table, whose columns have these names."""
     container: str = "array"
     """The container of the rows, as in `RowTypes`."""
+    are_lightgbms: bool = False
+    """Whether a column may have a blank where its name has `_`, as in LightGBM."""
 
     def typed(self, rows: RowTypes) -> Inputs:
         """The inputs for rows of other types. Texts stay texts."""
@@ -63,7 +66,7 @@ class Inputs:
             else replace(one, dtype=FLOAT64, narrow=narrow.get(at), own=at in rows.own)
             for at, one in enumerate(self.features)
         ]
-        return Inputs(made, self.named, rows.container)
+        return replace(self, features=made, container=rows.container)
 
     @property
     def together(self) -> bool:
@@ -177,7 +180,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     `types` is a type of NumPy for all columns with numbers, or types by the names of columns.
     """
     rows = table(rows)
-    names = getattr(estimator, "feature_names_in_", None)
+    names, is_lightgbms = names_of(estimator, rows)
     count = _width(estimator)
     if count is None and rows is None:
         if (first := _first(estimator)) is not None and not is_known(first):
@@ -207,7 +210,43 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
         kinds.append(kind)
     features = [Feature(name, kind, dropped=at in dropped)
                 for at, (name, kind) in enumerate(zip(known, kinds))]
-    return Inputs(features, named)
+    return Inputs(features, named, are_lightgbms=named and is_lightgbms)
+
+
+def names_of(estimator: Any, rows: Any) -> tuple[Any, bool]:
+    """The names of the columns, None if there are none, and whether a column may have a blank where its name
+    has `_`: LightGBM writes names so and keeps no others, and objects take their names from a part. Another
+    part, or rows, may have the names of the table."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or not _are_lightgbms(estimator) or not any("_" in str(name) for name in names):
+        return names, False
+    known = [str(name) for name in names]
+    others = [getattr(part, "feature_names_in_", None) for part in _parts(estimator)
+              if not _are_lightgbms(part)]
+    for other in (*others, getattr(rows, "columns", None)):
+        if other is not None:
+            given = list(map(str, other))
+            own = dict(zip(as_lightgbm(given, known), given))
+            if set(known) <= set(own):
+                return [own[name] for name in known], False
+    return names, True
+
+
+def _are_lightgbms(estimator: Any) -> bool:
+    """Whether LightGBM may have written the names of an object's columns: it or a part is LightGBM's."""
+    return key_of(held(estimator)).startswith("lightgbm.") or any(map(_are_lightgbms, _parts(estimator)))
+
+
+def _parts(estimator: Any) -> list[Any]:
+    """The fitted parts of an object that read its columns."""
+    for attribute in ("estimators_", "calibrated_classifiers_"):
+        parts = getattr(held(estimator), attribute, None)
+        if isinstance(parts, (list, tuple)):
+            # A calibrated classifier holds the part and its curves.
+            is_calibrated = attribute == "calibrated_classifiers_"
+            return [part.estimator if is_calibrated else part for part in parts]
+    steps = getattr(held(estimator), "steps", None)
+    return [steps[0][1]] if isinstance(steps, list) and steps else []
 
 
 def dropped_columns(estimator: Any) -> list[int]:
