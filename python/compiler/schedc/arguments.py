@@ -91,6 +91,17 @@ def examples_of(check: Any) -> Any:
     return check
 
 
+def refuse_keys(rows: Any) -> None:
+    """Raises Refused for dicts, whose keys have no order that a model without names could take."""
+    first = rows[0] if isinstance(rows, (list, tuple)) and len(rows) > 0 else rows
+    if isinstance(first, Mapping):
+        raise Refused(
+            "the model was trained without names of features, and the keys of a dict have no order: "
+            "columns=[...] names the keys in the order of the features, and by_position=True takes them in "
+            "the order of the dict"
+        )
+
+
 def array_of(rows: Sequence[Any]) -> Array:
     """The array of a list of rows.
 

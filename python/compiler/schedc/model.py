@@ -22,7 +22,7 @@ from schedc_runtime.findings import public
 from ._native import Artefact
 from ._native import Compilation as NativeCompilation
 from .answers import Answers, Array
-from .arguments import array_of
+from .arguments import array_of, refuse_keys
 from .background import Compilation
 from .code import Code, Recipe
 from .decisions import rules
@@ -367,7 +367,10 @@ class Model(Methods):
         if not self._by_position:
             return False
         known = self._names or self._native.feature_names
-        return not (known and set(known) <= set(column_names(X)))
+        if known and set(known) <= set(column_names(X)):
+            return False
+        refuse_keys(X)
+        return True
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
         """The model, compiled for other iterations or for calls with a base margin."""

@@ -311,6 +311,20 @@ def test_arrays_in_training(frame, answer):
             numpy.testing.assert_array_equal(ours.predict(some), wanted)
             numpy.testing.assert_array_equal(ours.predict(polars.from_pandas(some)), wanted)
             numpy.testing.assert_array_equal(schedc.load(ours.library).predict(some), wanted)
+        columns = {name: rows[:, at] for at, name in enumerate(NAMES)}
+        turned = dict(reversed(columns.items()))
+        cells = [{name: cells[0] for name, cells in one.items()} for one in (columns, turned)]
+        for given in (columns, turned, *cells, cells):
+            with pytest.raises(schedc.Refused, match="keys of a dict have no order"):
+                ours.predict(given)
+            with pytest.raises(schedc.Refused, match="keys of a dict have no order"):
+                ours.predict_proba(given)
+            answered = ours.predict(given, columns=NAMES)
+            wanted = theirs.predict(rows[[0, 0]] if given is cells else rows)
+            numpy.testing.assert_array_equal(answered, wanted[:len(answered)])
+        numpy.testing.assert_array_equal(ours.predict(columns, by_position=True), theirs.predict(rows))
+        found = ours.predict(turned, by_position=True)
+        numpy.testing.assert_array_equal(found, theirs.predict(rows[:, ::-1]))
     named = schedc.compile(xgboost.XGBRegressor(n_estimators=5).fit(frame, answer))
     assert not any("their order" in note for note in named.notes)
 
