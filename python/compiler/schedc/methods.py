@@ -10,7 +10,7 @@ import numpy
 import schedc_runtime
 from schedc_runtime.findings import public
 
-from .answers import Answers, Array, Classifier, OneClass, table, two_columns
+from .answers import Answers, Array, OneClass, table, two_columns
 from .device import refuse_gpu
 from .elsewhere import output_of
 from .estimator import Estimator, conditional
@@ -171,7 +171,8 @@ def lacking(answers: Answers, family: str | None, has_shares: bool, has_decision
     found.add("apply" if family == FAMILY else "transform")
     if answers.kind not in ("classifier", "regressor"):
         found.add("score")
-    known = family in (None, "scikit-learn", "Treelite", FAMILY) and kind not in (Classifier, OneClass)
+    # Classifiers of LightGBM have decision values from 4.7 on.
+    known = family in (None, "scikit-learn", "LightGBM", "Treelite", FAMILY) and kind is not OneClass
     if not known or (family is None and kind is Answers and not has_decisions):
         found.add("decision_function")
     return frozenset(found)

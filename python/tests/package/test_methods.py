@@ -524,6 +524,23 @@ def test_rules_of_other_files():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("goal", ["two", "three"])
+def test_decisions_of_lightgbm(goal, monkeypatch):
+    """Classifiers of LightGBM 4.7 have decision values: the raw scores."""
+    kind, options = lightgbm.LGBMClassifier, {"n_estimators": 3, "verbose": -1}
+    alone = schedc.compile(kind(**options).fit(X, GOALS[goal]), effort="fast")
+    assert hasattr(alone, "decision_function") == hasattr(kind, "decision_function")
+    monkeypatch.setattr(kind, "decision_function", lambda self, rows: self.predict(rows, raw_score=True),
+                        raising=False)
+    for theirs in (kind(**options).fit(X, GOALS[goal]), scaled(kind(**options), goal)):
+        ours = schedc.compile(theirs, effort="fast")
+        for one in (ours, schedc.load(ours.library)):
+            numpy.testing.assert_array_equal(one.decision_function(X), theirs.decision_function(X))
+    assert not hasattr(schedc.compile(lightgbm.LGBMRegressor(**options).fit(X, GOALS[goal]), effort="fast"),
+                       "decision_function")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("goal", ["two", "three"])
 def test_sums_of_several_forests(goal):
     """Decision values that are the sums of all trees, or of the trees that read all others."""
     part = ensemble.GradientBoostingClassifier(n_estimators=3, random_state=0)
