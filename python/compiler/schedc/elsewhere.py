@@ -12,6 +12,9 @@ _LEAST_ALIKE = 0.8
 
 _OWN = "use that of the object from which it was compiled"
 
+_NO_STAGES = ("iteration_range= selects no stages of this model; use that of the object from which it was "
+              "compiled, if it has it")
+
 #: For attributes and methods of trainers' objects: what to use in a compiled model, or why it lacks them.
 _ATTRIBUTES = {
     "inplace_predict": "use predict, which returns the same",
@@ -76,10 +79,12 @@ _OPTIONS = {
 _PREDICTION_TYPES = {"RawFormulaVal": "raw", "Probability": "predict_proba", "Class": "predict"}
 
 
-def no_attribute(name: str, own: Sequence[str] = ()) -> str:
+def no_attribute(name: str, own: Sequence[str] = (), has_stages: bool = False) -> str:
     """The message that a compiled model lacks a public attribute, with what to use in its place. ``own`` has
-    the names of its attributes."""
+    the names of its attributes; ``has_stages`` is true if ``iteration_range`` selects stages of training."""
     advice = _ATTRIBUTES.get(name)
+    if name.startswith("staged_") and not has_stages:
+        advice = _NO_STAGES
     if advice is None and name.startswith(("get_", "plot_", "staged_", "trees_", "dump_", "model_to_")):
         advice = _OWN
     # A property that raises an error is in the list of attributes, too.

@@ -468,7 +468,8 @@ class Model(Methods):
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         own = [one for one in dir(type(self)) if not one.startswith("_") and one not in self._lacking]
-        raise AttributeError(no_attribute(name, own))
+        has_stages = self._origin is not None and self._origin.has_stages(self._about["model"].get("trainer"))
+        raise AttributeError(no_attribute(name, own, has_stages))
 
     def __repr__(self) -> str:
         about = self._about

@@ -71,12 +71,22 @@ class Origin:
     """The rule for decision values in the metadata of an exported file."""
 
 
+    def has_stages(self, trainer: str | None) -> bool:
+        """Whether the first iterations of the model, which this trainer made, are a stage of its training."""
+        if self.family == "scikit-learn":
+            return "staged_predict" not in self.answers.lacks
+        return trainer in _BOOSTED
+
+
 #: Functions that load files of Python objects, by ending.
 _LOADERS = {".pkl": "joblib.load", ".pickle": "joblib.load", ".joblib": "joblib.load",
             ".skops": "skops.io.load"}
 
 #: Methods that only some estimators have.
-_METHODS = ("predict_proba", "predict_log_proba", "decision_function", "score_samples")
+_METHODS = ("predict_proba", "predict_log_proba", "decision_function", "score_samples", "staged_predict")
+
+#: Trainers of boosted trees, whose stages are iterations.
+_BOOSTED = ("XGBoost", "LightGBM", "CatBoost")
 
 
 def origin_of(model: Any, pool: Any = None) -> Origin:

@@ -176,6 +176,28 @@ def test_attributes_of_trainers(X, y):
     assert not hasattr(ours, "_nothing")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_stages(X, y):
+    """A message proposes `iteration_range` only for models whose first iterations are a stage."""
+    for theirs, has_stages in (
+        (ensemble.GradientBoostingClassifier(n_estimators=4), True),
+        (ensemble.HistGradientBoostingClassifier(max_iter=4), True),
+        (lightgbm.LGBMClassifier(n_estimators=4, verbose=-1), True),
+        (ensemble.AdaBoostClassifier(n_estimators=4), False),
+        (ensemble.RandomForestClassifier(4), False),
+        (make_pipeline(StandardScaler(), ensemble.GradientBoostingClassifier(n_estimators=4)), False),
+    ):
+        ours = schedc.compile(theirs.fit(X, y), effort="fast")
+        for model in (ours, pickle.loads(pickle.dumps(ours))):
+            advice = r"iteration_range=\(0, n\)" if has_stages and model is ours else "selects no stages"
+            with pytest.raises(AttributeError, match=f"'staged_predict': .*{advice}"):
+                model.staged_predict(X)
+        if has_stages:
+            two = (theirs.predict(X, num_iteration=2) if isinstance(theirs, lightgbm.LGBMClassifier)
+                   else list(theirs.staged_predict(X))[1])
+            assert (ours.predict(X, iteration_range=(0, 2)) == two).all()
+
+
 def test_probabilities_that_an_object_lacks(X, y):
     """A model has `predict_proba` if its object or its file has classes."""
     ranker = lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(X, y, group=[len(X)])
