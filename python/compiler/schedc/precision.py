@@ -6,6 +6,7 @@ compiled for rows in double precision, and again at the first call with other ro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,9 +53,9 @@ def model_for(model: Model, X: Any) -> Model:
         return known[1]
     columns = _Columns.of(X)
     if integers:
-        _refuse_integers(columns, model)
+        _refuse_integers(columns, model, X)
     if is_narrow:
-        _refuse_double(columns, model)
+        _refuse_double(columns, model, X)
         found = model
     else:
         found = _for_rows(model, columns, X)
@@ -111,22 +112,22 @@ def _names_of(model: Model) -> list[str]:
     return list(model._names or model._native.feature_names or map(str, range(model.n_features_in_)))
 
 
-def _refuse_double(columns: _Columns, model: Model) -> None:
+def _refuse_double(columns: _Columns, model: Model, X: Any) -> None:
     """Raises Unsupported for rows that scikit-learn does not compute in single precision."""
     if columns.container == "sparse":
         raise Unsupported('the model was compiled with rows="f32", for dense rows: compile it without '
                          'rows="f32", or give rows.toarray()')
     if columns.kinds is None:
-        double = [] if columns.kind is not None and _is_single(columns.kind) else ["all"]
+        double, listed = [] if columns.kind is not None and _is_single(columns.kind) else [0], "all"
     else:
-        names = _names_of(model)
-        double = [names[at] for at, kind in columns.at(model).items()
+        double = [at for at, kind in columns.at(model).items()
                   if (kind is None or _is_number(kind)) and not _is_single(kind)]
+        listed = _listed([_names_of(model)[at] for at in double])
     if double:
         raise Unsupported(
-            f"columns are not in single precision ({_listed(double)}), but the model was compiled with "
-            'rows="f32", and scikit-learn computes rows in other types differently; give float32, as in '
-            'rows.astype("float32"), or compile without rows="f32"'
+            f"columns are not in single precision ({listed}), but the model was compiled with "
+            'rows="f32", and scikit-learn computes rows in other types differently; give '
+            f'{_converted(columns, double, model, X, "float32")}, or compile without rows="f32"'
         )
     if columns.container == "frame":
         raise Unsupported(
@@ -141,7 +142,7 @@ _STORED = {"narrow": "NumPy computes a function of those of 8 or 16 bits in thei
            "all": "scikit-learn rounds the densities of a mixture to integers then"}
 
 
-def _refuse_integers(columns: _Columns, model: Model) -> None:
+def _refuse_integers(columns: _Columns, model: Model, X: Any) -> None:
     """Raises Unsupported for integers and truth values in whose type the pipeline computes."""
     kinds = columns.at(model)
     for group, which, container in model._meaning.integers:
@@ -150,7 +151,8 @@ def _refuse_integers(columns: _Columns, model: Model) -> None:
             listed, stored = _listed([names[at] for at in group]), _STORED[which]
             raise Unsupported(
                 f"columns are integers or truth values ({listed}), and {stored}, unlike the compiled model; "
-                'give float64, as in rows.astype("float64"), for which the object has the same results')
+                f'give {_converted(columns, list(group), model, X, "float64")}, for which the object has the '
+                "same results")
 
 
 def _is_integer(kind: Any, which: str) -> bool:
@@ -182,7 +184,8 @@ def _for_rows(model: Model, columns: _Columns, X: Any) -> Model:
     if not single and "float32" not in own.values() and not is_sparse:
         return model
     if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
-        raise Unsupported(_SPARSE if is_sparse else _single_text(sorted(single | own.keys()), model))
+        raise Unsupported(
+            _SPARSE if is_sparse else _single_text(sorted(single | own.keys()), model, columns, X))
     from .exporter.inputs import RowTypes
 
     narrow = frozenset((at, _type_of_narrow(kind)) for at, kind in kinds.items() if _is_narrow(kind))
@@ -206,15 +209,38 @@ _SPARSE = (
 )
 
 
-def _single_text(single: list[int], model: Model) -> str:
+def _single_text(single: list[int], model: Model, columns: _Columns, X: Any) -> str:
     """The error for columns in single precision of a loaded model."""
     names = _names_of(model)
     return (
         f"columns are in single precision ({_listed([names[at] for at in single])}), which scikit-learn "
-        "computes differently, but the library is for double precision: give float64, as in "
-        'rows.astype("float64"), or load a library of schedc.compile(pipeline, rows="f32"), if all columns '
-        "are float32 in arrays or in frames of pandas"
+        "computes differently, but the library is for double precision: give "
+        f'{_converted(columns, single, model, X, "float64")}, or load a library of '
+        'schedc.compile(pipeline, rows="f32"), if all columns are float32 in arrays or in frames of pandas'
     )
+
+
+def _converted(columns: _Columns, features: list[int], model: Model, X: Any, kind: str) -> str:
+    """The words for rows whose columns of these features have another type, with the call that converts
+    them."""
+    library = type(X).__module__.partition(".")[0]
+    if columns.kinds is None:
+        return f'{kind}, as in rows.astype("{kind}")'
+    if library not in ("pandas", "polars"):
+        return kind
+    tables, names, labels = list(columns.kinds), _names_of(model), list(X.columns)
+    if model._by_position and not set(names) <= set(tables):
+        shown = [labels[at] for at in features]
+    else:
+        own = dict(zip(as_lightgbm(tables, names) if model._meaning.are_lightgbms else tables, labels))
+        shown = [own[names[at]] for at in features]
+    quoted = [json.dumps(label, ensure_ascii=False) if isinstance(label, str) else repr(label)
+              for label in shown]
+    if library == "polars":
+        pairs = ", ".join(f"{label}: polars.{kind.title()}" for label in quoted)
+        return f"{kind}, as in rows.cast({{{pairs}}})"
+    pairs = ", ".join(f'{label}: "{kind}"' for label in quoted)
+    return f"{kind}, as in rows.astype({{{pairs}}})"
 
 
 class _Types(NamedTuple):

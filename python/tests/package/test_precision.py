@@ -1,5 +1,7 @@
 """Compiled pipelines follow the precision in which scikit-learn computes rows of each type and container."""
 
+import re
+
 import numpy
 import pytest
 
@@ -149,6 +151,27 @@ def test_kernel_components(kernel):
     theirs = decomposition.KernelPCA(3, kernel=kernel).fit(numbers.astype("float32"))
     found, expected = schedc.compile(theirs, effort="fast").transform(numbers), theirs.transform(numbers)
     numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * numpy.abs(expected).max())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "numpy"])
+def test_proposed_conversions(library):
+    """The call in a message converts the rows, with the columns' own names."""
+    polars = pytest.importorskip("polars")
+    whole = ROWS[["age", "hours"]].set_axis(["the age", "hours"], axis=1)
+    encoded = compose.ColumnTransformer([("a", preprocessing.StandardScaler(), ["the age", "hours"]),
+                                         ("b", preprocessing.OneHotEncoder(), ["city"])])
+    rows = whole.assign(city="a")
+    if library == "numpy":
+        encoded, rows = preprocessing.StandardScaler(), whole.to_numpy()
+    theirs = make(encoded, linear_model.LogisticRegression()).fit(rows, GOAL)
+    loaded = schedc.load(schedc.compile(theirs, effort="fast", check=False).library)
+    given = rows.astype("float32" if library == "numpy" else {"the age": "float32"})
+    given = polars.from_pandas(given) if library == "polars" else given
+    with pytest.raises(schedc.Refused, match="single precision") as caught:
+        loaded.predict_proba(given)
+    call = re.search(r"as in (rows\..*?\)), ", str(caught.value))[1]
+    converted = eval(call, {"rows": given, "polars": polars})
+    assert loaded.predict_proba(converted).shape == (len(rows), 2)
 
 
 @pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "boolean"])
