@@ -14,7 +14,7 @@ from schedc_runtime.findings import public
 
 from . import _native
 from .answers import Answers, labelled
-from .arguments import check_options, check_rows, check_unseen, examples_of
+from .arguments import check_options, check_rows, check_unseen, examples_of, proposing
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
 from .findings import Refused, refused
@@ -29,6 +29,7 @@ from .schedule import schedule_text, values_of
 _ELF = b"\x7fELF"
 
 
+@proposing
 def compile(
     model: Any,
     schedule: str | PathLike[str] | None = None,
@@ -220,7 +221,7 @@ def _made(origin: Origin, recipe: Recipe, probes: bool) -> _native.Artefact:
 def _warned(made: _native.Artefact) -> _native.Artefact:
     """Warns if the lock has no entry that matches."""
     if made.miss is not None:
-        warnings.warn(made.miss, stacklevel=4)
+        warnings.warn(made.miss, stacklevel=5)
     return made
 
 

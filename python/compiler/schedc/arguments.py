@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy
 
@@ -33,6 +36,33 @@ def _are_numbers_of_names(value: Any) -> bool:
 
 
 _TRUTH: tuple[Callable[[Any], bool], str] = (_is(bool), "True or False")
+
+#: The least likeness of a misspelled option and the one that a message proposes; 1 for equal names.
+_LEAST_ALIKE = 0.6
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+def proposing(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """The function, whose TypeError for an unknown option names the nearest one."""
+    known = signature(function).parameters
+
+    @wraps(function)
+    def checked(*given: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        wrong = next((name for name in options if name not in known), None)
+        if wrong is not None:
+            raise TypeError(f"{function.__name__} has no option {wrong!r}{nearest(wrong, known)}")
+        return function(*given, **options)
+
+    return checked
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown option: the nearest known one. Empty if none is near."""
+    found = get_close_matches(name, list(known), 1, _LEAST_ALIKE)
+    return f"; {found[0]!r} may be meant" if found else ""
+
 
 #: For each option a test of its values, and a description of valid values.
 _OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {

@@ -52,10 +52,10 @@ def check_answers(
         warnings.warn(
             f"the compiled model was not compared with {origin.name}, which does not predict the rows of the "
             f"check: {trial.failure}; check=False skips the comparison",
-            stacklevel=3,
+            stacklevel=4,
         )
     if trial.outside:
-        warnings.warn(outside_of(trial.outside, len(trial.rows), origin.name), stacklevel=3)
+        warnings.warn(outside_of(trial.outside, len(trial.rows), origin.name), stacklevel=4)
     return trial.compared
 
 

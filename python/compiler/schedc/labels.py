@@ -23,13 +23,14 @@ def labels_in(model: Mapping[str, Any]) -> numpy.ndarray[Any, Any] | list[numpy.
     return parts if counts else parts[0]
 
 
-def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:
+def labels_of(labels: Any, classes: Any, are_all: bool = True) -> numpy.ndarray[Any, Any]:
     """The label of each class. ``classes`` are the classes that a model was trained on: positions in the list
-    of labels.
+    of labels. ``are_all`` is false for the classes of some rows.
 
     ``labels`` is a fitted ``LabelEncoder``, or lists the labels.
 
-    Raises Refused if a class is no position in the list.
+    Raises Refused if a class is no position in the list, and if the list has labels behind the last class. An
+    encoder may have labels that the training lacked.
     """
     is_list = isinstance(labels, (list, tuple, numpy.ndarray))
     known = labels if is_list else getattr(labels, "classes_", None)
@@ -43,6 +44,11 @@ def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:
         raise Refused(
             f"labels= names classes by the numbers 0 to {len(known) - 1}, and the model has the classes "
             f"{', '.join(map(str, numbers[:3].tolist()))}{', ...' if len(numbers) > 3 else ''}"
+        )
+    if is_list and are_all and len(known) > numbers.max() + 1:
+        raise Refused(
+            f"labels= has {len(known)} labels, and the last class of the model is {numbers.max()}: list one "
+            "label for each number up to this one, or give the fitted LabelEncoder"
         )
     named: numpy.ndarray[Any, Any] = known[numbers.astype(numpy.int64)]
     return named

@@ -167,6 +167,13 @@ def test_options_of_another_kind(rows, target, option):
         refused(kind, lambda: schedc.compile(model, **{option: value}), part, option)
 
 
+@pytest.mark.parametrize(("wrong", "meant"), [("efort", "effort"), ("shedule", "schedule"), ("zzz", None)])
+def test_misspelled_options(wrong, meant):
+    advice = "" if meant is None else f"; '{meant}' may be meant"
+    with pytest.raises(TypeError, match=f"^compile has no option '{wrong}'{advice}$"):
+        schedc.compile("model.json", **{wrong: "fast"})
+
+
 def test_objects_that_are_no_models(frame):
     for given, name in ((None, "object of NoneType"), (frame, "object of DataFrame"),
                         (xgboost.XGBClassifier, "the class XGBClassifier")):

@@ -870,6 +870,7 @@ def test_labels_that_do_not_fit(tmp_path):
     scaler = preprocessing.StandardScaler().fit(table)
     cases = [
         (numbers, NAMES[:2], "by the numbers 0 to 1, and the model has the classes 0, 1, 2"),
+        (numbers, [*NAMES, "dog"], "has 4 labels, and the last class of the model is 2"),
         (numbers, preprocessing.LabelEncoder(), "takes a fitted LabelEncoder"),
         (numbers, NAMES[:, None], "one label for each class"),
         (texts, NAMES, "the model has the classes ant, bee, cat"),
@@ -880,6 +881,9 @@ def test_labels_that_do_not_fit(tmp_path):
             schedc.compile(model, labels=labels)
         with pytest.raises(ValueError, match=message):
             schedc.export(model, tmp_path / "p.onnx", labels=labels)
+    encoder = preprocessing.LabelEncoder().fit([*NAMES, "dog"])
+    found = schedc.compile(numbers, labels=encoder, effort="fast").predict(table)
+    numpy.testing.assert_array_equal(found, NAMES[numbers.predict(table)])
     for kind in (preprocessing.LabelEncoder, preprocessing.LabelBinarizer):
         with pytest.raises(TypeError, match="is no model; compile and export take it as labels="):
             schedc.compile(kind().fit(NAMES))
