@@ -7,7 +7,7 @@ use sched_nest::Variants;
 use std::fmt::Write as _;
 
 /// Calls that one schedule serves, with the timed sizes among them.
-struct ServedCalls<'f> {
+struct ServedSizes<'f> {
     /// Largest number of rows of the calls. `None` if the schedule serves all larger ones.
     bound: Option<usize>,
     /// The schedule.
@@ -15,7 +15,7 @@ struct ServedCalls<'f> {
     sizes: Vec<&'f BestSchedule>,
 }
 
-impl ServedCalls<'_> {
+impl ServedSizes<'_> {
     /// Parts of the schedule, and the directives for the calls. `None` if the text has errors.
     fn parts(&self) -> Option<(ScheduleParts, String)> {
         let parts = ScheduleParts::of(self.schedule)?;
@@ -28,20 +28,20 @@ impl ServedCalls<'_> {
 /// The schedules of a result, by rows in ascending order. A schedule that was found for a size replaces the
 /// variant of schedc's own schedule that serves this size. All other variants stay, so that calls of sizes
 /// that were not timed are no slower than without a search.
-fn served_calls(found: &SearchResult) -> Vec<ServedCalls<'_>> {
+fn served_calls(found: &SearchResult) -> Vec<ServedSizes<'_>> {
     let own: Vec<(Option<usize>, Option<&str>)> = match &found.own {
         Some(own) => {
             own.iter().map(|(most, text)| (most.map(|most| most as usize), Some(text.as_str()))).collect()
         }
         None => vec![(None, None)],
     };
-    let mut all: Vec<ServedCalls<'_>> = Vec::new();
+    let mut all: Vec<ServedSizes<'_>> = Vec::new();
     let mut add = |bound, schedule, best: Option<_>| match all.last_mut() {
         Some(last) if last.schedule == schedule => {
             last.bound = bound;
             last.sizes.extend(best);
         }
-        _ => all.push(ServedCalls { bound, schedule, sizes: best.into_iter().collect() }),
+        _ => all.push(ServedSizes { bound, schedule, sizes: best.into_iter().collect() }),
     };
     let mut rest = found.best.iter().enumerate().peekable();
     for (most, own) in own {
@@ -83,8 +83,8 @@ pub fn schedule_text(found: &SearchResult, head: &str, target: Option<&str>) -> 
 }
 
 /// Appends schedules as one text to `all`, with comments on their speed if `has_comments`.
-fn joined(served: &[ServedCalls<'_>], mut all: String, has_comments: bool) -> String {
-    let sizes = |of: &ServedCalls<'_>| if has_comments { speeds(of) } else { Vec::new() };
+fn joined(served: &[ServedSizes<'_>], mut all: String, has_comments: bool) -> String {
+    let sizes = |of: &ServedSizes<'_>| if has_comments { speeds(of) } else { Vec::new() };
     let Some((largest, smaller)) = served.split_last() else { return all };
     if smaller.is_empty() {
         lines(&mut all, "", sizes(largest), largest.schedule);
@@ -120,7 +120,7 @@ fn joined(served: &[ServedCalls<'_>], mut all: String, has_comments: bool) -> St
 }
 
 /// Comment lines with the speed of each timed size, or on the lack of one.
-fn speeds(served: &ServedCalls<'_>) -> Vec<String> {
+fn speeds(served: &ServedSizes<'_>) -> Vec<String> {
     if served.sizes.is_empty() {
         return vec!["// not timed: schedc's own schedule".to_string()];
     }
