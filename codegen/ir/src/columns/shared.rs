@@ -4,7 +4,7 @@
 //! again. Adjacent columns that read a value share it as [the head of their group](super::runs), which needs
 //! no memory.
 
-use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
+use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Float, functions};
 use std::collections::{HashMap, HashSet};
 
 /// The columns to store among the `needed` ones, beside sums and their operands. `roots` are the columns
@@ -53,26 +53,7 @@ fn long_columns(columns: &Columns, needed: &[ColumnId]) -> HashSet<ColumnId> {
 /// Whether an operation takes longer than a load and a store.
 fn is_long_operation(expr: &Expr) -> bool {
     match expr {
-        Expr::Unary(op, _) => match op {
-            Unary::SquareRoot
-            | Unary::Exp
-            | Unary::ExpMinusOne
-            | Unary::Log
-            | Unary::LogOnePlus
-            | Unary::Tanh
-            | Unary::Logistic
-            | Unary::Erf
-            | Unary::Sin
-            | Unary::Cos => true,
-            Unary::Cast(_)
-            | Unary::Negate
-            | Unary::Abs
-            | Unary::Floor
-            | Unary::Ceil
-            | Unary::Round
-            | Unary::IsNan
-            | Unary::Not => false,
-        },
+        Expr::Unary(op, _) => functions::unary(*op, Float::F64, 1.0).is_some(),
         Expr::Binary(op, ..) => matches!(op, Binary::Divide | Binary::Power),
         Expr::Table { .. } | Expr::Step { .. } => true,
         Expr::Input { .. }
