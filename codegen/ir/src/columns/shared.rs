@@ -4,7 +4,7 @@
 //! again. Adjacent columns that read a value share it as [the head of their group](super::runs), which needs
 //! no memory.
 
-use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Float, functions};
+use sched_columns::{Binary, ColumnId, Columns, Expr, Float, functions};
 use std::collections::{HashMap, HashSet};
 
 /// The columns to store among the `needed` ones, beside sums and their operands. `roots` are the columns
@@ -27,7 +27,7 @@ pub(super) fn shared_columns(columns: &Columns, needed: &[ColumnId], roots: &[Co
         if !is_long {
             continue;
         }
-        let is_float = matches!(columns.column_type(*column), ColumnType::F32 | ColumnType::F64);
+        let is_float = columns.column_type(*column).is_float();
         if is_float && is_at_least_two(&stretches, column) && is_at_least_two(&readers, column) {
             shared.push(*column);
         } else {
