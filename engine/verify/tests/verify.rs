@@ -294,10 +294,10 @@ fn a_difference_becomes_a_row_and_a_node() {
     assert_eq!(json["difference"]["walk"]["node"]["test"], node.test);
 }
 
-/// The faults of passes over pipelines, each with a model that the pass changes. `ConstantsSkipOperation` is
-/// missing: the reader evaluates the constants of all pipelines that schedc exports.
-const FAULTS_OF_PASSES: [(PassFault, &str); 12] = [
+/// The faults of passes over pipelines, each with a model that the pass changes.
+const FAULTS_OF_PASSES: [(PassFault, &str); 13] = [
     (PassFault::LiveDropsColumn, "forest/pipeline/tests/fixtures/standard-forest.onnx"),
+    (PassFault::ConstantsSkipOperation, "forest/pipeline/tests/skl2onnx/quadratic.onnx"),
     (PassFault::EqualColumnsConfused, "forest/pipeline/tests/fixtures/bins-onehot-forest.onnx"),
     (PassFault::VectorRepeatsValue, "forest/pipeline/tests/fixtures/standard-forest.onnx"),
     (PassFault::FoldThresholdBeside, "forest/pipeline/tests/fixtures/standard-forest.onnx"),

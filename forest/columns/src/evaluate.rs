@@ -6,6 +6,7 @@ use crate::float::Float;
 use crate::functions;
 use crate::trees::ColumnTrees;
 use crate::value::{ColumnType, ColumnValue};
+use std::collections::{BTreeSet, HashMap};
 
 /// Applies an operation on floating-point numbers in the type of its operand.
 macro_rules! on_float {
@@ -39,6 +40,25 @@ impl Columns {
             values[column.index()] = Some(Self::value(self.expr(column), row, of));
         }
         wanted.iter().filter_map(|column| values[column.index()]).collect()
+    }
+
+    /// The value of a column that depends on no feature; `None` for other columns.
+    pub fn constant_value(&self, column: ColumnId) -> Option<ColumnValue> {
+        let (mut needed, mut open) = (BTreeSet::new(), vec![column]);
+        while let Some(column) = open.pop() {
+            if matches!(self.expr(column), Expr::Input { .. }) {
+                return None;
+            }
+            if needed.insert(column) {
+                open.extend(self.expr(column).operands());
+            }
+        }
+        let mut values: HashMap<ColumnId, ColumnValue> = HashMap::new();
+        for column in needed {
+            let of = |operand| values.get(&operand).copied().unwrap_or(ColumnValue::F64(f64::NAN));
+            values.insert(column, Self::value(self.expr(column), &[], of));
+        }
+        values.remove(&column)
     }
 
     /// The value of an expression for a row, given the values of the columns that it reads.
@@ -226,6 +246,20 @@ mod tests {
         let values = columns.evaluate(&[product, wide], &[0.1]);
         let expected = 0.1_f32 * (1.0 / 3.0);
         assert_eq!(values, [ColumnValue::F32(expected), ColumnValue::F64(expected.into())]);
+    }
+
+    #[test]
+    fn columns_without_features_are_constants() {
+        let mut columns = Columns::default();
+        let x = columns.input(0, Float::F64);
+        let mut sum = columns.constant(ColumnValue::F64(1.0));
+        for _ in 0..60 {
+            sum = columns.add(Expr::Binary(Binary::Add, sum, sum)).expect("two doubles");
+        }
+        let product = columns.add(Expr::Binary(Binary::Multiply, sum, x)).expect("two doubles");
+        assert_eq!(columns.constant_value(sum), Some(ColumnValue::F64(2f64.powi(60))));
+        assert_eq!(columns.constant_value(product), None);
+        assert_eq!(columns.constant_value(x), None);
     }
 
     #[test]

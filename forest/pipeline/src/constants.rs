@@ -15,19 +15,28 @@ pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
     for old in pipeline.columns.all() {
         let expr = pipeline.columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
-        let first = expr.operands().next();
         let confused =
             seeded(PassFault::EqualColumnsConfused).then(|| column_like(&columns, &expr)).flatten();
-        let mut column = confused.map_or_else(|| columns.add_folded(expr), Ok)?;
-        if let (true, Some(first), Expr::Const(value)) =
-            (seeded(PassFault::ConstantsSkipOperation), first, columns.expr(column).clone())
-        {
-            column = columns.cast(first, value.column_type())?;
-        }
+        let column = confused.map_or_else(|| add_evaluated(&mut columns, expr), Ok)?;
         numbers.insert(old, column);
     }
     let stages = pipeline.stages.into_iter().map(|stage| stage.with_tested(|column| numbers[&column]));
     Ok(Pipeline { stages: stages.collect(), columns, inputs: pipeline.inputs })
+}
+
+/// Adds a column. An operation on constants becomes its value.
+///
+/// # Errors
+/// If the operation does not take the types of its columns.
+pub(crate) fn add_evaluated(columns: &mut Columns, expr: Expr) -> Result<ColumnId, TypeMismatch> {
+    let first = expr.operands().next();
+    let column = columns.add_folded(expr)?;
+    match (columns.expr(column).clone(), first) {
+        (Expr::Const(value), Some(first)) if seeded(PassFault::ConstantsSkipOperation) => {
+            columns.cast(first, value.column_type())
+        }
+        _ => Ok(column),
+    }
 }
 
 /// A column with an operation of two operands that differs from `expr` in one operand.

@@ -1,6 +1,6 @@
 //! The definition of a pipeline's results: its trees, and the columns of the file before all passes.
 
-use crate::onnx::read_pipeline;
+use crate::onnx::read_as_written;
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage, needed_columns};
 use sched_columns::{ColumnId, TypeMismatch};
@@ -17,12 +17,12 @@ pub struct UnfoldedPipeline {
 }
 
 impl UnfoldedPipeline {
-    /// Reads the pipeline of an ONNX file.
+    /// Reads the pipeline of an ONNX file, with its operations on constants.
     ///
     /// # Errors
     /// A [`ModelError`] if the bytes are no pipeline.
     pub fn read(bytes: &[u8]) -> Result<UnfoldedPipeline, ModelError> {
-        UnfoldedPipeline::of(read_pipeline(bytes)?.pipeline)
+        UnfoldedPipeline::of(read_as_written(bytes)?.pipeline)
     }
 
     /// The last stage of a pipeline, with its columns.

@@ -3,7 +3,8 @@
 
 use sched_forest::{Float, ReadOptions};
 use sched_pipeline::{
-    Input, InputKind, Pipeline, fold, fold_constants, load, read_pipeline, remove_unread_columns,
+    Input, InputKind, Pipeline, UnfoldedPipeline, fold, fold_constants, load, read_pipeline,
+    remove_unread_columns,
 };
 use std::fs;
 use std::path::Path;
@@ -38,6 +39,7 @@ fn damaged_files_are_read_or_refused() {
                 changed[at] ^= flip;
                 if let Ok(found) = read_pipeline(&changed) {
                     compare(&found.pipeline);
+                    let _ = UnfoldedPipeline::read(&changed);
                     read += 1;
                 }
                 changed[at] ^= flip;

@@ -225,8 +225,11 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
     let mut valid = rows.clone();
     valid.chunks_mut(forest.num_features).for_each(|row| unfolded.make_valid(row));
     assert_eq!(bits(&valid), bits(&rows), "{name}");
-    predict(&unfolded.forest, &rows, &mut values).expect(name);
-    assert_eq!(bits(&values), bits(&defined), "{name}, unfolded");
+    let as_written = UnfoldedPipeline::read(&fixture.bytes).expect(name);
+    for (unfolded, constants) in [(&unfolded, "evaluated"), (&as_written, "as written")] {
+        predict(&unfolded.forest, &rows, &mut values).expect(name);
+        assert_eq!(bits(&values), bits(&defined), "{name}, unfolded, constants {constants}");
+    }
     let is_read = |column: &ColumnSummary| column.fate != ColumnFate::Unread;
     assert!(loaded.stages.iter().flat_map(|stage| &stage.columns).any(is_read), "{name}");
 }

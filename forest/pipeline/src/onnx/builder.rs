@@ -1,6 +1,7 @@
 //! The columns that a graph computes, collected while the graph is read.
 
 use super::tensor::{Element, Tensor, Text, places, size};
+use crate::constants::add_evaluated;
 use sched_columns::{CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use sched_forest::{CategoryRule, Float, ModelError, codes};
 use std::collections::HashMap;
@@ -13,10 +14,20 @@ const MOST_CELLS: usize = 1 << 23;
 /// Index of a made-up feature that stands for the number of rows of a call, while a graph is read.
 const ROW_COUNT: u32 = u32::MAX;
 
+/// The columns for operations of a file on constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Constants {
+    /// Their values.
+    Evaluated,
+    /// The operations, as the file has them.
+    AsWritten,
+}
+
 /// The columns of a graph, and the names that stand for codes of texts.
 #[derive(Debug)]
 pub(super) struct GraphColumns {
     pub columns: Columns,
+    constants: Constants,
     /// The version of the standard operators; 0 if the file does not say.
     pub version: i64,
     cells_left: usize,
@@ -53,9 +64,10 @@ impl NameList {
 
 impl GraphColumns {
     /// No columns, for a graph with this version of the standard operators.
-    pub fn new(version: i64) -> GraphColumns {
+    pub fn new(version: i64, constants: Constants) -> GraphColumns {
         GraphColumns {
             columns: Columns::default(),
+            constants,
             version,
             cells_left: MOST_CELLS,
             row_count: None,
@@ -204,21 +216,21 @@ impl GraphColumns {
         Ok(Some(Text::ByCode(column)))
     }
 
-    /// Adds a column. Operations on constants become constants.
+    /// Adds a column.
     ///
     /// # Errors
     /// `M0042` if the operation does not accept these types.
     pub fn add(&mut self, expr: Expr) -> Result<ColumnId, ModelError> {
-        let added = self.columns.add_folded(expr);
+        let added = match self.constants {
+            Constants::Evaluated => add_evaluated(&mut self.columns, expr),
+            Constants::AsWritten => self.columns.add(expr),
+        };
         added.map_err(|error| ModelError::new(codes::ONNX_TYPE, error.to_string()))
     }
 
-    /// The value of a constant column; `None` for other columns.
+    /// The value of a column that depends on no feature; `None` for other columns.
     pub fn constant(&self, column: ColumnId) -> Option<ColumnValue> {
-        match self.columns.expr(column) {
-            Expr::Const(value) => Some(*value),
-            _ => None,
-        }
+        self.columns.constant_value(column)
     }
 
     /// The columns, converted to another type.
@@ -229,11 +241,7 @@ impl GraphColumns {
         let Some(to) = to.column_type() else {
             return Err(ModelError::new(codes::ONNX_TYPE, "a cast of numbers to texts is not supported"));
         };
-        let cast = |&column: &ColumnId| {
-            let cast = self.columns.cast(column, to);
-            cast.map_err(|error| ModelError::new(codes::ONNX_TYPE, error.to_string()))
-        };
-        columns.iter().map(cast).collect()
+        columns.iter().map(|column| self.add(Expr::Unary(Unary::Cast(to), *column))).collect()
     }
 
     /// The common shape of tensors by ONNX's rules for broadcasting, and the position of each cell in each

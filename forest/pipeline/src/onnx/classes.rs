@@ -190,8 +190,9 @@ fn range_of(columns: &Columns, column: ColumnId) -> Option<(i64, i64)> {
     let mut known: HashMap<ColumnId, Option<(f64, f64)>> = HashMap::new();
     for needed in columns.needed_for(&[column]) {
         let of = |operand: &ColumnId| known.get(operand).copied().flatten();
+        let constant = columns.constant_value(needed).map(ColumnValue::to_f64);
         let range = match columns.expr(needed) {
-            Expr::Const(value) => Some((value.to_f64(), value.to_f64())),
+            _ if constant.is_some() => constant.zip(constant),
             Expr::Pick { values, .. } => {
                 let number = |value: &ColumnValue| value.to_f64();
                 let least = values.iter().map(number).reduce(f64::min);

@@ -7,7 +7,7 @@ mod finish;
 mod trees;
 mod value;
 
-use super::builder::GraphColumns;
+use super::builder::{Constants, GraphColumns};
 use super::constant::{constant_node, constant_tensor};
 use super::field;
 use super::inputs::GraphInputs;
@@ -55,14 +55,24 @@ pub(super) struct ReadGraph {
     pub is_one_tensor: bool,
 }
 
-/// Reads a graph. `file_bytes` is the size of the file, and `version` that of the standard operators.
+/// The properties of a file that the reading of its graph depends on.
+#[derive(Clone, Copy)]
+pub(super) struct GraphFile {
+    /// The size of the file.
+    pub bytes: usize,
+    /// The version of the standard operators.
+    pub version: i64,
+    pub constants: Constants,
+}
+
+/// Reads the graph of a file.
 ///
 /// A graph that cannot be read as one model with known steps after the trees is read again, as several parts
 /// whose results are combined.
-pub(super) fn read(graph: Message<'_>, (file_bytes, version): (usize, i64)) -> Result<ReadGraph, ModelError> {
+pub(super) fn read(graph: Message<'_>, file: GraphFile) -> Result<ReadGraph, ModelError> {
     let known = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE];
-    match read_as(graph, (file_bytes, version), None) {
-        Err(error) if known.contains(&error.code) => read_as(graph, (file_bytes, version), Some(Vec::new())),
+    match read_as(graph, file, None) {
+        Err(error) if known.contains(&error.code) => read_as(graph, file, Some(Vec::new())),
         read => read,
     }
 }
@@ -70,11 +80,11 @@ pub(super) fn read(graph: Message<'_>, (file_bytes, version): (usize, i64)) -> R
 /// Reads a graph as several parts if `parts` is an empty list, or as one model if it is `None`.
 fn read_as(
     graph: Message<'_>,
-    (file_bytes, version): (usize, i64),
+    file: GraphFile,
     parts: Option<Vec<PartForest>>,
 ) -> Result<ReadGraph, ModelError> {
     let mut reader = GraphReader {
-        builder: GraphColumns::new(version),
+        builder: GraphColumns::new(file.version, file.constants),
         inputs: GraphInputs::default(),
         constants: HashMap::new(),
         values: HashMap::new(),
@@ -83,7 +93,7 @@ fn read_as(
         scores_node: None,
         trees_below_trees: HashSet::new(),
         parts,
-        file_bytes,
+        file_bytes: file.bytes,
         notes: Vec::new(),
         single_scaler: None,
     };

@@ -78,13 +78,14 @@ impl WeightedSum {
     /// 1.
     pub fn of(columns: &Columns, column: ColumnId) -> WeightedSum {
         let (sum, added) = match columns.expr(column) {
-            Expr::Binary(Binary::Add, x, y) => match (columns.expr(*x), columns.expr(*y)) {
-                (Expr::Const(added), _) => (*y, added.to_f64()),
-                (_, Expr::Const(added)) => (*x, added.to_f64()),
+            Expr::Binary(Binary::Add, x, y) => match (columns.constant_value(*x), columns.constant_value(*y))
+            {
+                (Some(added), _) => (*y, added.to_f64()),
+                (_, Some(added)) => (*x, added.to_f64()),
                 _ => (column, NEUTRAL_SUMMAND),
             },
-            Expr::Binary(Binary::Subtract, x, y) => match columns.expr(*y) {
-                Expr::Const(taken) => (*x, -taken.to_f64()),
+            Expr::Binary(Binary::Subtract, x, y) => match columns.constant_value(*y) {
+                Some(taken) => (*x, -taken.to_f64()),
                 _ => (column, NEUTRAL_SUMMAND),
             },
             _ => (column, NEUTRAL_SUMMAND),
@@ -107,7 +108,7 @@ impl WeightedSum {
 /// Whether a column is a weighted sum, or a weighted sum plus or minus a constant.
 pub(super) fn is_weighted_sum(columns: &Columns, column: ColumnId) -> bool {
     let is = |column: ColumnId| matches!(columns.expr(column), Expr::Dot { .. });
-    let is_constant = |column: ColumnId| matches!(columns.expr(column), Expr::Const(_));
+    let is_constant = |column: ColumnId| columns.constant_value(column).is_some();
     match columns.expr(column) {
         Expr::Dot { .. } => true,
         Expr::Binary(Binary::Add, x, y) => (is(*x) && is_constant(*y)) || (is_constant(*x) && is(*y)),

@@ -38,6 +38,8 @@ mod tree_columns;
 mod whole;
 
 use crate::pipeline::{Pipeline, Stage};
+use builder::Constants;
+use graph::GraphFile;
 use operators::OperatorSet;
 use sched_columns::{ColumnId, Expr};
 use sched_forest::onnx::Message;
@@ -60,11 +62,23 @@ pub struct ReadPipeline {
 /// fitted object.
 const EXACT_EXPORT_KEY: &str = "schedc.pipeline";
 
-/// Reads a pipeline from the bytes of an ONNX file.
+/// Reads a pipeline from the bytes of an ONNX file, and evaluates its operations on constants.
 ///
 /// # Errors
 /// A [`ModelError`] that names the operator that is not understood, or another cause.
 pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
+    read_with(bytes, Constants::Evaluated)
+}
+
+/// Reads a pipeline from the bytes of an ONNX file, with a column for each of its operations on constants.
+///
+/// # Errors
+/// A [`ModelError`] that names the operator that is not understood, or another cause.
+pub(crate) fn read_as_written(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
+    read_with(bytes, Constants::AsWritten)
+}
+
+fn read_with(bytes: &[u8], constants: Constants) -> Result<ReadPipeline, ModelError> {
     let model = Message::new(bytes);
     let mut standard = 0;
     for set in model.all(field::OPERATOR_SET) {
@@ -82,7 +96,8 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
             )));
         }
     }
-    let read = graph::read(model.child(field::GRAPH)?, (bytes.len(), standard))?;
+    let file = GraphFile { bytes: bytes.len(), version: standard, constants };
+    let read = graph::read(model.child(field::GRAPH)?, file)?;
     let mut notes = read.notes;
     let mut pipeline = read.pipeline;
     let mut is_exact = false;

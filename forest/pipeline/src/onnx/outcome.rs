@@ -1,7 +1,7 @@
 //! Operators after the trees: from margins to the results of the graph.
 
 use super::tensor::{Cells, Element, Tensor, Text};
-use sched_columns::{ColumnValue, Columns, Expr};
+use sched_columns::{ColumnValue, Columns};
 use sched_forest::onnx::Attributes;
 use sched_forest::{
     ClassRule, Classes, Float, Forest, Label, ModelError, Output, Sigmoid, Softmax, Transform, codes,
@@ -55,11 +55,7 @@ impl Trees<'_> {
     /// The numbers of a constant.
     fn numbers(&self, tensor: &Tensor) -> Option<Vec<ColumnValue>> {
         let Cells::Numbers(cells) = &tensor.cells else { return None };
-        let value = |column| match self.columns.expr(column) {
-            Expr::Const(value) => Some(*value),
-            _ => None,
-        };
-        cells.iter().map(|column| value(*column)).collect()
+        cells.iter().map(|column| self.columns.constant_value(*column)).collect()
     }
 
     /// The numbers of a constant, one for each margin. A single number is repeated.

@@ -174,6 +174,7 @@ fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> Cell {
 
 #[cfg(test)]
 mod tests {
+    use super::super::builder::Constants;
     use super::*;
 
     /// The value of a column of constants.
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn divisions_of_all_whole_numbers_are_exact() {
-        let mut builder = GraphColumns::new(21);
+        let mut builder = GraphColumns::new(21, Constants::Evaluated);
         let small = -20..20;
         let large = (0..62).flat_map(|bit| [-1, 0, 1].map(|near| (1_i64 << bit) + near));
         let ends =
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn remainders_of_singles_are_exact() {
-        let mut builder = GraphColumns::new(21);
+        let mut builder = GraphColumns::new(21, Constants::Evaluated);
         let mut numbers =
             vec![0.0, 1.0, 5.3, 0.1, f32::MAX, f32::MIN_POSITIVE, 1e-45, 16_777_215.0, f32::INFINITY];
         let mut bits = 0x1234_5678_u32;
