@@ -205,6 +205,16 @@ mod tests {
         assert_eq!(Level::of(0), None);
     }
 
+    /// Code of columns divides by fused products where registers are this long.
+    #[test]
+    fn long_registers_come_with_fused_products() {
+        for level in Level::ALL {
+            let included = Level::ALL.iter().filter(|below| level.needs() & below.bit() != 0);
+            let has_fma = included.flat_map(|level| level.features()).any(|feature| *feature == "fma");
+            assert_eq!(level.register_bits() >= 256, has_fma, "{level:?}");
+        }
+    }
+
     #[test]
     fn words_are_unique() {
         let mut words: Vec<&str> = cpu_words().map(|(word, _)| word).collect();

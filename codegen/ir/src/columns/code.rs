@@ -23,7 +23,8 @@ const MOST_UNROLLED: i64 = 4;
 /// Rows of a block that one vector computes: their values of 4 bytes fill a register.
 const VECTOR_ROWS: u32 = 16;
 
-/// Processors with vector registers of at least this many bytes multiply and add in one instruction.
+/// Processors with vector registers of at least this many bytes multiply and add in one instruction. A test
+/// of the table of processors holds that.
 const LEAST_FMA_REGISTER: u32 = 32;
 
 /// Code that computes columns.
