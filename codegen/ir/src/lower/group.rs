@@ -50,6 +50,10 @@ impl Group {
     }
 }
 
+/// Number of vectors in groups whose leaves are stored one by one. On the Xeon of the Emerald Rapids
+/// generation, groups of 2, 4 and 8 vectors take equal times, and code grows with the number.
+const VECTORS_OF_STORES: u32 = 2;
+
 /// A size of groups. The leaf loop runs groups of this size while enough iterations remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupSize {
@@ -77,7 +81,7 @@ pub(super) enum MaskedVectors {
 
 /// The groups of a leaf loop in order: full groups, then the remainder. [`MaskedVectors::Groups`]: masked
 /// groups of full, half, quarter size. [`MaskedVectors::LastVector`]: halves, then one masked vector.
-/// [`MaskedVectors::FewSizes`]: a quarter, if it has several vectors, then one masked vector.
+/// [`MaskedVectors::FewSizes`]: [`VECTORS_OF_STORES`], then one masked vector.
 /// [`MaskedVectors::Never`]: halves, then single walks.
 pub(super) fn group_sizes(walks: &Walks, masked: MaskedVectors) -> Vec<GroupSize> {
     let halves = |first: u32| std::iter::successors(Some(i64::from(first)), |n| (*n > 1).then_some(n / 2));
@@ -86,12 +90,12 @@ pub(super) fn group_sizes(walks: &Walks, masked: MaskedVectors) -> Vec<GroupSize
     if masked != MaskedVectors::Groups {
         let last = if masked == MaskedVectors::Never { size(1, 1, false) } else { size(1, lanes, true) };
         let last = (lanes > 1).then_some(last);
-        let group = i64::from(walks.group);
-        let has_size = |vectors: &i64| {
-            masked != MaskedVectors::FewSizes || [group, group / 4].contains(vectors) && *vectors > 1
+        let whole: Vec<i64> = match masked {
+            MaskedVectors::FewSizes if walks.group >= VECTORS_OF_STORES => vec![VECTORS_OF_STORES.into()],
+            MaskedVectors::FewSizes => Vec::new(),
+            _ => halves(walks.group).collect(),
         };
-        let whole = halves(walks.group).filter(has_size).map(|vectors| size(vectors, lanes, false));
-        return whole.chain(last).collect();
+        return whole.into_iter().map(|vectors| size(vectors, lanes, false)).chain(last).collect();
     }
     // Groups of three quarters follow each size, since two smaller groups take twice as long as one.
     let whole = size(walks.group.into(), lanes, false);
