@@ -32,11 +32,15 @@ pub fn whole_numbers_of_library(about: &Value) -> WholeNumbers {
 }
 
 fn whole_numbers(rule: Rule) -> WholeNumbers {
-    let precision = |float| match float {
+    WholeNumbers { of_tables: precision_of(rule.of_tables), of_arrays: precision_of(rule.of_arrays) }
+}
+
+/// The precision of a floating-point type.
+pub fn precision_of(float: Float) -> Precision {
+    match float {
         Float::F32 => Precision::Single,
         Float::F64 => Precision::Double,
-    };
-    WholeNumbers { of_tables: precision(rule.of_tables), of_arrays: precision(rule.of_arrays) }
+    }
 }
 
 /// The number `value` as a missing value of a model's rows.

@@ -2,8 +2,8 @@
 
 use super::numbers::whole;
 use super::{
-    CPU_HELP_END, CompileOptions, LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions,
-    cpu_help, parse_cpu,
+    CPU_HELP_END, CompileOptions, LockOptions, MOST_THREADS, ModelOptions, RowOptions, RowType,
+    ScheduleOptions, cpu_help, parse_cpu,
 };
 use clap::Args;
 use sched_llvm::Cpu;
@@ -50,6 +50,10 @@ pub struct Predict {
     /// The name of the array that holds the rows, for a .npz archive with several arrays
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
+    /// Floating-point type of the rows that the code reads, f32 or f64; values of the input are rounded or
+    /// widened to it [default: that of --input]
+    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub row_type: Option<RowType>,
     /// Columns of the input to copy to the output, separated by commas, such as an identifier of each row
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub keep: Vec<String>,

@@ -1,7 +1,7 @@
 //! The arguments of `schedc verify`.
 
 use super::numbers::whole;
-use super::{CPU_HELP_END, ColumnOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
+use super::{CPU_HELP_END, ColumnOptions, ModelOptions, RowType, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use sched_llvm::runtime::OutputKind;
@@ -47,6 +47,10 @@ pub struct Verify {
     #[command(flatten)]
     /// Options about the columns of `--input`.
     pub columns: ColumnOptions,
+    /// Verify only calls with this floating-point type of the rows, f32 or f64, under code that is compiled
+    /// for it; rows of --input are rounded or widened to it [default: calls with both types]
+    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    pub row_type: Option<RowType>,
     /// Also compare with another program's predictions of the rows of --input: a .npy, CSV or Parquet file
     /// with one row for each of them
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]

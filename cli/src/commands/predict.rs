@@ -10,7 +10,9 @@ use super::find_job;
 use super::inspect::{ELF_MAGIC, has_no_predict_function};
 use crate::args::{Predict, ScheduleOptions};
 use crate::environment;
-use crate::model_rows::{categories_of_library, expected_of, missing_in, whole_numbers_of_library};
+use crate::model_rows::{
+    categories_of_library, expected_of, missing_in, precision_of, renames_blanks, whole_numbers_of_library,
+};
 use crate::outputs::{refuse_input_folder, refuse_overwriting};
 use crate::terminal::Terminal;
 use base_margin::BaseMarginOrigin;
@@ -283,7 +285,9 @@ fn rows<'a>(
     let expect = expect.by_position(args.rows.by_position);
     let beside = keep.len() - args.keep.len();
     let by_column = widths.by_column;
-    let reading = Reading { keep, beside, shard: args.shard, array: args.array.as_deref(), by_column };
+    let precision = args.row_type.map(|rows| precision_of(rows.into()));
+    let (shard, array) = (args.shard, args.array.as_deref());
+    let reading = Reading { keep, beside, shard, array, by_column, precision };
     let base_margin = origin.map(|origin| origin.open(widths.margins, args)).transpose()?;
     let mut stream = RowStream::open(&RowSource::from_argument(&args.rows.input), expect, reading)?;
     let most = rows_of_batch(ROWS_OF_CALL, expect.columns, widths.outputs);

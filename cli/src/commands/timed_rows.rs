@@ -1,7 +1,7 @@
 //! Rows for timed calls, from a file or random, repeated to fill the largest call.
 
 use crate::args::{RowType, TimedRowOptions};
-use crate::model_rows::rows_of_file;
+use crate::model_rows::{precision_of, rows_of_file};
 use sched_forest::Float;
 use schedc_data::Values;
 use schedc_driver::{Failure, Model};
@@ -22,20 +22,12 @@ pub fn rows_of(options: &TimedRowOptions, rows: Option<RowType>, model: &Model) 
         (Values::F32(_), _) | (_, Float::F32) => Float::F32,
         _ => Float::F64,
     };
-    Ok(match (rows.map_or(default, Float::from), values) {
-        (Float::F32, Values::F64(values)) => Values::F32(values.into_iter().map(|x| x as f32).collect()),
-        (Float::F64, Values::F32(values)) => Values::F64(values.into_iter().map(f64::from).collect()),
-        (_, values) => values,
-    })
+    Ok(values.in_precision(precision_of(rows.map_or(default, Float::from))))
 }
 
 /// Random rows for a model, of the type that it reads.
 pub fn random_rows(model: &Model) -> Values {
-    let values = draw_rows(model.forest());
-    match model.trainer_row_type {
-        Float::F32 => Values::F32(values.into_iter().map(|x| x as f32).collect()),
-        Float::F64 => Values::F64(values),
-    }
+    Values::F64(draw_rows(model.forest())).in_precision(precision_of(model.trainer_row_type))
 }
 
 /// The rows of a file.

@@ -8,11 +8,11 @@ mod without_trainer;
 use super::load_job;
 use crate::args::{Format, Verify};
 use crate::environment;
-use crate::model_rows::rows_of_file;
+use crate::model_rows::{precision_of, rows_of_file};
 use crate::outputs::refuse_overwriting;
 use crate::stdout::print;
 use crate::terminal::Terminal;
-use sched_forest::{Iterations, fingerprint};
+use sched_forest::{Float, Iterations, fingerprint};
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
 use schedc_driver::outputs::{columns_of, missing_output};
@@ -60,7 +60,10 @@ fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));
     }
-    Ok(vec![rows.values])
+    Ok(vec![match args.row_type {
+        Some(float) => rows.values.in_precision(precision_of(float.into())),
+        None => rows.values,
+    }])
 }
 
 /// The results of a verification.
@@ -81,7 +84,8 @@ fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Re
         None => in_memory(args, job, terminal)?,
     };
     let progress = terminal.progress(None, "verifying");
-    let task = VerificationTask { model, code: &code, given, began, seconds: args.seconds };
+    let row_type = args.row_type.map(Float::from);
+    let task = VerificationTask { model, code: &code, given, row_type, began, seconds: args.seconds };
     let (mut report, failing) = schedc_verify::verify(&task, &mut |met| progress.advance(met))?;
     drop(progress);
     let (others, unavailable) = match compare_others(args, model, given, &mut report.notes) {
@@ -100,8 +104,13 @@ fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Re
 /// Compiles the model under the schedule into memory.
 fn in_memory(args: &Verify, job: &Job, terminal: &Terminal) -> Result<ModelCode, Failure> {
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
-    let (nests, target) = job.nest(&args.schedule.values, terminal)?;
-    ModelCode::in_memory(job, nests, &target, cpu, args.simulate)
+    let values = &args.schedule.values;
+    let mut job = job.clone();
+    if let Some(rows) = args.row_type {
+        job.set_row_type(rows.into(), values.target.as_ref(), (cpu, CodeDestination::Memory));
+    }
+    let (nests, target) = job.nest(values, terminal)?;
+    ModelCode::in_memory(&job, nests, &target, cpu, args.simulate)
 }
 
 /// Loads a library, and checks that it was built from the model.

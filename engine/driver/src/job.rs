@@ -21,6 +21,7 @@ pub trait Reporter {
 }
 
 /// A model, and the schedule under which it is compiled.
+#[derive(Clone)]
 pub struct Job {
     /// The model.
     pub model: Model,

@@ -24,6 +24,7 @@ pub struct ScheduleValues {
 }
 
 /// A schedule as text.
+#[derive(Clone)]
 pub struct Source {
     /// Name in messages.
     pub name: String,

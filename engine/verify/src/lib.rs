@@ -27,7 +27,7 @@ pub use search::RowSummary;
 pub use versions::{VersionReport, other_versions};
 
 use calls::kinds;
-use sched_forest::fingerprint;
+use sched_forest::{Float, fingerprint};
 use sched_llvm::runtime::OutputKind;
 use schedc_data::Values;
 use schedc_driver::{Failure, Model};
@@ -43,6 +43,8 @@ pub struct VerificationTask<'a> {
     pub code: &'a ModelCode,
     /// Rows to verify besides the solved ones.
     pub given: &'a [Values],
+    /// The type of the rows of all calls; `None` for both.
+    pub row_type: Option<Float>,
     /// The beginning of the time limit.
     pub began: Instant,
     /// Time limit in seconds.
@@ -62,7 +64,13 @@ pub fn verify(
     let VerificationTask { model, code, .. } = *task;
     let until = task.began + Duration::from_secs(task.seconds);
     let unfolded = model.unfolded()?;
-    let search = Search { forest: model.forest(), unfolded: unfolded.as_ref(), code, deadline: until };
+    let search = Search {
+        forest: model.forest(),
+        unfolded: unfolded.as_ref(),
+        code,
+        row_type: task.row_type,
+        deadline: until,
+    };
     let found = search.run(task.given, progress).map_err(|status| {
         let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
         Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)

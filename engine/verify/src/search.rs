@@ -31,6 +31,8 @@ pub struct Search<'a> {
     pub unfolded: Option<&'a UnfoldedPipeline>,
     /// The model's code.
     pub code: &'a ModelCode,
+    /// The type of the rows of all calls; `None` for both.
+    pub row_type: Option<Float>,
     /// Deadline of the search.
     pub deadline: Instant,
 }
@@ -86,7 +88,8 @@ impl Search<'_> {
         })
     }
 
-    /// Solves and verifies rows of both types, the model's own type first, and then the given rows.
+    /// Solves and verifies rows, and then the given rows: of both types, the model's own type first, unless
+    /// the search is for one type.
     ///
     /// # Errors
     /// The code's message if a call fails.
@@ -96,7 +99,10 @@ impl Search<'_> {
         let other = if own == Float::F32 { Float::F64 } else { Float::F32 };
         let now = Instant::now();
         let whole = self.deadline.saturating_duration_since(now);
-        let parts = [(own, now + whole.mul_f64(0.6)), (other, self.deadline)];
+        let parts = match self.row_type {
+            Some(float) => vec![(float, self.deadline)],
+            None => vec![(own, now + whole.mul_f64(0.6)), (other, self.deadline)],
+        };
         for (number, (float, deadline)) in parts.into_iter().enumerate() {
             let options = BoundaryOptions { rows: float, finite: false };
             let mut boundary = Boundary::new(self.forest, options);

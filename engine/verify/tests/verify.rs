@@ -4,16 +4,17 @@
 
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties};
 use sched_forest::{
-    ClassRule, ComputedColumns, Forest, ForestParts, Inner, Iterations, Leaf, LinearLeaf, LinearMissing,
-    NodeRef, Output, OutputColumns, Predicate, ReadOptions, Target, Transform, Tree, endings,
+    ClassRule, ComputedColumns, Float, Forest, ForestParts, Inner, Iterations, Leaf, LinearLeaf,
+    LinearMissing, NodeRef, Output, OutputColumns, Predicate, ReadOptions, Target, Transform, Tree, endings,
 };
 use sched_ir::fault::{Fault, with_fault};
 use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::Severity;
-use sched_llvm::Cpu;
+use sched_llvm::runtime::{CallError, Dtype, OutputKind};
+use sched_llvm::{Cpu, PredictOptions, Results, Rows};
 use sched_nest::{Nest, Variants};
 use sched_pipeline::{PassFault, with_pass_fault};
-use schedc_driver::{CodeDestination, Failure, Job, Model, Reporter, ScheduleValues, Source};
+use schedc_driver::{CodeDestination, Failure, Job, Model, Predictor, Reporter, ScheduleValues, Source};
 use schedc_verify::{ModelCode, Report, VerificationTask, verify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -74,9 +75,23 @@ impl Program {
     /// Compiles and verifies the program, on the processor or in the simulator.
     fn report(&self, is_simulated: bool, seconds: u64) -> Result<Report, Failure> {
         let began = Instant::now();
-        let Program { job, nests, target } = self;
-        let code = ModelCode::in_memory(job, nests.clone(), target, Cpu::Native, is_simulated)?;
-        let task = VerificationTask { model: &job.model, code: &code, given: &[], began, seconds };
+        self.report_of(&self.code(is_simulated)?, None, began, seconds)
+    }
+
+    /// Compiles the program.
+    fn code(&self, is_simulated: bool) -> Result<ModelCode, Failure> {
+        ModelCode::in_memory(&self.job, self.nests.clone(), &self.target, Cpu::Native, is_simulated)
+    }
+
+    /// Verifies code of the program.
+    fn report_of(
+        &self,
+        code: &ModelCode,
+        row_type: Option<Float>,
+        began: Instant,
+        seconds: u64,
+    ) -> Result<Report, Failure> {
+        let task = VerificationTask { model: &self.job.model, code, given: &[], row_type, began, seconds };
         verify(&task, &mut |_| {}).map(|(report, _)| report)
     }
 }

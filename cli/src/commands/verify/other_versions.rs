@@ -2,6 +2,7 @@
 
 use crate::args::Verify;
 use crate::commands::inspect::targets;
+use clap::ValueEnum;
 use schedc_driver::{Failure, Model};
 use schedc_verify::{VersionReport, other_versions};
 use std::path::Path;
@@ -33,6 +34,9 @@ fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value,
     }
     if let Some(input) = &args.input {
         command.arg("--input").arg(input);
+    }
+    if let Some(rows) = args.row_type.and_then(|rows| rows.to_possible_value()) {
+        command.arg("--row-type").arg(rows.get_name());
     }
     if args.columns.by_position {
         command.arg("--by-position");

@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 
-use super::expect::Missing;
+use super::expect::{Missing, Precision};
 
 /// Feature values, in the precision in which the file has them.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,17 @@ pub enum Values {
 }
 
 impl Values {
+    /// The values in a precision: doubles are rounded to the nearest float, and floats are widened.
+    pub fn in_precision(self, precision: Precision) -> Values {
+        match (precision, self) {
+            (Precision::Single, Values::F64(values)) => {
+                Values::F32(values.into_iter().map(|value| value as f32).collect())
+            }
+            (Precision::Double, values) => Values::F64(values.into_f64()),
+            (Precision::Single, values) => values,
+        }
+    }
+
     /// The values in double precision; floats are widened.
     pub fn into_f64(self) -> Vec<f64> {
         match self {
@@ -72,6 +83,14 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Converts all values to a precision.
+    pub(super) fn convert(&mut self, precision: Precision) {
+        for values in self.columns.iter_mut().chain([&mut self.values]) {
+            let of_file = std::mem::replace(values, Values::F64(Vec::new()));
+            *values = of_file.in_precision(precision);
+        }
+    }
+
     /// Whether all values are in single precision.
     pub fn is_narrow(&self) -> bool {
         let narrow = |values: &Values| matches!(values, Values::F32(_));

@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use arrow_schema::FieldRef;
 
+use super::expect::Precision;
 use super::shard::Shard;
 use crate::error::DataError;
 
@@ -23,6 +24,8 @@ pub struct Reading<'a> {
     /// Whether a file that is stored by columns fills [`Batch::columns`](super::Batch::columns) instead of
     /// [`Batch::values`](super::Batch::values).
     pub by_column: bool,
+    /// The precision of the values; `None` for that of the file.
+    pub precision: Option<Precision>,
 }
 
 impl<'a> Reading<'a> {

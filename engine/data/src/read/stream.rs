@@ -170,6 +170,9 @@ impl<'a> RowStream<'a> {
                 if let Some(missing) = self.expect.missing {
                     missing.mark(batch);
                 }
+                if let Some(precision) = self.reading.precision {
+                    batch.convert(precision);
+                }
                 let first = self.reading.kept_names().len().min(batch.kept.len());
                 let columns = batch.kept.split_off(first);
                 let fields = self.kept.as_ref().and_then(|kept| kept.0.get(first..)).unwrap_or_default();
