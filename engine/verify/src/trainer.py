@@ -31,7 +31,10 @@ def lightgbm(numpy, library, model, rows):
 
 
 def onnxruntime(numpy, library, model, rows):
-    session = library.InferenceSession(model, providers=["CPUExecutionProvider"])
+    # Several threads add the trees of a row in another order.
+    options = library.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = library.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     types = {"tensor(double)": numpy.float64, "tensor(float)": numpy.float32}
 
     def feeds():

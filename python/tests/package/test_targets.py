@@ -1,9 +1,12 @@
 """Classifiers of several targets return the results of the fitted objects, both compiled and exported."""
 
 import os
+import pathlib
 import pickle
+import runpy
 import subprocess
 import sys
+import types
 
 import numpy
 import pytest
@@ -260,6 +263,23 @@ def test_rows_on_the_threshold(labels):
         theirs = multioutput.MultiOutputClassifier(linear_model.Perceptron()).fit(rows, labels)
     found = schedc.compile(theirs, effort="fast").predict(rows)
     assert numpy.mean(found == theirs.predict(rows)) > 0.98
+
+
+def test_onnx_runtime_has_one_thread():
+    """The script of ``schedc verify --trainer`` runs ONNX Runtime with one thread, which adds in order."""
+    place = pathlib.Path(__file__).parents[3] / "engine/verify/src/trainer.py"
+    script = runpy.run_path(str(place))
+    seen = []
+
+    class Library:
+        SessionOptions = types.SimpleNamespace
+
+        @staticmethod
+        def InferenceSession(model, options, providers):
+            seen.append((model, options.intra_op_num_threads))
+
+    assert next(script["onnxruntime"](numpy, Library, "model.onnx", None))[0] == "value"
+    assert seen == [("model.onnx", 1)]
 
 
 @pytest.mark.skipif("SCHEDC" not in os.environ, reason="SCHEDC names no program")
