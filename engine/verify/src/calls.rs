@@ -195,6 +195,10 @@ impl CallChecker<'_> {
         let all = count.max(pass.counts.iter().sum());
         let (mut first, mut turn) = (0, 0);
         while first < all && count > 0 {
+            if Instant::now() > self.deadline {
+                outcome.stopped = true;
+                return Ok(());
+            }
             let doubles = matches!(rows, Values::F64(_));
             let n = pass.counts[turn % pass.counts.len()].min(all - first);
             let shape = CallShape { doubles, rows: n, gap: pass.gap, threads: pass.threads };

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 
 /// Most rows of a block.
 const MOST_ROWS: usize = 8192;
-/// Most rows of the first block, whose time limits the number of rows of the next one.
-const FIRST_ROWS: usize = 1024;
-/// A block takes at most this part of the time that is left.
+/// Most rows of the first block, whose time limits the number of rows of the next one. It is small, since
+/// large models take long.
+const FIRST_ROWS: usize = 64;
+/// A block, and the solving of its rows, take at most this part of the time that is left.
 const PARTS_OF_LIMIT: u32 = 4;
 /// Most rows of a block for code in the simulator, which is slow. Of the solved rows, it runs only one block.
 const MOST_SIMULATED_ROWS: usize = 192;
@@ -158,6 +159,7 @@ impl Search<'_> {
         loop {
             let mut block = Vec::new();
             let since = Instant::now();
+            let limit = deadline.saturating_duration_since(since) / PARTS_OF_LIMIT;
             for _ in 0..most {
                 let is_made = boundary.next_row(&mut row)
                     || of_columns.as_mut().is_some_and(|of_columns| of_columns.next_row(&mut row));
@@ -166,7 +168,7 @@ impl Search<'_> {
                 }
                 block.extend_from_slice(&row);
                 // Solving may be slow: a small block is better than none.
-                if since.elapsed() > Duration::from_secs(5) {
+                if since.elapsed() > limit {
                     break;
                 }
             }

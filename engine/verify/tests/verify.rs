@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const EXAMPLE: &str = "examples/model/breast_cancer.json";
 
@@ -104,6 +104,67 @@ fn shown(failure: &Failure) -> String {
 }
 
 const ROWS_IN_VECTORS: &str = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
+
+#[test]
+fn one_type_of_rows_is_verified_alone() {
+    let program = Program::of(EXAMPLE, ROWS_IN_VECTORS).expect("the example compiles");
+    let code = program.code(false).expect("code");
+    for (float, name) in [(Float::F32, "f32"), (Float::F64, "f64")] {
+        let report = program.report_of(&code, Some(float), Instant::now(), UNLIMITED).expect("a report");
+        assert!(report.is_equal());
+        assert_eq!(report.rows.iter().map(|rows| rows.float).collect::<Vec<_>>(), [name]);
+    }
+}
+
+/// Code whose calls take long.
+struct SlowCode {
+    code: Box<dyn Predictor>,
+    /// The time from which on calls are late.
+    deadline: Instant,
+    /// Number of late calls.
+    late: Arc<AtomicUsize>,
+}
+
+impl Predictor for SlowCode {
+    fn num_features(&self) -> usize {
+        self.code.num_features()
+    }
+
+    fn num_outputs(&self, kind: OutputKind) -> usize {
+        self.code.num_outputs(kind)
+    }
+
+    fn output_type(&self, kind: OutputKind) -> Dtype {
+        self.code.output_type(kind)
+    }
+
+    fn predict(
+        &self,
+        kind: OutputKind,
+        rows: Rows,
+        n: usize,
+        out: Results,
+        extras: PredictOptions<'_>,
+    ) -> Result<(), CallError> {
+        self.late.fetch_add(usize::from(Instant::now() > self.deadline), Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(2));
+        self.code.predict(kind, rows, n, out, extras)
+    }
+}
+
+#[test]
+fn calls_end_at_the_time_limit() {
+    let program = Program::of(EXAMPLE, ROWS_IN_VECTORS).expect("the example compiles");
+    let mut code = program.code(false).expect("code");
+    let (began, late) = (Instant::now(), Arc::default());
+    let deadline = began + Duration::from_secs(1);
+    let slow = SlowCode { code: code.predictor, deadline, late: Arc::clone(&late) };
+    code.predictor = Box::new(slow);
+    let report = program.report_of(&code, None, began, 1).expect("a report");
+    assert!(report.outcome.stopped);
+    // A call may begin just at the limit.
+    assert!(late.load(Ordering::Relaxed) <= 1, "{late:?}");
+}
 
 #[test]
 fn a_time_limit_before_the_first_call_verifies_nothing() {
