@@ -26,6 +26,7 @@ sched_diagnostics::codes! { Model in "explain/";
     UNREADABLE 23 "M0023" Error "model file that cannot be read"
     OTHER_MODEL 24 "M0024" Error "model with another fingerprint"
     OTHER_RELEASE 25 "M0025" Error "`--as-release` for a file that XGBoost did not save"
+    CUT_NAMES 26 "M0026" Warning "categories whose names XGBoost has cut"
     UNKNOWN_SPLIT 30 "M0030" Error "unknown kind of split"
     UNSUPPORTED_OPERATOR 40 "M0040" Error "unsupported operator of an ONNX graph"
     UNSUPPORTED_ENSEMBLE 41 "M0041" Error "tree ensemble of ONNX without an exact meaning"

@@ -12,6 +12,7 @@ use sched_forest::Float;
 use sched_llvm::ArtefactName;
 use sched_llvm::header::{is_valid_prefix, loader_header};
 use schedc_driver::cache::CacheKey;
+use schedc_driver::categories::{cut_names, warning_of_cut_names};
 use schedc_driver::compile::RowRules;
 use schedc_driver::job::is_schedule;
 use schedc_driver::lock::beside;
@@ -101,6 +102,8 @@ fn build(
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
     let notes: Vec<String> = job.notes(first).into_iter().chain(job.note_of_effort(args.effort)).collect();
     print_notes(&notes, terminal);
+    let cut = cut_names(&job.model);
+    warning_of_cut_names(&cut).into_iter().for_each(|warning| terminal.show(warning));
     let files = Files::of(args, &job.model.path, job.source.path.as_deref())?;
     if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
         return kernels::run(args, job, &files.out, terminal).map(|()| None);
@@ -128,7 +131,7 @@ fn build(
     let artefact = artefact(&versions, name, emit)?;
     let (trees, features) =
         versions.first().map_or((0, 0), |first| (first.entry.counts.trees, first.entry.num_features));
-    let about = json!({ "header": header, "notes": notes, "trees": trees, "features": features });
+    let about = json!({ "header": header, "notes": notes, "cut": cut, "trees": trees, "features": features });
     let made = saved::Build { files: vec![artefact], about };
     write_files(args, &files, &made, terminal)?;
     Ok(Some(made))
@@ -136,13 +139,17 @@ fn build(
 
 /// Prints the notes of a cached build, and writes its files.
 fn write(args: &Build, files: &Files, known: &saved::Build, terminal: &Terminal) -> Result<(), Failure> {
-    let notes = known.about["notes"].as_array().into_iter().flatten();
-    print_notes(&notes.filter_map(Value::as_str).collect::<Vec<_>>(), terminal);
+    let texts = |key: &str| -> Vec<String> {
+        let all = known.about[key].as_array().into_iter().flatten();
+        all.filter_map(Value::as_str).map(str::to_string).collect()
+    };
+    print_notes(&texts("notes"), terminal);
+    warning_of_cut_names(&texts("cut")).into_iter().for_each(|warning| terminal.show(warning));
     write_files(args, files, known, terminal)
 }
 
-fn print_notes(notes: &[impl AsRef<str>], terminal: &Terminal) {
-    notes.iter().for_each(|note| terminal.say(&format!("note: {}", note.as_ref())));
+fn print_notes(notes: &[String], terminal: &Terminal) {
+    notes.iter().for_each(|note| terminal.say(&format!("note: {note}")));
 }
 
 /// Writes the artefact, and the files beside it.

@@ -15,6 +15,7 @@ use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summa
 use sched_nest::{StageInfo, StageKind};
 use schedc_driver::Failure;
 use schedc_driver::Model;
+use schedc_driver::categories::{cut_names, warning_of_cut_names};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -177,6 +178,9 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     }
     for note in &model.notes {
         writeln!(out, "  note        {note}")?;
+    }
+    if let Some(warning) = warning_of_cut_names(&cut_names(model)) {
+        writeln!(out, "  warning     {}", warning.message)?;
     }
     for difference in loader::differences(model) {
         writeln!(out, "  loader      {difference}")?;

@@ -30,7 +30,7 @@ use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as Ro
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
-use schedc_driver::categories::categories_of;
+use schedc_driver::categories::{categories_of, cut_names, warning_of_cut_names};
 use schedc_driver::compile::{RowRules, compile_for, compile_into_memory, entry_info, for_one_call_of};
 use schedc_driver::predictor::ROWS_OF_CALL;
 use schedc_driver::reason;
@@ -322,6 +322,8 @@ fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<PendingJob, Fai
     for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
     }
+    let warning = warning_of_cut_names(&cut_names(&found.model)).filter(|_| !args.quiet);
+    warning.into_iter().for_each(|warning| terminal.show(warning));
     Ok(found)
 }
 

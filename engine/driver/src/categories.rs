@@ -2,7 +2,8 @@
 
 use crate::model::Model;
 use sched_categories::{Categories, Choices, Names, Unseen, to_json};
-use sched_forest::{Float, Forest, Quirk};
+use sched_diagnostics::{Diagnostic, Place};
+use sched_forest::{Float, Forest, Quirk, codes};
 use serde_json::{Value, json};
 
 /// The categories of a model under the user's choices. `None` if all features are plain numbers that the
@@ -22,6 +23,27 @@ pub fn about(model: &Model) -> Value {
 /// The treatment of unknown categories by the model's trainer.
 fn unseen_of(model: &Model) -> Unseen {
     Unseen::of_trainer(model.source.trainer)
+}
+
+/// The features whose categories have names that the model's file lacks: by name, or else by number.
+pub fn cut_names(model: &Model) -> Vec<String> {
+    let forest = model.forest();
+    let features = forest.categories.iter().enumerate().filter(|(_, names)| **names == Names::unknown());
+    let name = |feature: usize| forest.feature_names.get(feature).map(|name| format!("`{name}`"));
+    features.map(|(feature, _)| name(feature).unwrap_or_else(|| feature.to_string())).collect()
+}
+
+/// The warning about features whose categories have names that the model's file lacks, if there are any.
+pub fn warning_of_cut_names(features: &[String]) -> Option<Diagnostic> {
+    let noun = if features.len() == 1 { "feature" } else { "features" };
+    let message = format!(
+        "calls with names of categories are refused for the {noun} {}: the names have letters outside ASCII, \
+         and XGBoost cuts such names in wrong places when it trains with pandas",
+        features.join(", ")
+    );
+    let help = "give codes instead, with `--categories codes`, or in Python with categories=\"codes\"; or \
+                rename the categories with ASCII letters, and train again";
+    (!features.is_empty()).then(|| Diagnostic::new(codes::CUT_NAMES, Place::Whole, message).help(help))
 }
 
 /// The spellings of each feature's categories with their codes, for look-ups by text in C.

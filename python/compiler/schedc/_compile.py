@@ -219,9 +219,9 @@ def _made(origin: Origin, recipe: Recipe, probes: bool) -> _native.Artefact:
 
 
 def _warned(made: _native.Artefact) -> _native.Artefact:
-    """Warns if the lock has no entry that matches."""
-    if made.miss is not None:
-        warnings.warn(made.miss, stacklevel=5)
+    """Issues the compiler's warnings, such as that of a lock without an entry that matches."""
+    for warning in made.warnings:
+        warnings.warn(warning, stacklevel=5)
     return made
 
 

@@ -19,7 +19,7 @@ class Artefact:
     schedules: list[tuple[str, str, str]]
     notes: list[str]
     findings: tuple[str, str, str]
-    miss: str | None
+    warnings: list[str]
     probes: tuple[bytes, float] | None
 
 class Keywords(TypedDict):

@@ -127,8 +127,8 @@ class Model(Methods):
 
     def _install(self, made: Artefact) -> None:
         """Stores the compiled code. Calls that began before still end without it."""
-        if made.miss is not None:
-            warnings.warn(made.miss, stacklevel=2)
+        for warning in made.warnings:
+            warnings.warn(warning, stacklevel=2)
         code = Code.of(made)
         native = schedc_runtime.load(code.library)
         with self._lock:

@@ -14,6 +14,7 @@ use sched_forest::{
 use sched_llvm::runtime::ModelHandle;
 use sched_llvm::{ArtefactForm, ArtefactName, Cpu};
 use schedc_driver::cache::{self, Cache, CacheKey};
+use schedc_driver::categories::{cut_names, warning_of_cut_names};
 use schedc_driver::compile::RowRules;
 use schedc_driver::outputs;
 use schedc_driver::saved::{self, Build, BuildInputs};
@@ -43,8 +44,9 @@ pub struct Artefact {
     notes: Vec<String>,
     /// Findings in the schedule: JSON, text, coloured text.
     findings: (String, String, String),
-    /// The reason why the lock is unused, if it has entries for the model but none matches.
-    miss: Option<String>,
+    /// Warnings about the compilation: the reason why the lock is unused, and names of categories that the
+    /// model's file lacks.
+    warnings: Vec<String>,
     /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
     /// bound of the magnitude of sums.
     probes: Option<(Py<PyBytes>, f64)>,
@@ -234,11 +236,11 @@ impl Artefact {
     fn of(py: Python<'_>, build: &Build) -> PyResult<Artefact> {
         let wrong = || PyValueError::new_err("the build in the cache has another form");
         let [library, probes] = build.files.as_slice() else { return Err(wrong()) };
-        let LibraryReport { header, schedules, notes, findings, miss, magnitude } =
+        let LibraryReport { header, schedules, notes, findings, warnings, magnitude } =
             LibraryReport::of(&build.about).ok_or_else(wrong)?;
         let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).unbind();
         let probes = magnitude.map(|magnitude| (bytes(probes), magnitude));
-        Ok(Artefact { library: bytes(library), header, schedules, notes, findings, miss, probes })
+        Ok(Artefact { library: bytes(library), header, schedules, notes, findings, warnings, probes })
     }
 }
 
@@ -248,7 +250,7 @@ struct LibraryReport {
     schedules: Vec<(String, String, String)>,
     notes: Vec<String>,
     findings: (String, String, String),
-    miss: Option<String>,
+    warnings: Vec<String>,
     magnitude: Option<f64>,
 }
 
@@ -262,7 +264,7 @@ impl LibraryReport {
             schedules: about["schedules"].as_array()?.iter().map(three).collect::<Option<_>>()?,
             notes: about["notes"].as_array()?.iter().map(text).collect::<Option<_>>()?,
             findings: three(&about["findings"])?,
-            miss: text(&about["miss"]),
+            warnings: about["warnings"].as_array()?.iter().map(text).collect::<Option<_>>()?,
             magnitude: about["magnitude"].as_f64(),
         })
     }
@@ -430,11 +432,12 @@ fn compile_prepared(
     let described = made
         .iter()
         .map(|version| json!([version.cpu.to_string(), rows_name(version.rows), version.schedule.as_ref()]));
+    let cut = warning_of_cut_names(&cut_names(&job.model)).map(|warning| warning.to_string());
     let about = json!({
         "header": header_of(&made, PREFIX),
         "schedules": described.collect::<Vec<_>>(),
         "notes": job.notes(first).into_iter().chain(job.note_of_effort(*effort)).collect::<Vec<_>>(),
-        "miss": miss,
+        "warnings": miss.into_iter().chain(cut).collect::<Vec<_>>(),
         "magnitude": probes.as_ref().map(|probes| probes.magnitude),
     });
     let probes = probes.map_or_else(Vec::new, |probes| bytes_of(&probes.values));

@@ -5,7 +5,6 @@ use super::releases::{Change, Rule, Rules};
 use crate::category::CategorySet;
 use crate::codes;
 use crate::error::ModelError;
-use crate::loaded::Note;
 use sched_categories::{Label, Names as CategoryNames};
 use sched_columns::CategoryRule;
 use sched_diagnostics::Code;
@@ -96,12 +95,9 @@ impl Sets {
     }
 }
 
-/// For each feature, the names of its categories. The list is empty if the model has no names.
-pub(super) fn names(
-    cats: Cats,
-    num_features: usize,
-    notes: &mut Vec<Note>,
-) -> Result<Vec<CategoryNames>, ModelError> {
+/// For each feature, the names of its categories. The list is empty if the model has no names. Names with
+/// letters outside ASCII are left out, since XGBoost cuts them in wrong places when it trains with pandas.
+pub(super) fn names(cats: Cats, num_features: usize) -> Result<Vec<CategoryNames>, ModelError> {
     let Cats { enc, feature_segments, sorted_idx } = cats;
     if enc.is_empty() {
         return Ok(Vec::new());
@@ -111,7 +107,6 @@ pub(super) fn names(
         return Err(damaged(codes::LENGTH_MISMATCH, message, "enc"));
     }
     let mut all = Vec::with_capacity(num_features);
-    let mut left_out = Vec::new();
     for (feature, names) in enc.into_iter().enumerate() {
         let place = format!("enc[{feature}]");
         let found = labels(names).map_err(|error| error.within(&place))?;
@@ -119,23 +114,12 @@ pub(super) fn names(
     }
     check_segments(&all, &feature_segments)?;
     check_order(&all, &feature_segments, &sorted_idx)?;
-    let mut names_of = |(feature, labels): (usize, Vec<Label>)| {
-        let is_cut = |name: &Label| matches!(name, Label::Text(text) if !text.is_ascii());
-        if !labels.iter().any(is_cut) {
-            return CategoryNames::listed(labels);
-        }
-        left_out.push(feature.to_string());
-        CategoryNames::unknown()
+    let is_cut = |name: &Label| matches!(name, Label::Text(text) if !text.is_ascii());
+    let names_of = |labels: Vec<Label>| match labels.iter().any(is_cut) {
+        true => CategoryNames::unknown(),
+        false => CategoryNames::listed(labels),
     };
-    let all: Vec<CategoryNames> = all.into_iter().enumerate().map(&mut names_of).collect();
-    if !left_out.is_empty() {
-        notes.push(Note(format!(
-            "names of categories with letters outside ASCII are left out (features {}), because XGBoost \
-             cuts such names in wrong places when it trains with pandas: rows need codes for these \
-             features (--categories codes)",
-            left_out.join(", ")
-        )));
-    }
+    let all: Vec<CategoryNames> = all.into_iter().map(names_of).collect();
     Ok(if all.iter().all(CategoryNames::are_codes) { Vec::new() } else { all })
 }
 

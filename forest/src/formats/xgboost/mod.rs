@@ -138,7 +138,7 @@ fn forest(
         objective: &found,
     };
     let base = base::margins(&param, &base, rules)?;
-    let names = categories::names(std::mem::take(&mut model.cats), num_features, notes)
+    let names = categories::names(std::mem::take(&mut model.cats), num_features)
         .map_err(|error| error.within(&format!("{MODEL_PLACE}.cats")))?;
     let targets = targets(&model, num_margins)?;
     let starts = iteration_starts(&model, num_margins)?;
