@@ -20,10 +20,18 @@ _OTHER_FILES = MODELS | PICKLES | {
     ".csv", ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
 }
 
+#: Endings of libraries and programs of Windows and macOS.
+_FOREIGN = {".dll", ".dylib", ".lib", ".obj", ".pyd", ".bundle", ".exe"}
+
 
 def checked_path(path: str | PathLike[str]) -> Path:
     """The path of a library's file. Raises Refused if the name has the ending of another kind of file."""
     place = Path(path)
+    if place.suffix.lower() in _FOREIGN:
+        raise Refused(
+            f"{place} would be a shared library of Linux under the name of another kind of file: name it "
+            f"{place.with_suffix('.so')}; on Windows and macOS, load it in a container of Linux"
+        )
     if place.suffix.lower() in _OTHER_FILES:
         raise Refused(
             f"{place} would be a shared library under the name of another kind of file: name it "

@@ -224,7 +224,7 @@ def test_probabilities_that_an_object_lacks(X, y):
 def test_names_of_files(X, y, tmp_path):
     """A library is not written under the name of another kind of file."""
     ours = schedc.compile(classifier().fit(X, y))
-    for name in ("model.json", "model.txt", "model.UBJ", "model.pkl"):
+    for name in ("model.json", "model.txt", "model.UBJ", "model.pkl", "model.dll", "model.dylib"):
         with pytest.raises(ValueError, match="would be a shared library.*model.so"):
             ours.save(tmp_path / name)
     assert not list(tmp_path.iterdir())

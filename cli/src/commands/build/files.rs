@@ -108,12 +108,17 @@ pub fn check_names(args: &Build) -> Result<(), Failure> {
 const ARTEFACT_ENDINGS: [(&str, &str); 6] =
     [("so", "so"), ("o", "obj"), ("a", "static"), ("ll", "llvm"), ("s", "asm"), ("ptx", "ptx")];
 
+/// Endings of libraries, objects and programs of Windows and macOS, which schedc does not write.
+const FOREIGN_ENDINGS: [&str; 7] = ["dll", "dylib", "lib", "obj", "pyd", "bundle", "exe"];
+
 /// Further endings under which no library or object is written; those of models are added.
 const OTHER_ENDINGS: [&str; 10] = ["cbm", "pkl", "csv", "parquet", "npy", "sched", "lock", "md", "py", "c"];
 
 /// Refuses a library or an object under the name of another kind of file.
 fn check_ending(out: &Path, emit: Emit) -> Result<(), Failure> {
     let Some(ending) = out.extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
+    let ending = ending.to_lowercase();
+    let ending = ending.as_str();
     let (kind, own) = match emit {
         Emit::Obj => ("an object file", "o"),
         Emit::Static => ("a static library", "a"),
@@ -123,6 +128,12 @@ fn check_ending(out: &Path, emit: Emit) -> Result<(), Failure> {
     let help = match artefact {
         Some((known, _)) if *known == own => return Ok(()),
         Some((_, word)) => format!("name it .{own}, or ask for the other kind with --emit {word}"),
+        None if FOREIGN_ENDINGS.contains(&ending) => {
+            format!(
+                "name it .{own}: schedc writes ELF files, which Linux loads; on Windows and macOS, build and \
+                 load the library in a container of Linux"
+            )
+        }
         None if OTHER_ENDINGS.contains(&ending) || sched_forest::endings().contains(&ending) => {
             format!("name it .{own}")
         }
