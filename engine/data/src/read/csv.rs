@@ -89,7 +89,8 @@ impl<'a> Csv<'a> {
                     value.ok_or_else(|| records.not_a_number(cell, column, chosen))?
                 }
                 Some(lookup) => {
-                    let code = lookup.code_of_untyped(&String::from_utf8_lossy(cell), || parse(cell));
+                    let text = records.text(cell, column, chosen.name(column))?;
+                    let code = lookup.code_of_untyped(text, || parse(cell));
                     code.map_err(|refusal| records.not_a_category(&refusal, column, chosen, lookup))?
                 }
             };
@@ -97,7 +98,7 @@ impl<'a> Csv<'a> {
         }
         for (&column, kept) in chosen.kept.iter().zip(kept) {
             let cell = records.record.get(column).unwrap_or_default();
-            kept.append_value(str::from_utf8(cell).map_err(|_| records.not_text(column, chosen))?);
+            kept.append_value(records.text(cell, column, chosen.name(column))?);
         }
         self.rows += 1;
         Ok(())

@@ -78,8 +78,13 @@ fn select<R: Read>(
     keep: &[String],
 ) -> Result<Selection, DataError> {
     let error = |code, message| records.error(code, message);
+    // Names in another encoding are the cause of missing ones.
+    let cause = |error: DataError| {
+        let mut cells = records.record.iter().enumerate();
+        cells.find_map(|(column, cell)| records.text(cell, column, None).err()).unwrap_or(error)
+    };
     let named = Named { what: "header", error: &error };
-    let kept = find_kept(&line.cells, keep, named)?;
+    let kept = find_kept(&line.cells, keep, named).map_err(cause)?;
     let width = line.cells.len();
     let wrong_width = || records.wrong_width(&all(expect), expect);
     let columns = choose(&line.cells, expect, &kept, named, wrong_width).map_err(|error| {
@@ -89,6 +94,7 @@ fn select<R: Read>(
                  give the columns the model's names, or, if they are the features in the model's order, say \
                  --by-position; if the line is a row, put a line with the model's names before it",
             ),
+            (_, true) => cause(error),
             _ => error,
         }
     })?;

@@ -118,6 +118,24 @@ impl<R: Read> Records<R> {
             )
     }
 
+    /// The text of a cell at `column`, whose name is `name`.
+    ///
+    /// # Errors
+    /// If the cell is not UTF-8.
+    pub(super) fn text<'c>(
+        &self,
+        cell: &'c [u8],
+        column: usize,
+        name: Option<&String>,
+    ) -> Result<&'c str, DataError> {
+        if let Ok(text) = str::from_utf8(cell) {
+            return Ok(text);
+        }
+        let message = "the text is not UTF-8, probably Latin-1 or Windows-1252".to_owned();
+        let help = "convert the file to UTF-8: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW";
+        Err(self.error(codes::UNKNOWN_FORMAT, message).column(column + 1, name.cloned()).help(help))
+    }
+
     /// An error on the record's line.
     pub(super) fn error(&self, code: Code, message: String) -> DataError {
         DataError::new(code, &self.name, message).line(self.line())
@@ -163,8 +181,11 @@ impl<R: Read> Records<R> {
 
     /// The error for text in the cell at `column`.
     pub(super) fn not_a_number(&self, cell: &[u8], column: usize, selection: &Selection) -> DataError {
-        let text = String::from_utf8_lossy(cell.trim_ascii());
-        let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
+        let name = selection.name(column).cloned();
+        let text = match self.text(cell.trim_ascii(), column, name.as_ref()) {
+            Ok(text) => text,
+            Err(error) => return error,
+        };
         let help = if text.contains('\n') {
             "a quotation mark that opens in this cell is closed on a later line only: remove it, or write \
              it twice"
@@ -182,7 +203,7 @@ impl<R: Read> Records<R> {
              numbers that \
              stood for them in training"
         };
-        self.error(codes::NOT_A_NUMBER, format!("\"{}\" is not a number", shorten(&text)))
+        self.error(codes::NOT_A_NUMBER, format!("\"{}\" is not a number", shorten(text)))
             .column(column + 1, name)
             .help(help)
     }
@@ -195,17 +216,9 @@ impl<R: Read> Records<R> {
         selection: &Selection,
         lookup: Lookup<'_>,
     ) -> DataError {
-        let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
+        let name = selection.name(column).cloned();
         let (code, message, help) = refused(lookup, refusal);
         self.error(code, message).column(column + 1, name).help(help)
-    }
-
-    /// The error for a kept cell that is not UTF-8.
-    pub(super) fn not_text(&self, column: usize, selection: &Selection) -> DataError {
-        let name = selection.header.as_ref().and_then(|header| header.get(column)).cloned();
-        self.error(codes::KEEP, "the cell of a kept column is not valid UTF-8".to_owned())
-            .column(column + 1, name)
-            .help("save the file in UTF-8, or do not keep this column")
     }
 
     /// The error for rows that exceed the memory.

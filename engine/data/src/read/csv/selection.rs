@@ -14,6 +14,11 @@ pub(super) struct Selection {
 }
 
 impl Selection {
+    /// The name of a column, if there is a header.
+    pub(super) fn name(&self, column: usize) -> Option<&String> {
+        self.header.as_ref()?.get(column)
+    }
+
     /// The names of the chosen columns.
     pub(super) fn names(&self) -> Option<Vec<String>> {
         let header = self.header.as_ref()?;
