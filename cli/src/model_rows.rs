@@ -21,9 +21,14 @@ pub fn rows_of_file(input: &Path, columns: ColumnOptions, model: &Model) -> Resu
 pub fn expected_of(model: &Model) -> Expect<'_> {
     let expect = match model.forest().feature_names.as_slice() {
         [] => Expect::unnamed(model.forest().num_features),
-        names => Expect::named(names),
+        names => Expect::named(names).with_blanks_renamed(renames_blanks(model.source.trainer)),
     };
     expect.with_whole_numbers(whole_numbers(Rule::of(model)))
+}
+
+/// Whether a trainer writes `_` for each blank in the name of a feature.
+pub fn renames_blanks(trainer: &str) -> bool {
+    trainer == "LightGBM"
 }
 
 /// The types of whole numbers in a library's rows. `about` is the library's description of its model.

@@ -72,7 +72,9 @@ fn predict_with_library(
     }
     let names = names_of(&library);
     let categories = categories_of_library(&about(&library), args.rows.categories.choices());
+    let trainer = &about(&library)["model"]["trainer"];
     let expect = rows_for(&library, names.as_deref())
+        .with_blanks_renamed(trainer.as_str().is_some_and(renames_blanks))
         .with_whole_numbers(whole_numbers_of_library(&about(&library)))
         .with_categories(categories.as_ref())
         .with_missing(args.rows.missing.map(|value| missing_of(&library, value)));

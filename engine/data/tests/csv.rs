@@ -19,6 +19,47 @@ fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
 }
 
 #[test]
+fn blanks_in_names_match_underscores_where_the_trainer_writes_them() {
+    let names = ["a_b", "c_d"].map(str::to_owned);
+    let renamed = Expect::named(&names).with_blanks_renamed(true);
+    let found = |text: &str, expect| read(text.as_bytes(), expect).map(|rows| show(&rows));
+    // A column with the feature's own name comes first.
+    for text in ["c d,x y,a b\n2,9,1\n", "c_d,a b\n2,1\n", "a b,c_d,a_b\n9,2,1\n"] {
+        assert_eq!(found(text, renamed).ok().as_deref(), Some("1 2"), "{text}");
+    }
+    for text in ["a b,c d\n1,2\n", "a b,a b,c_d\n1,1,2\n"] {
+        let expect = if text.starts_with("a b,c d") { Expect::named(&names) } else { renamed };
+        let refused = found(text, expect).expect_err(text);
+        assert_eq!(refused.code.to_string(), "D0006", "{text}");
+    }
+}
+
+#[test]
+fn texts_in_other_encodings_are_refused_where_they_matter() {
+    let names = ["a", "größe"].map(str::to_owned);
+    let refused = |bytes: &[u8]| {
+        let error = read(bytes, Expect::named(&names)).expect_err("another encoding");
+        assert!(error.help.as_ref().is_some_and(|help| help.contains("iconv -f WINDOWS-1252 -t UTF-8")));
+        format!("{} {}", error.code, error.message)
+    };
+    let message = "D0002 the text is not UTF-8, probably Latin-1 or Windows-1252";
+    assert_eq!(refused(b"a,gr\xf6\xdfe\n1,2\n"), message);
+    // The character U+0001 stands for a letter of Latin-1.
+    let latin =
+        |text: &str| -> Vec<u8> { text.bytes().map(|byte| if byte == 1 { 0xfc } else { byte }).collect() };
+    assert_eq!(refused(&latin("a,größe\n1,M\u{1}ller\n")), message);
+    let error = read(&latin("1\nM\u{1}ller\n"), Expect::unnamed(1)).expect_err("another encoding");
+    assert_eq!(error.place, Place::Cell { line: Some(2), column: Some(Column { number: 1, name: None }) });
+    assert_eq!(
+        read(&latin("a,größe,other\n1,2,\u{1}\n"), Expect::named(&names))
+            .map(|rows| show(&rows))
+            .ok()
+            .as_deref(),
+        Some("1 2")
+    );
+}
+
+#[test]
 fn rows_are_read() {
     // (the case, the model's feature names or their number, text, rows, names of the columns)
     let cases = [
@@ -394,13 +435,6 @@ fn a_first_line_of_numbers_causes_a_note() {
         assert!(notes.contains(wanted), "{model}, {text:?}: {notes}");
         assert!(notes.is_empty() || notes.starts_with("rows, line 1: "), "{notes}");
     }
-}
-
-#[test]
-fn text_that_is_not_utf8_is_shown_as_far_as_it_can_be() {
-    let error = read(b"1\nM\xfcller\n", Expect::unnamed(1)).unwrap_err();
-    assert_eq!(error.place, Place::Cell { line: Some(2), column: Some(Column { number: 1, name: None }) });
-    assert_eq!(error.message, "\"M\u{fffd}ller\" is not a number");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct Expect<'a> {
     pub names: Names<'a>,
     /// Whether columns count by position, and names are ignored.
     pub by_position: bool,
+    /// Whether the trainer writes `_` for each blank in a name, as LightGBM does.
+    pub are_blanks_renamed: bool,
     /// The precisions to which whole numbers are rounded.
     pub whole: WholeNumbers,
     /// The categories of features, if some have names or are unread. Text in a column becomes the code of its
@@ -75,6 +77,7 @@ impl<'a> Expect<'a> {
             columns: names.len(),
             names: Names::Known(names),
             by_position: false,
+            are_blanks_renamed: false,
             whole: WholeNumbers::default(),
             categories: None,
             missing: None,
@@ -94,6 +97,11 @@ impl<'a> Expect<'a> {
     /// Matches columns by position if `insist` is true.
     pub fn by_position(self, insist: bool) -> Self {
         Expect { by_position: insist, ..self }
+    }
+
+    /// Lets columns with blanks in their names match features with `_` there if `renamed` is true.
+    pub fn with_blanks_renamed(self, renamed: bool) -> Self {
+        Expect { are_blanks_renamed: renamed, ..self }
     }
 
     /// Sets the precisions to which whole numbers are rounded.

@@ -1,5 +1,6 @@
 //! Finds columns by the names of the model's features.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use sched_diagnostics::Code;
@@ -24,6 +25,28 @@ impl Named<'_> {
     }
 }
 
+/// The names of columns as the trainer writes them. A name with blanks changes if it then is that of a
+/// feature, and no other column has this name.
+pub(in crate::read) fn as_trainer_writes<'a>(
+    header: &'a [String],
+    names: &[String],
+    expect: Expect<'_>,
+) -> Cow<'a, [String]> {
+    if !expect.are_blanks_renamed {
+        return Cow::Borrowed(header);
+    }
+    let written: Vec<String> = header.iter().map(|name| name.trim().replace(' ', "_")).collect();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    for name in &written {
+        *times.entry(name).or_default() += 1;
+    }
+    let present: HashSet<&str> = header.iter().map(|name| name.trim()).collect();
+    let is_lacking = |name: &&str| !present.contains(name) && times.get(name) == Some(&1);
+    let lacking: HashSet<&str> = names.iter().map(|name| name.trim()).filter(is_lacking).collect();
+    let pairs = header.iter().zip(&written);
+    pairs.map(|(name, new)| if lacking.contains(new.as_str()) { new } else { name }.clone()).collect()
+}
+
 /// Finds for each feature that the model reads the column with its name.
 fn find_columns(
     header: &[String],
@@ -34,6 +57,7 @@ fn find_columns(
     let trim = can_be_trimmed(names);
     let plain = |name: &'_ str| -> String { if trim { name.trim() } else { name }.to_owned() };
     check_names(names, trim, named)?;
+    let header = as_trainer_writes(header, names, expect);
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     for (column, name) in header.iter().enumerate() {
         places.entry(plain(name)).or_default().push(column);

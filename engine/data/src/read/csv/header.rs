@@ -7,7 +7,7 @@ use super::records::{Records, parse};
 use super::selection::Selection;
 use crate::codes;
 use crate::error::DataError;
-use crate::read::columns::matching::{Named, choose, find_kept, read_alone};
+use crate::read::columns::matching::{Named, as_trainer_writes, choose, find_kept, read_alone};
 use crate::read::expect::{Expect, Names};
 
 /// The interpretation of the first line.
@@ -175,7 +175,8 @@ impl FirstLine {
 
     /// Kind of the line as a header with the model's feature names. `None` if the names do not decide.
     fn kind_by_names(&self, names: &[String], expect: Expect<'_>) -> Option<Kind> {
-        let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
+        let cells = as_trainer_writes(&self.cells, names, expect);
+        let cells: HashSet<&str> = cells.iter().map(|cell| cell.trim()).collect();
         let is_text = |name: &str| parse(name.as_bytes()).is_none();
         let has = |name: &String| cells.contains(name.trim());
         if names.iter().any(|name| has(name) && is_text(name.trim())) {
