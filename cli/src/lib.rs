@@ -16,7 +16,7 @@ mod terminal;
 mod timings;
 mod version;
 
-use args::{Cli, Command, old_spellings, unparsed};
+use args::{Cli, Command, old_spellings, proposals, unparsed};
 use clap::{CommandFactory, FromArgMatches};
 use schedc_driver::Failure;
 use schedc_driver::cache::{self, Cache};
@@ -39,15 +39,14 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     if version::is_asked_for(arguments.iter().skip(1).cloned()) {
         return stdout::print(&version::details()).map_or_else(|failure| failure.status(), |()| 0);
     }
+    let (arguments, note) = old_spellings::rewrite(arguments);
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let parsed = Cli::command().try_get_matches_from(&arguments);
-    let matches =
-        parsed.unwrap_or_else(|error| unparsed::end(&old_spellings::explained(error, &words), &words));
+    let matches = parsed.unwrap_or_else(|error| unparsed::end(&proposals::explained(error, &words), &words));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| unparsed::end(&error, &words));
     internal::set_format(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
-    let command = matches.subcommand_name().unwrap_or_default();
-    old_spellings::notes(command, &cli, &words).iter().for_each(|note| terminal.say(note));
+    note.iter().for_each(|note| terminal.say(note));
     let timings = cli.command.compile_options().is_some_and(|options| options.timings);
     let result = match timings {
         false => run_command(&cli, &terminal),

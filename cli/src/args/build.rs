@@ -127,7 +127,7 @@ pub struct Build {
     pub base_margin: bool,
     /// Types of rows that have their own code, if the model reads 64-bit floats, as LightGBM's do. With f32
     /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows [default: both]
-    #[arg(long, alias = "rows", value_enum, value_name = "TYPE")]
+    #[arg(long, value_enum, value_name = "TYPE")]
     pub row_type: Option<RowTypes>,
     /// Prefix of the names of the C functions; give two models in one program two prefixes
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]

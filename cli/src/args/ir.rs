@@ -39,11 +39,7 @@ Examples:
   schedc ir model.json -s gpu.sched --stage ptx --gpu sm_90")]
 pub struct Ir {
     /// A model file, or a schedule that names one
-    #[arg(value_name = "MODEL")]
-    pub what: Option<PathBuf>,
-    /// The model in the old spelling `schedc ir SCHEDULE --model MODEL`.
-    #[arg(id = "old_model", long = "model", value_name = "MODEL", hide = true)]
-    pub old_model: Option<PathBuf>,
+    pub model: Option<PathBuf>,
     #[command(flatten)]
     /// The schedule.
     pub schedule: ScheduleOptions,
@@ -58,7 +54,7 @@ pub struct Ir {
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Type of the rows that the code reads, if the model reads 64-bit floats [default: f64]
-    #[arg(long, alias = "rows", value_enum, value_name = "TYPE")]
+    #[arg(long, value_enum, value_name = "TYPE")]
     pub row_type: Option<RowType>,
     /// GPU for which the code of a GPU schedule is printed.
     #[arg(long, help = gpu_help())]

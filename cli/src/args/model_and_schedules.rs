@@ -8,18 +8,15 @@ use std::path::{Path, PathBuf};
 /// A model and schedules: `MODEL -s FILE`, as for all commands, or schedules alone.
 #[derive(Clone, Debug, Args)]
 pub struct ModelAndSchedules {
-    /// A model file, whose schedules follow -s or stand after it; or schedules alone, - for standard input.
+    /// A model file, whose schedules follow -s; or schedules alone, - for standard input.
     /// `show` takes one schedule, `diff` two, `check` any number, and folders
     #[arg(required_unless_present = "schedules", value_name = "MODEL|FILE")]
     files: Vec<PathBuf>,
     /// A schedule, or - for standard input; may be repeated for `diff` and `check`
     #[arg(short, long = "schedule", value_name = "FILE")]
     schedules: Vec<PathBuf>,
-    /// An old spelling of MODEL.
-    #[arg(id = "old_model", long = "model", value_name = "MODEL", hide = true)]
-    old_model: Option<PathBuf>,
     /// Check without a model, even if the schedule names one
-    #[arg(long, conflicts_with = "old_model")]
+    #[arg(long)]
     pub no_model: bool,
 }
 
@@ -34,21 +31,16 @@ pub struct ModelChoice {
 
 impl ModelAndSchedules {
     /// Splits the files into schedules, and the model with which they are checked. The first file is the
-    /// model if it does not look like a schedule, and schedules follow -s or all other files look like
-    /// schedules. Otherwise all files count as schedules.
+    /// model if it does not look like a schedule, and schedules follow -s. Otherwise all files count as
+    /// schedules.
     ///
     /// # Errors
     /// When a model is named together with `--no-model`.
     pub fn split(&self) -> Result<(Vec<PathBuf>, ModelChoice), Failure> {
-        let (mut schedules, mut model) = (self.files.clone(), self.old_model.clone());
-        let other_than_schedule = |file: &&PathBuf| !may_be_schedule(file);
-        let first = self.files.first().filter(other_than_schedule);
-        let rest = self.files.get(1..).unwrap_or_default();
+        let mut schedules = self.files.clone();
         let is_model =
-            !self.schedules.is_empty() || !rest.is_empty() && rest.iter().all(|file| may_be_schedule(file));
-        if model.is_none() && first.is_some() && is_model {
-            model = Some(schedules.remove(0));
-        }
+            !self.schedules.is_empty() && self.files.first().is_some_and(|file| !may_be_schedule(file));
+        let model = is_model.then(|| schedules.remove(0));
         if let (true, Some(model)) = (self.no_model, &model) {
             return Err(Failure::usage(
                 format!("--no-model excludes the model {}", model.display()),
@@ -58,19 +50,11 @@ impl ModelAndSchedules {
         schedules.extend(self.schedules.iter().cloned());
         Ok((schedules, ModelChoice { model, no_model: self.no_model }))
     }
-
-    /// The command line with the model as first argument, if the user wrote the old `--model`.
-    pub fn respelled(&self, command: &str) -> Option<String> {
-        let model = self.old_model.as_ref()?;
-        let schedules = self.files.iter().chain(&self.schedules);
-        let schedules: String = schedules.map(|file| format!(" -s {}", file.display())).collect();
-        Some(format!("schedc {command} {}{schedules}", model.display()))
-    }
 }
 
 /// Whether an argument looks like a schedule: a .sched file, an entry of a lock, a lock, a folder or standard
 /// input.
-fn may_be_schedule(file: &Path) -> bool {
+pub fn may_be_schedule(file: &Path) -> bool {
     let is_lock = file.extension().is_some_and(|ending| ending == "lock");
     let is_entry = !file.exists() && file.to_string_lossy().contains('#');
     is_schedule(file) || is_lock || is_entry || file.as_os_str() == "-" || file.is_dir()
@@ -84,7 +68,7 @@ mod tests {
     fn split(files: &[&str], schedules: &[&str]) -> (Vec<String>, Option<String>) {
         let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect();
         let (files, schedules) = (paths(files), paths(schedules));
-        let all = ModelAndSchedules { files, schedules, old_model: None, no_model: false };
+        let all = ModelAndSchedules { files, schedules, no_model: false };
         let (schedules, choice) = all.split().expect("no contradiction");
         let word = |path: &PathBuf| path.display().to_string();
         (schedules.iter().map(word).collect(), choice.model.as_ref().map(word))
@@ -96,7 +80,6 @@ mod tests {
             (schedules.iter().map(|one| (*one).to_string()).collect::<Vec<_>>(), model.map(str::to_string))
         };
         assert_eq!(split(&["m.json"], &["a.sched", "-"]), of(&["a.sched", "-"], Some("m.json")));
-        assert_eq!(split(&["m.json", "a.sched"], &[]), of(&["a.sched"], Some("m.json")));
         assert_eq!(split(&["a.sched", "b.sched"], &[]), of(&["a.sched", "b.sched"], None));
         assert_eq!(split(&["a.txt", "b.txt"], &[]), of(&["a.txt", "b.txt"], None));
         assert_eq!(split(&["a.sched"], &["b.sched"]), of(&["a.sched", "b.sched"], None));

@@ -1,241 +1,400 @@
-//! Old spellings of arguments, which still work and cause a note, and proposals for options of other
-//! programs.
+//! Old spellings of arguments. They are rewritten to the present ones before clap parses the command line, in
+//! all commands that have the present one.
 
-use super::{Cli, Command};
-use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, ValueEnum};
+use super::line::{CommandLine, Item, has, option_of_file, shell_text};
+use super::model_and_schedules::may_be_schedule;
+use clap::{ArgAction, Command};
+use schedc_driver::job::is_schedule;
+use std::ffi::OsString;
 use std::path::Path;
 
-/// Renamed options: the command, the old spelling and the new one.
-const RENAMED_OPTIONS: [(&str, &str, &str); 6] = [
-    ("bench", "--rows", "--row-type"),
-    ("build", "--rows", "--row-type"),
-    ("explain-speed", "--rows", "--row-type"),
-    ("ir", "--rows", "--row-type"),
-    ("tune", "--rows", "--batch"),
-    ("tune", "--start", "--schedule"),
+/// An argument of the grammar that all commands share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Present {
+    /// The first argument that is a file.
+    Model,
+    /// A schedule.
+    Schedule,
+    /// Rows of a call.
+    Batch,
+    /// Type of rows.
+    RowType,
+}
+
+/// Values with which an option is an old spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// All.
+    Any,
+    /// Numbers, separated by commas.
+    Numbers,
+    /// Types of rows.
+    Types,
+}
+
+/// The old spellings, and those that users bring from other programs: names of an option, its values, and the
+/// present argument.
+const OLD_SPELLINGS: [(&[&str], Values, Present); 5] = [
+    (&["--model", "-m"], Values::Any, Present::Model),
+    (&["--start", "--sched", "--schedules"], Values::Any, Present::Schedule),
+    (&["--rows"], Values::Numbers, Present::Batch),
+    (&["--rows"], Values::Types, Present::RowType),
+    (&["--rowtype", "--row_type", "--type", "--dtype"], Values::Any, Present::RowType),
 ];
 
-/// Notes on the old spellings in a command line. `command` is its command.
-pub fn notes(command: &str, cli: &Cli, arguments: &[String]) -> Vec<String> {
-    let options = arguments.iter().take_while(|argument| *argument != "--");
-    let has = |old: &str| {
-        let mut options = options.clone();
-        options.any(|argument| argument.split_once('=').map_or(argument.as_str(), |(name, _)| name) == old)
+impl Present {
+    /// The spelling of the argument, as a part of a sentence.
+    fn spelling(self) -> &'static str {
+        match self {
+            Present::Model => "the first argument",
+            Present::Schedule => "`-s`",
+            Present::Batch => "`--batch`",
+            Present::RowType => "`--row-type`",
+        }
+    }
+
+    /// The argument as an option with a value.
+    fn option(self, value: OsString) -> Item {
+        let name = self.spelling().trim_matches('`');
+        Item::Option(name.to_string(), vec![name.into(), value])
+    }
+
+    /// Whether a command has the argument.
+    fn is_of(self, command: &Command) -> bool {
+        match self {
+            Present::Model => model_index(command).is_some(),
+            Present::Schedule => has(command, "schedule"),
+            Present::Batch => has(command, "batch"),
+            Present::RowType => has(command, "row-type"),
+        }
+    }
+}
+
+impl Values {
+    /// Whether these values include `value`.
+    fn include(self, value: &str) -> bool {
+        match self {
+            Values::Any => true,
+            Values::Numbers => is_numbers(value),
+            Values::Types => ["f32", "f64", "both"].contains(&value),
+        }
+    }
+}
+
+/// Whether an option is the type of rows, in the present or an old spelling.
+pub fn is_row_type(option: &str) -> bool {
+    let is_old = |(names, values, now): &(&[&str], Values, Present)| {
+        *now == Present::RowType && *values == Values::Any && names.contains(&option)
     };
-    let renamed = RENAMED_OPTIONS.iter().filter(|(of, old, _)| *of == command && has(old));
-    let mut notes: Vec<String> =
-        renamed.map(|(_, old, new)| format!("note: `{old}` is now `{new}`")).collect();
-    notes.extend(respelled(cli).map(|line| format!("note: `--model` is now the first argument: `{line}`")));
-    notes
+    option == "--row-type" || OLD_SPELLINGS.iter().any(is_old)
 }
 
-/// The command line with the model as first argument, if its model follows `--model`.
-fn respelled(cli: &Cli) -> Option<String> {
-    match &cli.command {
-        Command::Check(args) => args.files.respelled("check"),
-        Command::Diff(args) => args.files.respelled("diff"),
-        Command::Show(args) => {
-            let view = args.what.to_possible_value()?;
-            args.files.respelled(&format!("show {}", view.get_name()))
-        }
-        Command::Ir(args) => {
-            let model = args.old_model.as_ref()?.display();
-            let schedule = args.what.as_ref().map(|file| format!(" -s {}", file.display()));
-            Some(format!("schedc ir {model}{}", schedule.unwrap_or_default()))
-        }
-        _ => None,
-    }
+/// Whether a text is numbers, separated by commas.
+pub fn is_numbers(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == ',')
 }
 
-/// Options by which other programs ask for sums before the transformation of the objective.
-const RAW_OPTIONS: [&str; 5] = ["--raw", "--margin", "--raw-score", "--raw_score", "--output-margin"];
-/// Endings of files with rows.
-const ROW_FILE_ENDINGS: [&str; 9] = ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "npy", "npz", "txt"];
-
-/// The error of a command line with a proposal in the words of schedc, if there is one, instead of clap's.
-pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
-    let proposed = proposal(&error, arguments);
-    // No argument of schedc begins with a hyphen, as clap's proposal assumes: `-- --option`.
-    if error.kind() == ErrorKind::UnknownArgument {
-        error.remove(ContextKind::Suggested);
-    }
-    if let Some(text) = proposed {
-        for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::SuggestedSubcommand]
-        {
-            error.remove(kind);
-        }
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(text)]));
-    }
-    error
-}
-
-/// The proposal for a refused argument.
-fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let refused = context(ContextKind::InvalidArg)?;
-    let cli = Cli::command();
-    let (at, command) =
-        arguments.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, cli.find_subcommand(word)?)))?;
-    let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
-    match error.kind() {
-        ErrorKind::UnknownArgument if matches!(refused, "--model" | "-m") && has("model") => {
-            Some(model_first(arguments, at, refused))
-        }
-        ErrorKind::UnknownArgument if RAW_OPTIONS.contains(&refused) && has("output") => {
-            Some(format!("`--output raw` is schedc's spelling of `{refused}`"))
-        }
-        ErrorKind::UnknownArgument if refused == "--rows" && has("input") => {
-            let (_, value) = value_of(arguments, refused)?;
-            Some(format!("the file of rows follows -i: `-i {}`", value.unwrap_or("FILE")))
-        }
-        ErrorKind::UnknownArgument if !refused.starts_with('-') => {
-            let path = Path::new(refused);
-            let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-            let is = |known: &[&str]| ending.as_deref().is_some_and(|ending| known.contains(&ending));
-            let first = arguments.get(at + 1).filter(|word| word.ends_with(".sched"));
-            let takes_schedules = has("schedule") || has("schedules");
-            if is(&["sched"]) && takes_schedules {
-                Some(format!("a schedule follows -s: `-s {refused}`"))
-            } else if let Some(schedule) = first.filter(|_| takes_schedules) {
-                let name = &arguments[at];
-                Some(format!("the model comes first: `schedc {name} {refused} -s {schedule}`"))
-            } else if is(&ROW_FILE_ENDINGS) && has("input") {
-                Some(format!("the file of rows follows -i: `-i {refused}`"))
-            } else {
-                None
-            }
-        }
-        ErrorKind::InvalidValue if refused.starts_with("--row-type") && has("batch") => {
-            let value = context(ContextKind::InvalidValue)?;
-            let is_number = !value.is_empty() && value.chars().all(|c| c.is_ascii_digit() || c == ',');
-            is_number.then(|| format!("`--batch {value}` sets the rows of a call; a type is f32 or f64"))
-        }
-        _ => None,
-    }
-}
-
-/// The index of an option in a command line, and its value.
-fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<(usize, Option<&'a str>)> {
-    arguments.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(option)? {
-        "" => Some((at, arguments.get(at + 1).map(String::as_str).filter(|word| !word.starts_with('-')))),
-        rest => Some((at, Some(rest.strip_prefix('=')?))),
+/// The position of the model among the positions of a command, from 0, if it has one.
+pub fn model_index(command: &Command) -> Option<usize> {
+    command.get_positionals().position(|argument| {
+        argument.get_value_names().is_some_and(|names| names.iter().any(|name| name.starts_with("MODEL")))
     })
 }
 
-/// The sentence that the model is the first argument, with the corrected line if no word needs quotes.
-/// `command` is the index of the command's name.
-fn model_first(arguments: &[String], command: usize, option: &str) -> String {
-    let is_plain = |word: &String| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+#@%".contains(c))
-    };
-    let name = arguments[command].as_str();
-    let Some((at, Some(model))) = value_of(arguments, option) else {
-        return format!("the model is the first argument: `schedc {name} MODEL`");
-    };
-    let model_words = if arguments[at] == option { 2 } else { 1 };
-    if !arguments.iter().skip(1).all(is_plain) || at < command {
-        return format!("the model is the first argument: `schedc {name} MODEL`");
+/// Rewrites old spellings. Also returns a note with the rewritten line, if there were any.
+pub fn rewrite(arguments: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
+    let is_old = |name: &str| OLD_SPELLINGS.iter().any(|(old, _, _)| old.contains(&name));
+    let Some(line) = CommandLine::of(&arguments, is_old) else { return (arguments, None) };
+    let mut rewriting = Rewriting { line, model: None, changes: Vec::new() };
+    rewriting.rewrite_options();
+    rewriting.rewrite_words();
+    if rewriting.changes.is_empty() {
+        return (arguments, None);
     }
-    let mut line = vec!["schedc"];
-    for (place, word) in arguments.iter().enumerate().skip(1) {
-        if !(at..at + model_words).contains(&place) {
-            line.push(word);
-        }
-        if place == command {
-            line.push(model);
+    let words = rewriting.line.words();
+    let shown: Vec<OsString> = ["schedc".into()].into_iter().chain(words.iter().skip(1).cloned()).collect();
+    let note = format!("note: {}: `{}`", rewriting.changes.join(", "), shell_text(&shown));
+    (words, Some(note))
+}
+
+/// A command line while it is rewritten.
+struct Rewriting {
+    line: CommandLine,
+    /// The model that an option named.
+    model: Option<OsString>,
+    /// The changes, as parts of a sentence.
+    changes: Vec<String>,
+}
+
+impl Rewriting {
+    /// Notes a change.
+    fn note(&mut self, change: String) {
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
         }
     }
-    format!("the model is the first argument: `{}`", line.join(" "))
+
+    /// Replaces old names of options, and takes the model out of its option.
+    fn rewrite_options(&mut self) {
+        for mut item in std::mem::take(&mut self.line.items) {
+            if let Some((old, now)) = present(&item, &self.line.command)
+                && let Some(value) = item.value_word()
+                && !(now == Present::Model && self.model.is_some())
+            {
+                self.note(format!("`{old}` is now {}", now.spelling()));
+                if now == Present::Model {
+                    self.model = Some(value);
+                    continue;
+                }
+                item = now.option(value);
+            }
+            self.line.items.push(item);
+        }
+    }
+
+    /// Puts the model first, and -s before schedules at positions.
+    fn rewrite_words(&mut self) {
+        let Some(first) = model_index(&self.line.command) else { return };
+        let items = self.line.items.iter().enumerate().take_while(|(_, item)| **item != Item::End);
+        let words = items.filter(|(_, item)| matches!(item, Item::Word(_)));
+        let places: Vec<usize> = words.map(|(at, _)| at).skip(first).collect();
+        if Present::Schedule.is_of(&self.line.command) {
+            self.rewrite_schedules(&places);
+        }
+        if let Some(model) = self.model.take() {
+            let words = self.line.items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Word(_)));
+            let before = match first.checked_sub(1) {
+                None => Some(0),
+                Some(last) => words.map(|(at, _)| at + 1).nth(last),
+            };
+            let end = self.line.items.len();
+            self.line.items.insert(before.unwrap_or(end), Item::Word(model));
+        }
+    }
+
+    /// Puts -s before the schedules among the words at `places`, which begin with that of the model. If the
+    /// model follows its schedule there, takes it out.
+    fn rewrite_schedules(&mut self, places: &[usize]) {
+        let files: Vec<OsString> =
+            places.iter().filter_map(|at| self.line.items[*at].word().cloned()).collect();
+        let (schedules, model) = schedules_among(&files, &self.line, self.model.is_some());
+        for at in &schedules {
+            let value = files[*at].clone();
+            self.line.items[places[*at]] = Present::Schedule.option(value);
+        }
+        if let Some(at) = model {
+            self.line.items.remove(places[at]);
+            self.model = Some(files[at].clone());
+            self.note("the model comes first".to_string());
+        }
+        if !schedules.is_empty() {
+            self.note("a schedule follows -s".to_string());
+        }
+    }
+}
+
+/// The indices of the schedules among the files of a command line, and that of a model behind its schedule.
+/// `has_model` tells whether an option names the model.
+fn schedules_among(files: &[OsString], line: &CommandLine, has_model: bool) -> (Vec<usize>, Option<usize>) {
+    let command = &line.command;
+    let is_many = |argument: &clap::Arg| matches!(argument.get_action(), ArgAction::Append);
+    let takes_many = command.get_positionals().any(is_many);
+    let takes_one = command.get_positionals().count() == 1;
+    let (path, is_named) =
+        (|at: usize| Path::new(&files[at]), |at: usize| is_schedule(Path::new(&files[at])));
+    // A file that another option takes is no schedule.
+    let is_left = |at: usize| takes_one && option_of_file(path(at), command).is_none();
+    let has_option = || {
+        let mut options = line.items.iter().filter_map(Item::name);
+        options.any(|name| name.starts_with("-s") || name == "--schedule")
+    };
+    let all = 0..files.len();
+    let schedules = match files {
+        _ if has_model && takes_many => all.collect(),
+        _ if has_model => all.filter(|at| is_named(*at) || is_left(*at)).collect(),
+        [first, rest @ ..] if takes_many => {
+            let are_schedules = rest.iter().all(|file| may_be_schedule(Path::new(file)));
+            let is_old = !has_option() && !may_be_schedule(Path::new(first)) && are_schedules;
+            all.skip(1).filter(|_| is_old).collect()
+        }
+        [_, _] if is_named(0) && !is_named(1) && is_left(1) => return (vec![0], Some(1)),
+        [_, ..] if !is_named(0) => all.skip(1).filter(|at| is_named(*at)).collect(),
+        _ => Vec::new(),
+    };
+    (schedules, None)
+}
+
+/// The old name and the present argument of an option, if it is an old spelling in a command.
+fn present(item: &Item, command: &Command) -> Option<(&'static str, Present)> {
+    let name = item.name()?;
+    let value = item.value()?;
+    let is_known = |option: &clap::Arg| {
+        let is_long = option.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long));
+        is_long || option.get_short().is_some_and(|short| name == format!("-{short}"))
+    };
+    if command.get_arguments().any(is_known) {
+        return None;
+    }
+    OLD_SPELLINGS.iter().find_map(|(names, values, now)| {
+        let old = names.iter().find(|old| **old == name)?;
+        (values.include(&value) && now.is_of(command)).then_some((*old, *now))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RENAMED_OPTIONS, explained, notes};
+    use super::{OLD_SPELLINGS, Present, Values, model_index, rewrite};
     use crate::args::Cli;
-    use clap::{CommandFactory, Parser};
+    use clap::{Arg, Command, CommandFactory, Parser};
+    use std::ffi::OsString;
 
-    fn notes_of(line: &str) -> Vec<String> {
-        let arguments: Vec<String> = line.split(' ').map(str::to_string).collect();
-        let cli = Cli::try_parse_from(&arguments).expect(line);
-        notes(&arguments[1], &cli, &arguments)
+    /// The rewritten line, and the note.
+    fn rewritten(line: &str) -> (String, Option<String>) {
+        let (words, note) = rewrite(line.split(' ').map(OsString::from).collect());
+        let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+        (words.join(" "), note)
     }
 
-    #[test]
-    fn old_spellings_are_aliases_of_the_present_ones() {
-        let cli = Cli::command();
-        for (command, old, new) in RENAMED_OPTIONS {
-            let command = cli.find_subcommand(command).expect("a command");
-            let long = new.trim_start_matches('-');
-            let option = command.get_arguments().find(|option| option.get_long() == Some(long));
-            let aliases = option.and_then(|option| option.get_all_aliases()).unwrap_or_default();
-            assert!(aliases.contains(&old.trim_start_matches('-')), "{old} of {}", command.get_name());
+    /// A line of a command with all arguments that it needs, except its model.
+    fn start_of(command: &Command) -> String {
+        let model = model_index(command).and_then(|at| command.get_positionals().nth(at)).map(Arg::get_id);
+        let mut line = format!("schedc {}", command.get_name());
+        for argument in
+            command.get_arguments().filter(|one| one.is_required_set() && Some(one.get_id()) != model)
+        {
+            line.extend(argument.get_long().map(|long| format!(" --{long}")));
+            let words = argument.get_possible_values();
+            line += &format!(" {}", words.first().map_or("x", |word| word.get_name()));
+        }
+        line
+    }
+
+    /// A value of `now` with which a spelling for `values` is old.
+    fn sample(values: Values, now: Present) -> &'static str {
+        match (values, now) {
+            (Values::Numbers, _) => "64",
+            (_, Present::RowType) => "f32",
+            (_, Present::Schedule) => "x.sched",
+            _ => "m.json",
         }
     }
 
-    #[test]
-    fn refused_arguments_have_proposals() {
-        let tip = |line: &str| {
-            let words: Vec<String> = line.split(' ').map(str::to_string).collect();
-            let error = Cli::try_parse_from(&words).map(|_| ()).expect_err(line);
-            let text = explained(error, &words).to_string();
-            text.split_once("tip: ").and_then(|(_, tip)| tip.lines().next()).unwrap_or_default().to_string()
+    /// Asserts that an old line has the meaning of a new one, and that a note names `old`.
+    fn assert_is_rewritten(line: &str, old: &str, new: &str) {
+        let parsed = |line: &str| match Cli::try_parse_from(line.split(' ')) {
+            Ok(cli) => format!("{cli:?}"),
+            Err(error) => panic!("{line}: {error}"),
         };
-        let first = "the model is the first argument: ";
-        assert_eq!(
-            tip("schedc build --model m.json -o m.so"),
-            format!("{first}`schedc build m.json -o m.so`")
-        );
-        assert_eq!(tip("schedc verify --model=m.json"), format!("{first}`schedc verify m.json`"));
-        assert_eq!(
-            tip("schedc predict -i r.csv --model m.json"),
-            format!("{first}`schedc predict m.json -i r.csv`")
-        );
-        for command in ["bench", "tune", "profile", "explain-speed", "inspect", "convert"] {
-            let line = format!("schedc {command} --model m.json");
-            assert_eq!(tip(&line), format!("{first}`schedc {command} m.json`"));
-        }
-        assert_eq!(tip("schedc build --model m;.json"), format!("{first}`schedc build MODEL`"));
-        assert_eq!(tip("schedc predict m.json --rows r.csv"), "the file of rows follows -i: `-i r.csv`");
-        assert_eq!(tip("schedc predict m.json r.csv"), "the file of rows follows -i: `-i r.csv`");
-        assert_eq!(tip("schedc predict m.json a.sched"), "a schedule follows -s: `-s a.sched`");
-        assert_eq!(tip("schedc bench m.json a.sched"), "a schedule follows -s: `-s a.sched`");
-        assert_eq!(tip("schedc predict m.json --raw"), "`--output raw` is schedc's spelling of `--raw`");
-        assert_eq!(
-            tip("schedc predict m.json --margin"),
-            "`--output raw` is schedc's spelling of `--margin`"
-        );
-        for line in ["bench m.json --rows 64", "tune m.json --row-type 64"] {
-            let batch = "`--batch 64` sets the rows of a call; a type is f32 or f64";
-            assert_eq!(tip(&format!("schedc {line}")), batch);
-        }
-        assert_eq!(
-            tip("schedc bench a.sched m.json"),
-            "the model comes first: `schedc bench m.json -s a.sched`"
-        );
-        assert_eq!(tip("schedc fmt --model m.json"), "");
+        let (words, note) = rewritten(line);
+        assert_eq!(parsed(&words), parsed(new), "{line}");
+        let note = note.unwrap_or_default();
+        assert!(note.starts_with(&format!("note: `{old}` is now ")), "{line}: {note}");
+        assert!(note.ends_with(&format!(": `{words}`")), "{line}: {note}");
+        assert_eq!(rewritten(new), (new.to_string(), None));
     }
 
     #[test]
-    fn notes_name_the_present_spelling() {
-        assert_eq!(notes_of("schedc bench m.json --rows=f32"), ["note: `--rows` is now `--row-type`"]);
-        assert_eq!(notes_of("schedc tune m.json --rows 1,8"), ["note: `--rows` is now `--batch`"]);
-        assert_eq!(
-            notes_of("schedc check --model m.json a.sched b.sched"),
-            ["note: `--model` is now the first argument: `schedc check m.json -s a.sched -s b.sched`"]
-        );
-        assert_eq!(
-            notes_of("schedc show nest a.sched --model m.json"),
-            ["note: `--model` is now the first argument: `schedc show nest m.json -s a.sched`"]
-        );
-        assert_eq!(
-            notes_of("schedc ir --model m.json a.sched"),
-            ["note: `--model` is now the first argument: `schedc ir m.json -s a.sched`"]
-        );
-        assert!(notes_of("schedc bench m.json --row-type f32 --batch 1").is_empty());
+    fn old_spellings_work_in_all_commands_that_have_the_present_one() {
+        let cli = Cli::command();
+        let mut tried = 0;
+        for command in cli.get_subcommands() {
+            let start = start_of(command);
+            let model = model_index(command).map_or("", |_| " m.json");
+            for (names, values, now) in OLD_SPELLINGS {
+                let value = sample(values, now);
+                let new = match now {
+                    Present::Model => format!("{start} {value}"),
+                    _ => format!("{start}{model} {} {value}", now.spelling().trim_matches('`')),
+                };
+                let before = if now == Present::Model { "" } else { model };
+                for old in names.iter().filter(|_| now.is_of(command)) {
+                    for gap in [" ", "="] {
+                        assert_is_rewritten(&format!("{start}{before} {old}{gap}{value}"), old, &new);
+                        tried += 1;
+                    }
+                }
+            }
+            if Present::Model.is_of(command) && Present::Schedule.is_of(command) {
+                let (words, note) = rewritten(&format!("{start} m.json x.sched"));
+                assert_eq!(words, format!("{start} m.json -s x.sched"));
+                assert_eq!(note, Some(format!("note: a schedule follows -s: `{words}`")));
+            }
+        }
+        assert!(tried > 100, "{tried}");
+    }
+
+    #[test]
+    fn all_commands_share_one_grammar() {
+        let cli = Cli::command();
+        let old: Vec<&str> = OLD_SPELLINGS.iter().flat_map(|(names, ..)| names.iter().copied()).collect();
+        for command in cli.get_subcommands() {
+            for argument in command.get_arguments() {
+                let place = format!("{} of {}", argument.get_id(), command.get_name());
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                let long = argument.get_long();
+                assert_eq!(argument.get_short() == Some('s'), long == Some("schedule"), "{place}");
+                assert_eq!(help.starts_with("Rows per call"), long == Some("batch"), "{place}");
+                let of_rows = ["type of the rows", "Type of the rows", "Types of rows"];
+                assert_eq!(
+                    of_rows.iter().any(|words| help.contains(words)),
+                    long == Some("row-type"),
+                    "{place}"
+                );
+                assert!(
+                    !argument.is_positional() || !help.contains("model file") || {
+                        let names = argument.get_value_names().unwrap_or_default();
+                        names.iter().any(|name| name.starts_with("MODEL"))
+                    },
+                    "{place}"
+                );
+                assert!(long.is_none_or(|long| !old.contains(&format!("--{long}").as_str())), "{place}");
+                assert!(argument.get_short() != Some('m'), "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn notes_have_the_present_line() {
+        let lines = [
+            ("check --model m.json a.sched b.sched", "check m.json -s a.sched -s b.sched"),
+            ("diff a.txt --model=m.json b.txt", "diff m.json -s a.txt -s b.txt"),
+            ("show nest a.sched --model m.json", "show nest m.json -s a.sched"),
+            ("ir --model m.json a.txt --stage lir", "ir m.json -s a.txt --stage lir"),
+            ("build a.sched -m m.json -o m.so", "build m.json -s a.sched -o m.so"),
+            ("verify libm.so --model m.json", "verify m.json libm.so"),
+            ("bench a.sched m.json", "bench m.json -s a.sched"),
+            (
+                "tune m.json --rows 1,8 --type=f32 --start a.sched",
+                "tune m.json --batch 1,8 --row-type f32 -s a.sched",
+            ),
+            ("--format full bench m.json --rows f32", "--format full bench m.json --row-type f32"),
+        ];
+        for (old, new) in lines {
+            let (words, note) = rewritten(&format!("schedc {old}"));
+            assert_eq!(words, format!("schedc {new}"));
+            assert!(note.is_some_and(|note| note.ends_with(&format!(": `{words}`"))), "{old}");
+        }
+        let (_, note) = rewrite(["schedc", "ir", "--model", "a b"].map(OsString::from).to_vec());
+        assert_eq!(note.unwrap_or_default(), "note: `--model` is now the first argument: `schedc ir 'a b'`");
+    }
+
+    #[test]
+    fn other_lines_stay() {
+        let lines = [
+            "bench m.json --row-type f32 --batch 1 --batch-size 8",
+            "predict m.json --rows r.csv",
+            "predict m.json r.csv",
+            "build m.json --rows 64",
+            "build a.sched b.sched",
+            "check a.sched b.sched",
+            "check m.json -s a.sched b.sched",
+            "verify m.json libm.so",
+            "fmt --model m.json",
+            "build --model",
+            "predict m.json -- --rows",
+        ];
+        for line in lines.map(|line| format!("schedc {line}")) {
+            assert_eq!(rewritten(&line), (line.clone(), None));
+        }
     }
 }

@@ -35,7 +35,7 @@ pub struct Tune {
     pub values: ScheduleValues,
     /// A schedule whose params the search varies, while its directives stay [default: the search also varies
     /// the directives]
-    #[arg(short, long, alias = "start", value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub schedule: Option<PathBuf>,
     #[command(flatten)]
     /// Rows of the timed calls.
@@ -44,7 +44,7 @@ pub struct Tune {
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Rows per call to tune for: numbers, separated by commas. Each has an equal part of the budget
-    #[arg(long, alias = "rows", value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
+    #[arg(long, value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
     #[arg(value_parser = whole::<u64>(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
     /// Threads per call: numbers, separated by commas; 0 for all usable cores. A schedule is rated by the

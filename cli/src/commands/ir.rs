@@ -16,18 +16,14 @@ use stages::stage_text;
 
 /// Runs the command.
 pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
-    let mut schedule = args.schedule.clone();
-    if args.old_model.is_some() {
-        schedule.schedule = schedule.schedule.or(args.what.clone());
-    }
-    let what = args.old_model.as_ref().or(args.what.as_ref()).ok_or_else(|| {
+    let model = args.model.as_ref().ok_or_else(|| {
         Failure::usage("neither a model nor a schedule is named", "try `schedc ir model.json`")
     })?;
     if args.serve {
-        return serve::serve(args, what);
+        return serve::serve(args, model);
     }
     let place = (args.cpu, CodeDestination::Artefact);
-    let mut job = load_job(what, &schedule, &args.reading, place)?;
+    let mut job = load_job(model, &args.schedule, &args.reading, place)?;
     if let Some(rows) = args.row_type {
         job.set_row_type(rows.into(), args.schedule.values.target.as_ref(), place);
     }
