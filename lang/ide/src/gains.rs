@@ -69,16 +69,21 @@ pub fn with_following_directives(source: &str, at: usize, options: &Options) -> 
 }
 
 /// Sorts proposals by their gains. Each gain replaces the words beside its proposal. Proposals with unknown
-/// gains come after gainful ones, and equal gains keep their order.
+/// gains come after gainful ones, and equal gains keep their order. A proposal that reassociates the sums
+/// does not move up, whatever it gains.
 pub fn order_by_gain(items: &mut [Completion], gain: impl Fn(&Completion) -> Option<Gain>) {
     let place = |item: &Completion| {
         let steps = gain(item)
             .map_or(0.0, |gain| (gain.larger().max(f64::MIN_POSITIVE).ln() / EQUAL_GAIN_DIFFERENCE).round());
-        -(steps.clamp(-1e6, 1e6) as i64)
+        let most = if item.reassociates { 0.0 } else { 1e6 };
+        -(steps.clamp(-1e6, most) as i64)
     };
     for item in items.iter_mut() {
         if let Some(gain) = gain(item) {
-            item.detail = gain.short();
+            item.detail = match item.reassociates {
+                true => format!("{}, {}", gain.short(), item.detail),
+                false => gain.short(),
+            };
             item.documentation = format!("{}\n\n{}", item.documentation, gain.sentence());
         }
     }

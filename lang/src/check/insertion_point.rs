@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use super::problem_counter::{ProblemCounter, Trial, judge};
 use super::stage_variant::StageVariant;
 use super::{Work, annotate, modifiers};
+use crate::accumulation;
 use crate::device::Limits;
 use crate::directives::Op;
 use crate::lineage::{Annotation, LoopSelector, NestBuilder};
 use crate::listener::Listener;
 use crate::operation::{Operation, TRIED_OPERATION};
 use crate::resolve::Call;
-use sched_nest::{LoopId, TreeOrder};
+use sched_nest::{Accumulation, LoopId, TreeOrder};
 
 /// Largest number of runs of trees of the same depth that are worth trying.
 const MOST_RUNS: usize = 256;
@@ -149,6 +150,23 @@ impl<'p> InsertionPoint<'p> {
         } else {
             self.annotation_fits(operation, &limits, work)
         }
+    }
+
+    /// Whether an operation that fits changes the order of accumulation from exact to reassociated: a
+    /// modifier at the position, an annotation in the final nest.
+    pub fn reassociates(&mut self, operation: &Operation) -> bool {
+        let is_exact = |nest: &NestBuilder| accumulation::infer(nest) == Accumulation::Exact;
+        if operation.is_modifier() {
+            if !is_exact(&self.here) {
+                return false;
+            }
+            let mut trial = self.here.clone();
+            return operation.apply(TRIED_OPERATION, &mut trial).is_ok() && !is_exact(&trial);
+        }
+        let Some(whole) = self.whole.as_mut().filter(|whole| is_exact(whole)) else { return false };
+        let reassociates = operation.apply(TRIED_OPERATION, whole).is_ok() && !is_exact(whole);
+        whole.forget(TRIED_OPERATION);
+        reassociates
     }
 
     /// Whether a modifier fits.

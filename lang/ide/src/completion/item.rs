@@ -29,6 +29,8 @@ pub struct Completion {
     pub filter: String,
     /// Whether fast schedules usually take this step next.
     pub is_next: bool,
+    /// Whether the directive changes the order of accumulation from exact to reassociated.
+    pub reassociates: bool,
 }
 
 /// The kind of a completion.
@@ -58,6 +60,7 @@ impl Completion {
             sort: String::new(),
             filter: label.clone(),
             is_next: false,
+            reassociates: false,
             label,
         }
     }

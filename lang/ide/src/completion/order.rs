@@ -3,8 +3,9 @@
 //! An author who always accepts the first proposal gets a schedule that schedc could choose: tile the rows,
 //! walk a tree with a whole block, share blocks among threads, copy their rows, choose a layout, fill the
 //! vectors, interleave several of them. Layouts have the chooser's order
-//! (`sched_nest::Layout::trial_position`). Directives that the schedule already has come later. Predicted
-//! gains, if known, take precedence over this order (`gains.rs`).
+//! (`sched_nest::Layout::trial_position`). Directives that the schedule already has come later, and after
+//! them those that make an exact order of accumulation reassociated. Predicted gains, if known, take
+//! precedence over this order (`gains.rs`); the latter do not move up.
 
 use sched_lang::TargetKind;
 use sched_lang::device::Limits;
@@ -46,6 +47,13 @@ impl Rank {
     }
 }
 
+/// An operation that is legal at the cursor.
+pub(crate) struct LegalForm {
+    pub(crate) operation: Operation,
+    /// Whether it makes an exact order of accumulation reassociated.
+    pub(crate) reassociates: bool,
+}
+
 /// Ranks proposals for a schedule.
 pub(crate) struct Ranker<'a> {
     /// The schedule with its annotations.
@@ -63,13 +71,14 @@ impl<'a> Ranker<'a> {
     }
 
     /// The rank of an operation among all that are legal.
-    pub(crate) fn rank(&self, operation: &Operation, nest: &NestBuilder) -> Rank {
+    pub(crate) fn rank(&self, LegalForm { operation, reassociates }: &LegalForm, nest: &NestBuilder) -> Rank {
         let op = operation.op();
         let usual = SIGNATURES.iter().position(|signature| signature.op == op).unwrap_or(usize::MAX);
         let step = USUAL_ORDER.iter().position(|step| *step == op).filter(|_| self.is_cpu);
         match (step, self.within(operation, nest)) {
+            _ if op == Op::GpuDimension && self.is_cpu => Rank(3, usual, 0),
+            (_, within) if *reassociates => Rank(2, usual, within.unwrap_or(usize::MAX)),
             (Some(step), Some(within)) if !self.is_done(op) => Rank(0, step, within),
-            _ if op == Op::GpuDimension && self.is_cpu => Rank(2, usual, 0),
             (_, within) => Rank(1, usual, within.unwrap_or(usize::MAX)),
         }
     }

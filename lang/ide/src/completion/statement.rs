@@ -3,14 +3,14 @@
 use sched_grammar::ast::StmtKind;
 
 use super::item::{Completion, CompletionKind, WORK, escape};
-use super::order::{Rank, Ranker};
+use super::order::{LegalForm, Rank, Ranker};
 use crate::ScheduleAnalysis;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Signature, of as signature_of};
 use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
-use sched_lang::legal_next::{Argument, Operation, candidate_ops};
+use sched_lang::legal_next::{Argument, candidate_ops};
 use sched_nest::Layout;
 
 /// Most forms of one directive that are proposed.
@@ -73,7 +73,7 @@ fn legal_forms(
     point: &mut InsertionPoint,
     is_taken: &dyn Fn(&str) -> bool,
     ranker: &Ranker,
-) -> Vec<(Op, Vec<Operation>)> {
+) -> Vec<(Op, Vec<LegalForm>)> {
     let ops = candidate_ops(None);
     let mut work = WORK;
     let mut names = candidates::live_names(point.nest());
@@ -108,7 +108,7 @@ struct Search {
     op: Op,
     /// The untried forms, in reverse.
     rest: Vec<Forms>,
-    found: Vec<Operation>,
+    found: Vec<LegalForm>,
 }
 
 impl Search {
@@ -142,7 +142,8 @@ impl Search {
                     if self.op != Op::Reorder {
                         self.rest.retain(|other| !is_same(other));
                     }
-                    self.found.push(form);
+                    let reassociates = point.reassociates(&form);
+                    self.found.push(LegalForm { operation: form, reassociates });
                     return;
                 }
             }
@@ -150,18 +151,20 @@ impl Search {
     }
 }
 
-fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
-    let arguments = form.arguments();
+fn item(signature: &Signature, form: &LegalForm, typed: Typed) -> Completion {
+    let LegalForm { operation, reassociates } = form;
+    let arguments = operation.arguments();
     let places: Vec<String> = arguments
         .iter()
         .enumerate()
         .map(|(at, argument)| format!("${{{}:{}}}", at + 1, escape(argument.text())))
         .collect();
     let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
-    let detail = match (on_gpu, signature.is_modifier) {
-        (true, _) => "for GPUs only",
-        (false, true) => "changes the nest",
-        (false, false) => "annotates the nest",
+    let detail = match (on_gpu, reassociates, signature.is_modifier) {
+        (true, ..) => "for GPUs only",
+        (false, true, _) => "accumulation no longer exact",
+        (false, false, true) => "changes the nest",
+        (false, false, false) => "annotates the nest",
     };
     let caution = if on_gpu { " The schedule is for a GPU then." } else { "" };
     let documentation = format!(
@@ -169,11 +172,11 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
         signature.usage(),
         signature.summary
     );
-    let item = Completion::new(CompletionKind::Directive, form.to_string(), typed.span)
+    let item = Completion::new(CompletionKind::Directive, operation.to_string(), typed.span)
         .detail(detail)
         .documentation(documentation)
         .snippet(format!("{}({})", signature.name, places.join(", ")));
-    Completion { filter: signature.name.to_owned(), ..item }
+    Completion { filter: signature.name.to_owned(), reassociates: *reassociates, ..item }
 }
 
 /// The menu of an empty text: the model, the target and an example come first. `all` has all other proposals.
