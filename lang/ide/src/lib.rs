@@ -45,7 +45,8 @@ pub use lens::{Lens, LensKind, code_lenses};
 pub use links::{Link, LinkTarget, document_links};
 pub use nest_view::{
     AccumulationView, Badge, IdleLanes, LoopContents, LoopView, NestView, nest_after,
-    nest_of_legal_directives, nest_until, nest_view, nest_view_json, nest_view_json_with, skipped_statements,
+    nest_of_legal_directives, nest_until, nest_view, nest_view_json, nest_view_json_with, refused_directive,
+    skipped_statements,
 };
 pub use references::references;
 pub use rename::{Rename, prepare_rename, rename};

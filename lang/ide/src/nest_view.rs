@@ -116,7 +116,8 @@ pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
 }
 
 /// The nest of the schedule at `offset`, after the directive at `offset` or the last one before it, with the
-/// annotations of the directives so far. Skips directives with errors and all later ones.
+/// annotations of the directives so far. If the directive at `offset` has errors, the nest is the one before
+/// it.
 pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
     let stmt = analysis.statement_at(offset);
     let (at, end) = match stmt.map(|stmt| (&stmt.kind, stmt.span)) {
@@ -125,12 +126,19 @@ pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
             let start = when.block.start as usize + 1;
             if offset < start { (start, start) } else { (offset.min(span.end as usize - 1), offset) }
         }
+        Some((_, span)) if refused_directive(analysis, offset).is_some() => (offset, span.start as usize),
         Some((_, span)) => (offset, span.end as usize),
         None => (offset, offset),
     };
     let here = analysis.schedule_at(at);
     let prepared = here.prepared();
     Some(view(here, &prepared.nest_until(end), &prepared.stages_until(end)))
+}
+
+/// The directive at `offset`, if it has errors.
+pub fn refused_directive(analysis: &Analysis, offset: usize) -> Option<Span> {
+    let stmt = analysis.statement_at(offset).filter(|stmt| !matches!(stmt.kind, StmtKind::When(_)))?;
+    skipped_statements(analysis, Some(stmt.span.end as usize)).contains(&stmt.span).then_some(stmt.span)
 }
 
 /// The nest of the schedule outside of all blocks, without directives that have errors: for a picture, and

@@ -593,6 +593,19 @@ fn mistakes_are_left_out_of_the_nest() {
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(left[0].starts_with("parallel(b0"), "{left:?}");
     assert!(skipped_statements(&analysis, Some(5)).is_empty());
+    // At a directive with errors, the nest is the one before it, though the checker goes on with its effect.
+    let source = "tile(batch, b0, b1, 64)\nvectorize(b0, 16)\nsplit(tree, t0, t1, 100)\ncache(b0)\n";
+    let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
+    let loops = |of: &str| {
+        let at = source.find(of).expect("a directive") + 3;
+        let view = nest_until(&analysis, at).expect("a nest");
+        let badges: usize = view.loops.iter().map(|this| this.badges.len()).sum();
+        (view.loops.len(), badges, refused_directive(&analysis, at).map(|span| analysis.text(span)))
+    };
+    assert_eq!(loops("tile"), (3, 0, None));
+    assert_eq!(loops("vectorize"), (3, 0, Some("vectorize(b0, 16)")));
+    assert_eq!(loops("split"), (3, 1, Some("split(tree, t0, t1, 100)")));
+    assert_eq!(loops("cache").2, None);
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct NestAnswer {
     pub view: Value,
     /// The lines with errors. The nest has only their legal parts.
     pub left_out: Vec<Range>,
+    /// The directive at the position, if it has errors. The nest is then the one before it.
+    pub refused: Option<Range>,
 }
 
 /// Returns the nest, or the last nest without errors.
@@ -65,6 +67,7 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
                 text,
                 view: json(&view, &now, &now),
                 left_out: skipped_lines(&now, Some(offset)),
+                refused: ide::refused_directive(&now.analysis, offset).map(|span| now.text.range(span)),
             });
         }
     }
@@ -79,6 +82,7 @@ pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
         text: last.analysis.nests().as_ref().map(show_nests).unwrap_or_default(),
         view: view.map(|view| json(&view, &last, &now)).unwrap_or_default(),
         left_out: Vec::new(),
+        refused: None,
     })
 }
 
@@ -91,6 +95,7 @@ fn so_far(now: &Snapshot) -> NestAnswer {
         text,
         view: json(&view, now, now),
         left_out: skipped_lines(now, None),
+        refused: None,
     }
 }
 

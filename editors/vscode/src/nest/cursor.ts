@@ -2,7 +2,7 @@
 
 import { allLoops, type NestView, type Position, type Range } from './view';
 
-/** The effects of the directive at the cursor: the loops that it made, and its annotations. */
+/** The effects of directives: the loops that they made, and their annotations. */
 export interface Marked {
     readonly loops: ReadonlySet<number>;
     /** Keys made by `badgeKey`. */
@@ -27,6 +27,10 @@ export function markedAt(view: NestView, cursor: Position): Marked {
     const exact = marked(view, (range) => touches(range, cursor));
     return exact.loops.size + exact.badges.size > 0 ? exact : marked(view, (range) => onLine(range, cursor));
 }
+
+/** The parts of the directives in these ranges. */
+export const partsOf = (view: NestView, ranges: readonly Range[]): Marked =>
+    marked(view, ({ start }) => ranges.some((range) => touches(range, start)));
 
 function marked(view: NestView, matches: (range: Range) => boolean): Marked {
     const loops = new Set<number>();

@@ -246,6 +246,7 @@ export class NestPanel implements vscode.Disposable {
                 stale: answer.stale,
                 view: answer.view,
                 leftOut: answer.leftOut,
+                refused: answer.refused,
                 line,
                 cursor: editor === undefined ? null : place(editor.selection.active),
                 step: step === null ? null : { ...step, before },

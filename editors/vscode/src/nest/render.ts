@@ -23,11 +23,18 @@ const CORNER = 6;
 
 const NOTHING: Marked = { loops: new Set(), badges: new Set() };
 
+/** Highlighted parts: those of the directive at the cursor, and those of directives with errors. */
+interface Marks {
+    readonly marked: Marked;
+    readonly faulty: Marked;
+}
+
 /** Draws a nest. */
 export function render(
     layout: Layout,
     marked: Marked = NOTHING,
     handles: ReadonlySet<string> = new Set(),
+    faulty: Marked = NOTHING,
 ): Element {
     const { width, height } = layout;
     return element(
@@ -40,16 +47,16 @@ export function render(
             role: 'tree',
             'aria-label': 'Loop nest',
         },
-        parts(layout.parts, marked, handles),
+        parts(layout.parts, { marked, faulty }, handles),
     );
 }
 
-function parts(all: readonly Part[], marked: Marked, handles: ReadonlySet<string>): Element[] {
+function parts(all: readonly Part[], marks: Marks, handles: ReadonlySet<string>): Element[] {
     const size = all.filter((part) => part.kind === 'loop').length;
     let place = 0;
     return all.map((part) => {
         switch (part.kind) {
-            case 'loop': return loopItem(part, marked, ++place, size, handles);
+            case 'loop': return loopItem(part, marks, ++place, size, handles);
             case 'note': return note(part);
             case 'walk': return walk(part);
         }
@@ -58,15 +65,16 @@ function parts(all: readonly Part[], marked: Marked, handles: ReadonlySet<string
 
 function loopItem(
     box: LoopBox,
-    marked: Marked,
+    marks: Marks,
     place: number,
     size: number,
     handles: ReadonlySet<string>,
 ): Element {
     const { loop, x, y, width, height } = box;
-    const made = marked.loops.has(loop.id);
+    const made = marks.marked.loops.has(loop.id);
+    const isFaulty = marks.faulty.loops.has(loop.id);
     const attributes = {
-        class: `loop ${loop.sort}${made ? ' marked' : ''}`,
+        class: classes(`loop ${loop.sort}`, made, isFaulty),
         role: 'treeitem',
         tabindex: -1,
         'data-loop': loop.id,
@@ -74,9 +82,9 @@ function loopItem(
         'aria-posinset': place,
         'aria-setsize': size,
         'aria-selected': made,
-        'aria-label': sentence(loop),
+        'aria-label': isFaulty ? `${sentence(loop)}, of a line with errors` : sentence(loop),
     };
-    const inside = parts(box.parts, marked, handles);
+    const inside = parts(box.parts, marks, handles);
     return element('g', attributes, [
         element('title', {}, [tooltip(loop)]),
         element('rect', { class: 'box', x, y, width, height, rx: CORNER }),
@@ -90,11 +98,14 @@ function loopItem(
         ...box.badges.map((placed) => {
             const badge = loop.badges[placed.index] as Badge;
             const key = badgeKey(loop.id, placed.index);
-            return pill(badge, key, placed.x, placed.y, placed.width, marked.badges.has(key));
+            return pill(badge, key, placed.x, placed.y, placed.width, marks);
         }),
         ...(inside.length === 0 ? [] : [element('g', { role: 'group' }, inside)]),
     ]);
 }
+
+const classes = (all: string, isMarked: boolean, isFaulty: boolean): string =>
+    `${all}${isMarked ? ' marked' : ''}${isFaulty ? ' faulty' : ''}`;
 
 /** The left edge of a box with its round corners. */
 const spine = (x: number, y: number, height: number): string => {
@@ -121,10 +132,12 @@ function handle(loop: Loop, x: number, y: number): Element {
     );
 }
 
-function pill(badge: Badge, key: string, x: number, y: number, width: number, marked: boolean): Element {
+function pill(badge: Badge, key: string, x: number, y: number, width: number, marks: Marks): Element {
+    const isFaulty = marks.faulty.badges.has(key);
     const attributes = {
-        class: `badge ${badge.kind}${marked ? ' marked' : ''}`,
-        role: 'button', tabindex: -1, 'data-badge': key, 'aria-label': badge.text,
+        class: classes(`badge ${badge.kind}`, marks.marked.badges.has(key), isFaulty),
+        role: 'button', tabindex: -1, 'data-badge': key,
+        'aria-label': isFaulty ? `${badge.text}, of a line with errors` : badge.text,
     };
     return element('g', attributes, [
         element('rect', { class: 'pill', x, y, width, height: BADGE_HEIGHT, rx: BADGE_HEIGHT / 2 }),

@@ -73,6 +73,8 @@ export interface NestAnswer {
     readonly view: NestView | null;
     /** Errors in the schedule; with errors, the nest is a best effort. */
     readonly leftOut: readonly Range[];
+    /** The directive at the requested position, if it has errors; the nest is then the one before it. */
+    readonly refused: Range | null;
 }
 
 type Json = Record<string, unknown>;
@@ -166,12 +168,13 @@ function view(json: unknown): NestView | null {
 
 /** Parses an answer to `sched/nest`. */
 export function readAnswer(json: unknown): NestAnswer {
-    if (!isObject(json)) return { version: null, stale: true, view: null, leftOut: [] };
+    if (!isObject(json)) return { version: null, stale: true, view: null, leftOut: [], refused: null };
     return {
         version: typeof json['version'] === 'number' ? json['version'] : null,
         stale: json['stale'] === true,
         view: view(json['view']),
         leftOut: list(json['left_out']).map(range).filter((one) => one !== null),
+        refused: range(json['refused']),
     };
 }
 

@@ -1,6 +1,6 @@
 // The nest panel inside the webview: draws the nests that the extension sends, and reports clicks and keys.
 
-import { markedAt, type Marked } from './cursor';
+import { markedAt, type Marked, partsOf } from './cursor';
 import { Dragging } from './drag';
 import { tileable } from './drops';
 import { toDom } from './element';
@@ -79,7 +79,12 @@ function draw(): void {
     const hadFocus = picture.contains(document.activeElement);
     const svg = toDom(
         document,
-        render(layout(view, picture.clientWidth, measure()), marked, tileable(dragging.drops)),
+        render(
+            layout(view, picture.clientWidth, measure()),
+            marked,
+            tileable(dragging.drops),
+            partsOf(view, nest.leftOut),
+        ),
     );
     flash(svg, view);
     picture.replaceChildren(svg);
@@ -260,6 +265,7 @@ function show(message: Nest): void {
     const text = remark(message, step, gone);
     document.body.classList.toggle('stale', message.stale && message.view !== null);
     document.body.classList.toggle('partial', message.leftOut.length > 0);
+    document.body.classList.toggle('refused', message.refused !== null);
     file.textContent = message.file;
     state.textContent = text;
     if (message.view === null) {

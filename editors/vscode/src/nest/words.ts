@@ -31,25 +31,31 @@ export interface Shown {
     readonly view: NestView | null;
     /** Errors in the schedule; with errors, the picture is a best effort. */
     readonly leftOut: readonly Range[];
+    /** The directive of that line, if it has errors; the picture then shows the nest before it. */
+    readonly refused: Range | null;
     /** The line, from 0, after which the picture shows the nest; null for the whole nest. */
     readonly line: number | null;
 }
 
 /** The note below the picture; empty without a picture. */
 export function remark(
-    { stale, view, leftOut, line }: Shown,
+    { stale, view, leftOut, refused, line }: Shown,
     step: Step | null = null,
     gone: readonly string[] = [],
 ): string {
     if (view === null) return '';
     if (stale) return 'nest of the last text without errors';
-    const lines = [...new Set(leftOut.map((range) => range.start.line + 1))];
+    const faulty = new Set(leftOut.map((range) => range.start.line + 1));
+    if (refused !== null) faulty.delete(refused.start.line + 1);
+    const lines = [...faulty];
     const without =
         lines.length === 0
             ? []
             : [lines.length === 1 ? `line ${lines[0]} has errors` : `lines ${lines.join(', ')} have errors`];
     const number = step === null ? '' : ` (${step.at} of ${step.of})`;
-    const after = line === null ? [] : [`after line ${line + 1}${number}`];
+    const place = `line ${(line ?? 0) + 1}${number}`;
+    const after =
+        line === null ? [] : [refused === null ? `after ${place}` : `before ${place}, which has errors`];
     const lost = gone.length === 0 ? [] : [`removed: ${gone.join(', ')}`];
     return [...after, ...lost, ...without].join(', ');
 }

@@ -298,7 +298,7 @@ export const STEPS: readonly Step[] = [
             await bench.rewrite(4, 'parallel(batch)');
             await bench.broken();
             await bench.panel.locator('body.partial').waitFor();
-            await bench.sees(bench.panel.locator('#state'), 'line 4 has errors');
+            await bench.sees(bench.panel.locator('#state'), /line 4(, which)? has errors/);
             assert.equal(await bench.panel.locator('.loop').count(), 3);
             const fix = bench.panel.locator('.fix').filter({ hasText: 'block' }).first();
             await fix.waitFor();
@@ -318,6 +318,26 @@ export const STEPS: readonly Step[] = [
             await fix.click();
             await bench.clean();
             await bench.panel.locator('body:not(.partial)').waitFor();
+            await bench.saved(path(context), /^parallel\(block\)$/m);
+        },
+    ],
+    [
+        'at a line with errors the picture shows the nest before it, and then marks its parts',
+        async (context) => {
+            const { bench } = context;
+            await bench.rewrite(4, 'vectorize(block, 16)');
+            await bench.broken();
+            await bench.goTo(3, 1);
+            await bench.key('ArrowDown');
+            const state = bench.panel.locator('#state');
+            await bench.sees(state, 'before line 4, which has errors');
+            await until('no badge', async () => (await bench.panel.locator('.badge').count()) === 0);
+            await bench.shot('nest-refused');
+            await bench.key('ArrowDown');
+            await bench.sees(state, 'after line 5, line 4 has errors');
+            await bench.sees(bench.panel.locator('.badge.faulty'), 'vectorize 16');
+            await bench.rewrite(4, 'parallel(block)');
+            await bench.clean();
             await bench.saved(path(context), /^parallel\(block\)$/m);
         },
     ],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { markedAt } from '../../src/nest/cursor';
+import { markedAt, partsOf } from '../../src/nest/cursor';
 import { find, textOf, type Element } from '../../src/nest/element';
 import { layout } from '../../src/nest/layout';
 import { render, sentence } from '../../src/nest/render';
@@ -63,4 +63,18 @@ test('loops that the directive at the cursor made are marked', () => {
         [0, 2],
     );
     assert.equal(named(draw(BLOCKS, 9), 'marked').length, 4);
+});
+
+test('loops and badges of lines with errors are marked as such', () => {
+    const view = nest(BLOCKS);
+    const at = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 20 } });
+    const faulty = (...lines: number[]) => {
+        const size = layout(view, 600, (one) => one.length * 7);
+        return named(render(size, undefined, undefined, partsOf(view, lines.map(at))), 'faulty');
+    };
+    assert.equal(faulty().length, 0);
+    assert.deepEqual(faulty(2).map(({ attributes }) => attributes['data-loop']), [0, 2]);
+    const labels = faulty(8).map(({ attributes }) => attributes['aria-label']);
+    assert.deepEqual(labels, ['parallel', 'cache', 'interleave 8', 'unrollWalk 4']
+        .map((text) => `${text}, of a line with errors`));
 });

@@ -29,7 +29,7 @@ test('properties of the nest have descriptions', () => {
 });
 
 test('a picture of an earlier text is remarked on, and no picture is not', () => {
-    const shown = { stale: true, view: nest(BLOCKS), leftOut: [], line: null };
+    const shown = { stale: true, view: nest(BLOCKS), leftOut: [], refused: null, line: null };
     assert.equal(remark(shown), 'nest of the last text without errors');
     assert.equal(remark({ ...shown, stale: false }), '');
     const { stale, view: none } = readAnswer({ version: 3, stale: true, text: '', view: null });
@@ -38,10 +38,19 @@ test('a picture of an earlier text is remarked on, and no picture is not', () =>
 
 test('a part of the nest is remarked on', () => {
     const at = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 3 } });
-    const shown = { stale: false, view: nest(BLOCKS), leftOut: [at(2), at(2), at(4)], line: null };
+    const leftOut = [at(2), at(2), at(4)];
+    const shown = { stale: false, view: nest(BLOCKS), leftOut, refused: null, line: null };
     assert.equal(remark(shown), 'lines 3, 5 have errors');
     assert.equal(remark({ ...shown, leftOut: [at(2)], line: 6 }), 'after line 7, line 3 has errors');
-    assert.deepEqual(readAnswer({ version: 1, view: {}, left_out: [at(2), 'x'] }).leftOut, [at(2)]);
+    const refused = { ...shown, refused: at(4), line: 4 };
+    assert.equal(remark(refused), 'before line 5, which has errors, line 3 has errors');
+    assert.equal(
+        remark({ ...refused, leftOut: [at(4)] }, { line: 4, at: 2, of: 3 }),
+        'before line 5 (2 of 3), which has errors',
+    );
+    const answer = readAnswer({ version: 1, view: {}, left_out: [at(2), 'x'], refused: at(2) });
+    assert.deepEqual([answer.leftOut, answer.refused], [[at(2)], at(2)]);
+    assert.equal(readAnswer({ version: 1, view: {} }).refused, null);
 });
 
 test('the working set of an iteration is compared with the cache', () => {
