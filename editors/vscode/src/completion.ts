@@ -1,4 +1,4 @@
-// Changes to completions that the protocol cannot express.
+// Changes to completions and signatures that the protocol cannot express.
 
 import * as vscode from 'vscode';
 
@@ -16,4 +16,19 @@ export function followed<T extends Answer>(answer: T): T {
         model.command = { command: 'editor.action.triggerSuggest', title: 'Show the Models' };
     }
     return answer;
+}
+
+/** Lines at the start of a file, above which there is room for one line of signature help. */
+const FIRST_LINES = 2;
+
+/**
+ * Shortens signature help to the signature and, after the first lines, its present parameter. Longer help
+ * does not fit above the line; below it, the list of proposals would cover the help.
+ */
+export function shortened<T extends vscode.SignatureHelp | null | undefined>(help: T, line: number): T {
+    for (const signature of help?.signatures ?? []) {
+        delete signature.documentation;
+        if (line < FIRST_LINES) for (const parameter of signature.parameters) delete parameter.documentation;
+    }
+    return help;
 }

@@ -9,7 +9,7 @@ import {
     WorkDoneProgress,
     type StaticFeature,
 } from 'vscode-languageclient/node';
-import { followed } from './completion';
+import { followed, shortened } from './completion';
 import { findProgram, type Program, Unusable } from './find';
 import { showVersion } from './version';
 
@@ -153,6 +153,8 @@ export class Server implements vscode.Disposable {
                 middleware: {
                     provideCompletionItem: async (document, position, context, token, next) =>
                         followed(await next(document, position, context, token)),
+                    provideSignatureHelp: async (document, position, context, token, next) =>
+                        shortened(await next(document, position, context, token), position.line),
                     sendRequest: async (type, params, token, next) => {
                         // The editor still sends requests while the server shuts down, and the server
                         // refuses them. The client shows every error to the user except this one.

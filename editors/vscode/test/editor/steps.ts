@@ -182,6 +182,27 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
+        'in the first line, the list of proposals does not cover the signature',
+        async ({ bench, folder }) => {
+            await bench.open('empty.sched');
+            await bench.focusText();
+            await bench.key('Control+A', 'Delete', 'Escape');
+            await bench.type('tile(');
+            const signature = bench.page.locator('.parameter-hints-widget.visible');
+            const list = bench.page.locator('.suggest-widget.visible');
+            await bench.insist(() => bench.command('Trigger Parameter Hints'), signature);
+            await bench.insist(() => bench.key('Control+Space'), list.filter({ hasText: 'batch' }));
+            await bench.shot('signature');
+            const [above, below] = await Promise.all([signature.boundingBox(), list.boundingBox()]);
+            assert(above !== null && below !== null, 'both are visible');
+            assert(above.y + above.height <= below.y, 'the signature is above the list');
+            await bench.key('Escape', 'Escape');
+            await bench.rewrite(1, '');
+            await bench.saved(join(folder, 'empty.sched'), /^$/);
+            await bench.command('View: Close Editor');
+        },
+    ],
+    [
         'rename changes every occurrence',
         async (context) => {
             const { bench } = context;
