@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { page } from '../page';
+import { closeUnrestored } from '../panels';
 import { isOfData, Remediable } from '../refusal';
 import type { Server } from '../server';
 import { type Calls, DEFAULT, describeCalls, readCalls, showCalls } from './calls';
@@ -48,7 +49,10 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         vscode.languages.registerCodeLensProvider({ language: 'sched' }, this),
         vscode.workspace.onDidCloseTextDocument(({ uri }) => this.results.delete(uri.toString())),
         vscode.window.registerWebviewPanelSerializer(KIND, {
-            deserializeWebviewPanel: async (panel) => this.adopt(panel),
+            deserializeWebviewPanel: async (panel) => {
+                if (this.panel === null) this.adopt(panel);
+                else panel.dispose();
+            },
         }),
     ];
 
@@ -91,7 +95,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         };
         this.shown = { uri, rows: source, message };
         void this.memory.update(LAST, this.shown);
-        this.show();
+        await this.show();
     }
 
     /**
@@ -158,7 +162,8 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         for (const subscription of this.subscriptions) subscription.dispose();
     }
 
-    private show(): void {
+    private async show(): Promise<void> {
+        if (this.panel === null) await closeUnrestored(KIND);
         if (this.panel === null) {
             const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
             this.adopt(vscode.window.createWebviewPanel(KIND, 'Speed', column, this.options()));
@@ -174,7 +179,6 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
 
     /** Fills a panel: a new one, or one restored when the window was reloaded. */
     private adopt(panel: vscode.WebviewPanel): void {
-        this.panel?.dispose();
         this.panel = panel;
         panel.webview.options = this.options();
         panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');

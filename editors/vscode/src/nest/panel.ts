@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { page } from '../page';
+import { closeUnrestored } from '../panels';
 import type { Server } from '../server';
 import { ByHand } from './by_hand';
 import { isDirective } from './cursor';
@@ -53,7 +54,10 @@ export class NestPanel implements vscode.Disposable {
     constructor(private readonly extension: vscode.Uri, private readonly server: Server) {
         this.subscriptions = [
             vscode.window.registerWebviewPanelSerializer(KIND, {
-                deserializeWebviewPanel: (panel) => this.adopt(panel, this.openSchedule()),
+                deserializeWebviewPanel: async (panel) => {
+                    if (this.panel === null) await this.adopt(panel, this.openSchedule());
+                    else panel.dispose();
+                },
             }),
             vscode.window.onDidChangeActiveTextEditor((editor) => {
                 if (editor && isSchedule(editor.document)) this.follow(editor.document);
@@ -97,8 +101,9 @@ export class NestPanel implements vscode.Disposable {
     }
 
     /** Opens the panel beside the text, or brings it to the front. */
-    show(): void {
+    async show(): Promise<void> {
         const document = this.openSchedule() ?? this.document;
+        if (this.panel === null) await closeUnrestored(KIND);
         if (this.panel !== null) {
             this.panel.reveal(undefined, true);
             this.follow(document);
@@ -112,7 +117,7 @@ export class NestPanel implements vscode.Disposable {
 
     /** Shows the nest after the next directive, or after the previous one; the whole nest beyond the ends. */
     async stepBy(forward: boolean): Promise<void> {
-        if (this.panel === null) this.show();
+        if (this.panel === null) await this.show();
         const document = this.document;
         if (document === null) return;
         const line = this.focus.step?.line ?? null;

@@ -107,6 +107,17 @@ export const SPEED: readonly Step[] = [
         },
     ],
     [
+        'after a reload of the window there is one nest panel, though its tab was hidden',
+        async ({ bench }) => {
+            const tabs = bench.page.locator('.tab').filter({ hasText: 'Loop nest' });
+            assert.equal(await tabs.count(), 1, 'the editor has restored the tab');
+            await bench.focusText();
+            await bench.command('schedc: Show the Loop Nest');
+            await bench.panel.locator('.loop').first().waitFor();
+            assert.equal(await tabs.count(), 1);
+        },
+    ],
+    [
         'each line shows the gain of its directive',
         async ({ bench }) => {
             await bench.focusText();
