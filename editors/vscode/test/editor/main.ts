@@ -34,6 +34,12 @@ vectorize(late.row, 16)
 unrollWalk(early, 3)
 `;
 
+/** A schedule with long hints: its last line makes two loops. */
+const TWO_LOOPS = `model "model.json"
+split(tree, early, late, 30)
+tile(late, late_block, late_tree, 25)
+`;
+
 /** Creates a folder with a schedule that has errors, and the settings of a user; returns the folder. */
 async function prepare(home: string, example: string): Promise<string> {
     const folder = join(home, 'workspace');
@@ -43,6 +49,7 @@ async function prepare(home: string, example: string): Promise<string> {
     await writeFile(join(folder, 'fast.sched'), BROKEN);
     await writeFile(join(folder, 'blocks.sched'), BLOCKS);
     await writeFile(join(folder, 'empty.sched'), '');
+    await writeFile(join(folder, 'hints.sched'), TWO_LOOPS);
     await writeFile(join(folder, 'other.json'), '{}');
     await writeFile(join(folder, 'vectors.sched'), VECTORS);
     await writeFile(join(folder, 'begun.sched'), BEGUN);

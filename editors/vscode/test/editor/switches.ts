@@ -30,6 +30,19 @@ const LENSES = [
 
 export const SWITCHES: readonly Step[] = [
     [
+        'the hints of a line that makes two loops are shown in full',
+        async ({ bench }) => {
+            await bench.open('hints.sched');
+            const line =
+                'tile(late, late_block: 30..100 step 25 (3 iterations), late_tree: 0..25, size: 25)';
+            await until('all hints', async () =>
+                (await bench.lines()).some((shown) => dense(shown) === dense(line)),
+            );
+            await bench.shot('hints');
+            await bench.command('View: Close Editor');
+        },
+    ],
+    [
         'each kind of hint has a switch',
         async ({ bench, folder }) => {
             await bench.open(FILE);

@@ -28,6 +28,16 @@ export interface Gain {
     readonly text: string;
     /** Whether it is shown as outdated. */
     readonly stale: boolean;
+    /** Whether no part of it lies behind the editor's right edge. */
+    readonly fits: boolean;
+}
+
+/** A part of a line in the editor; a long line is wrapped, and has several parts. */
+interface Part {
+    /** The line, counted from 1. */
+    readonly line: number;
+    readonly text: string;
+    readonly gains: readonly Omit<Gain, 'line'>[];
 }
 
 export class Workbench {
@@ -176,29 +186,47 @@ export class Workbench {
         await this.insist(open, this.page.locator('.action-widget').filter({ hasText: text }));
     }
 
+    /** The parts of the lines of a text that fits the window, in order. */
+    private async parts(): Promise<Part[]> {
+        return this.editor.evaluate((editor) => {
+            const top = (part: Element): number => Number.parseFloat((part as HTMLElement).style.top);
+            const margin = [...editor.querySelectorAll('.margin-view-overlays > div')];
+            // Only the first part of a line has the line's number beside it.
+            const number = (part: Element): number => Number.parseInt(part.textContent ?? '');
+            const numbers = new Map(margin.map((part) => [top(part), number(part)]));
+            const right = editor.querySelector('.minimap, .editor-scrollable')?.getBoundingClientRect();
+            const edge = Math.min(right?.right ?? 0, editor.getBoundingClientRect().right);
+            let line = 0;
+            return [...editor.querySelectorAll('.view-line')]
+                .sort((a, b) => top(a) - top(b))
+                .map((part) => {
+                    const found = numbers.get(top(part)) ?? Number.NaN;
+                    if (!Number.isNaN(found)) line = found;
+                    const gains = [...part.querySelectorAll('span')].map((span) => {
+                        const { content, fontStyle } = getComputedStyle(span, '::after');
+                        const fits = span.getBoundingClientRect().right <= edge;
+                        return { text: content, stale: fontStyle === 'italic', fits };
+                    });
+                    return { line, text: (part.textContent ?? '').replaceAll('\u00a0', ' '), gains };
+                });
+        });
+    }
+
     /** The virtual text behind all lines of a text that fits the window. */
     async gains(): Promise<Gain[]> {
-        const found = await this.editor.locator('.view-line').evaluateAll((lines) => {
-            const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
-            const ordered = [...lines].sort((a, b) => top(a) - top(b));
-            return ordered.flatMap((line, at) => [...line.querySelectorAll('span')].map((span) => {
-                const { content, fontStyle } = getComputedStyle(span, '::after');
-                return { line: at + 1, text: content, stale: fontStyle === 'italic' };
-            }));
-        });
-        return found
+        const parts = await this.parts();
+        return parts
+            .flatMap(({ line, gains }) => gains.map((gain) => ({ line, ...gain })))
             .filter(({ text }) => /×|waits|later line|not measured/.test(text))
             .map((one) => ({ ...one, text: one.text.replace(/^"|"$/g, '') }));
     }
 
     /** The lines of a text that fits the window. */
     async lines(): Promise<string[]> {
-        return this.editor.locator('.view-line').evaluateAll((lines) => {
-            const top = (line: Element): number => Number.parseFloat((line as HTMLElement).style.top);
-            return [...lines]
-                .sort((a, b) => top(a) - top(b))
-                .map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
-        });
+        const lines: string[] = [];
+        for (const { line, text } of await this.parts())
+            lines[line - 1] = (lines[line - 1] ?? '') + text;
+        return lines;
     }
 
     /** The lenses above the lines of a text that fits the window. */
