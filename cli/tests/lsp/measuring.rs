@@ -54,7 +54,8 @@ fn the_ledger_is_measured_once_for_each_text() {
     let shown = lines(&measured);
     assert_eq!(measured["stale"], false, "{measured}");
     assert_eq!(shown.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 3, 4]);
-    assert!(shown[0].1.ends_with('×') && shown[2].1.contains("schedc's own"), "{shown:?}");
+    assert!(shown[0].1.ends_with('×') && shown[2].1.ends_with('×'), "{shown:?}");
+    assert!(measured["total"].as_str().is_some_and(|text| text.contains("schedc's own")), "{measured}");
     assert_eq!(measured["lines"][0]["position"]["character"], 25);
     assert!(measured["lines"][0]["tooltip"].as_str().is_some_and(|text| text.contains("1024 rows a call")));
 

@@ -101,16 +101,19 @@ end
 local space = vim.api.nvim_create_namespace("schedc_ledger")
 local measured = {}
 
--- Shows the gain of each directive at the end of its line; paler if the text has changed since.
+-- Shows the gain of each directive at the end of its line, and the time of the whole schedule at the end of
+-- the last one; paler if the text has changed since.
 local function show_ledger(buffer, answer)
   if not vim.api.nvim_buf_is_loaded(buffer) then
     return
   end
   vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
   local colour = answer.stale and "Comment" or "DiagnosticInfo"
-  for _, line in ipairs(answer.lines) do
+  for number, line in ipairs(answer.lines) do
     if line.position.line < vim.api.nvim_buf_line_count(buffer) then
-      local label = answer.stale and line.label .. " (before the last change)" or line.label
+      local has_total = number == #answer.lines and type(answer.total) == "string"
+      local label = has_total and line.label .. ", " .. answer.total or line.label
+      label = answer.stale and label .. " (before the last change)" or label
       vim.api.nvim_buf_set_extmark(buffer, space, line.position.line, 0, {
         virt_text = { { label, colour } },
         virt_text_pos = "eol",

@@ -1,12 +1,13 @@
-// The ledger: shows the gain of each directive at the end of its line. Also tries values of numbers, and
-// inserts chosen schedules.
+// The ledger: shows the gain of each directive at the end of its line, and the time above the first one. Also
+// tries values of numbers, and inserts chosen schedules.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Range } from '../nest/view';
 import type { Server } from '../server';
 import { bars } from './bars';
-import { type Ledger, offerFor, readLedger, readSweep } from './read';
+import { labels, type Ledger, offerFor, readLedger, readSweep } from './read';
+import { Totals } from './total';
 
 /** Milliseconds without a keystroke after which the ledger is requested again. */
 const PAUSE = 150;
@@ -16,7 +17,7 @@ const at = ({ start, end }: Range): vscode.Range =>
 
 const words = (colour: string, fontStyle: string): vscode.TextEditorDecorationType =>
     vscode.window.createTextEditorDecorationType({
-        after: { color: new vscode.ThemeColor(colour), fontStyle, margin: '0 0 0 3em' },
+        after: { color: new vscode.ThemeColor(colour), fontStyle, margin: '0 0 0 1.5em' },
         rangeBehavior: vscode.DecorationRangeBehavior.ClosedOpen,
     });
 
@@ -25,8 +26,10 @@ export class Ledgers implements vscode.Disposable {
     private readonly known = new Set<string>();
     private readonly fresh = words('editorCodeLens.foreground', 'normal');
     private readonly stale = words('disabledForeground', 'italic');
+    private readonly totals = new Totals();
     private readonly timers = new Map<string, NodeJS.Timeout>();
     private readonly subscriptions = [
+        this.totals,
         this.fresh,
         this.stale,
         vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
@@ -132,16 +135,18 @@ export class Ledgers implements vscode.Disposable {
         }
     }
 
-    private show(document: vscode.TextDocument, { stale, lines, offer }: Ledger): void {
+    private show(document: vscode.TextDocument, ledger: Ledger): void {
+        const { stale, lines, offer } = ledger;
         if (lines.length > 0) this.known.add(document.uri.toString());
-        const shown = lines.map(({ position, label, tooltip }) => ({
+        const texts = labels(ledger, this.totals.show(document, ledger));
+        const shown = lines.map(({ position, tooltip }, at) => ({
             range: new vscode.Range(position.line, position.character, position.line, position.character),
             hoverMessage: hover(
                 stale ? `${tooltip}\n\nThe text has changed since.` : tooltip,
                 document,
                 offer,
             ),
-            renderOptions: { after: { contentText: label } },
+            renderOptions: { after: { contentText: texts[at] ?? '' } },
         }));
         for (const editor of vscode.window.visibleTextEditors.filter((one) => one.document === document)) {
             editor.setDecorations(this.fresh, stale ? [] : shown);

@@ -13,6 +13,8 @@ export interface Ledger {
     /** Whether the results are those of an earlier text. */
     readonly stale: boolean;
     readonly lines: readonly Line[];
+    /** The time of the whole schedule beside that of schedc's own. */
+    readonly total: string | null;
     /** The offer to take schedc's own schedule, if that is faster. */
     readonly offer: string | null;
 }
@@ -50,7 +52,7 @@ function readPosition(json: unknown): Position | null {
 
 /** Parses the answer to `sched/ledger`. */
 export function readLedger(json: unknown): Ledger {
-    if (!isObject(json)) return { stale: false, lines: [], offer: null };
+    if (!isObject(json)) return { stale: false, lines: [], total: null, offer: null };
     const line = (one: unknown): Line | null => {
         const position = isObject(one) ? readPosition(one['position']) : null;
         if (!isObject(one) || position === null) return null;
@@ -62,11 +64,23 @@ export function readLedger(json: unknown): Ledger {
     const offer = json['offer'];
     return {
         offer: isObject(offer) && typeof offer['title'] === 'string' ? offer['title'] : null,
+        total: typeof json['total'] === 'string' ? json['total'] : null,
         stale: json['stale'] === true,
         lines: list(json['lines'])
             .map(line)
             .filter((one) => one !== null),
     };
+}
+
+/** The label of each line. Without a lens for the total, the last line shows it as well. */
+export const labels = ({ lines, total }: Ledger, hasLens: boolean): string[] =>
+    lines.map(({ label }, at) =>
+        hasLens || total === null || at + 1 < lines.length ? label : `${label}, ${total}`);
+
+/** The titles of the lenses above the first directive: the total, and the offer's short form. */
+export function lensTitles({ total, stale, offer }: Ledger): { total: string | null; take: string | null } {
+    const title = stale && total !== null ? `${total} (before the last change)` : total;
+    return { total: title, take: title === null || offer === null ? null : 'take it' };
 }
 
 /** The text of an offer for a file. Offers for several files can be shown at the same time. */

@@ -123,10 +123,12 @@ export const SPEED: readonly Step[] = [
             await bench.focusText();
             await bench.command('schedc: Measure What Each Directive Gains');
             await gained(bench, false);
-            assert(
-                (await bench.gains()).some(({ text }) => text.includes("schedc's own")),
-                'the last line shows the time',
+            await until('the time above the first directive', async () =>
+                (await bench.lenses()).some((text) => /µs per row, schedc's own/.test(text)),
             );
+            const gains = await bench.gains();
+            const cut = gains.filter(({ fits }) => !fits).map(({ line, text }) => `${line}: ${text}`);
+            assert.deepEqual(cut, [], 'beside a panel, all gains are in view');
             await bench.notifications.filter({ hasText: "Take schedc's own schedule" }).waitFor();
             await bench.shot('ledger');
             await bench.command('Notifications: Clear All Notifications');

@@ -76,11 +76,11 @@ export const SWITCHES: readonly Step[] = [
         async ({ bench, folder }) => {
             const file = 'fast.sched';
             await bench.open(file);
-            await bench.sees(bench.editor.locator('.codelens-decoration'), 'µs per row');
+            await bench.sees(bench.editor.locator('.codelens-decoration'), 'at a time');
             await bench.set(folder, file, { 'schedc.lenses': { speed: false } });
             await until('no speed', async () => {
                 const lenses = await bench.lenses();
-                return lenses.length > 0 && !lenses.join().includes('µs per row');
+                return lenses.length > 0 && !lenses.join().includes('at a time');
             });
             await bench.set(folder, file, {});
         },

@@ -30,10 +30,10 @@ const HARMLESS = 0.9;
 const PATIENCE = 6;
 const FILE = 'first.sched';
 
-/** The ratio of the schedule's time to the automatic schedule's, from the end of the last line. */
-function ratio(gains: readonly Gain[]): number | null {
-    const times = gains
-        .map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text))
+/** The ratio of the schedule's time to the automatic schedule's, from the lens above the first directive. */
+function ratio(lenses: readonly string[]): number | null {
+    const times = lenses
+        .map((text) => /([\d.]+) µs per row, schedc's own ([\d.]+) µs/.exec(text))
         .find((found) => found !== null);
     return times ? Number(times[1]) / Number(times[2]) : null;
 }
@@ -146,7 +146,7 @@ class Trial {
             this.log(`${keeps ? 'keeps' : 'drops'} ${taken}: ${own}`);
             if (keeps) {
                 [line, at] = [line + 1, 0];
-                if ((ratio(gains) ?? Number.POSITIVE_INFINITY) <= CONTENT) break;
+                if ((ratio(await bench.lenses()) ?? Number.POSITIVE_INFINITY) <= CONTENT) break;
                 await bench.key('End', 'Enter');
             } else {
                 at += 1;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bars } from '../../src/ledger/bars';
-import { offerFor, readLedger, readSweep, type Sweep } from '../../src/ledger/read';
+import { labels, lensTitles, offerFor, readLedger, readSweep, type Sweep } from '../../src/ledger/read';
 
 const range = { start: { line: 1, character: 13 }, end: { line: 1, character: 15 } };
 const sweep = (...tried: [number, number | null][]): Sweep => ({
@@ -24,11 +24,13 @@ test('malformed lines of a ledger are skipped', () => {
             version: 1,
             stale: true,
             lines: [line, null, {}, { position: { line: -1 } }],
+            total: '0.05 µs per row',
             ledger: {},
         }),
         {
             stale: true,
             lines: [line],
+            total: '0.05 µs per row',
             offer: null,
         },
     );
@@ -37,7 +39,20 @@ test('malformed lines of a ledger are skipped', () => {
     assert.equal(readLedger({ lines: [], offer: 'x' }).offer, null);
     assert.equal(offerFor('mine.sched', offer.title), "schedc, for mine.sched: Take schedc's own schedule");
     for (const json of [null, 3, {}, { lines: 'none' }])
-        assert.deepEqual(readLedger(json), { stale: false, lines: [], offer: null });
+        assert.deepEqual(readLedger(json), { stale: false, lines: [], total: null, offer: null });
+});
+
+test('the total stands above the lines, or else at the end of the last one', () => {
+    const line = (at: number) => ({ position: { line: at, character: 9 }, label: `${at}.00×`, tooltip: '' });
+    const ledger = { stale: false, lines: [line(1), line(2)], total: '0.05 µs per row', offer: null };
+    assert.deepEqual(labels(ledger, true), ['1.00×', '2.00×']);
+    assert.deepEqual(labels(ledger, false), ['1.00×', '2.00×, 0.05 µs per row']);
+    assert.deepEqual(labels({ ...ledger, total: null }, false), ['1.00×', '2.00×']);
+    assert.deepEqual(lensTitles(ledger), { total: '0.05 µs per row', take: null });
+    assert.equal(lensTitles({ ...ledger, offer: 'Take it' }).take, 'take it');
+    const stale = lensTitles({ ...ledger, stale: true });
+    assert.equal(stale.total, '0.05 µs per row (before the last change)');
+    assert.deepEqual(lensTitles({ ...ledger, total: null, offer: 'Take it' }), { total: null, take: null });
 });
 
 test('values are read with their times, or with the reason why there is none', () => {
