@@ -81,7 +81,7 @@ export const PICTURES: readonly Step[] = [
         await bench.key('Escape');
     }],
     ['the speed', async ({ bench }) => {
-        await size(bench, 400);
+        await size(bench, 440);
         await bench.focusText();
         await bench.command('schedc: Measure the Speed');
         await bench.page
