@@ -6,7 +6,7 @@
 
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
-use sched_ir::{Budget, lower};
+use sched_ir::Budget;
 use sched_lang::{CheckPurpose, CheckedSchedule, ModelInfo, Options, TargetKind, check};
 use sched_llvm::runtime::OutputKind;
 use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
@@ -191,7 +191,7 @@ fn facts(forest: &Forest) -> Result<EntryInfo> {
 fn run(jit: &Jit, case: &Case, kind: OutputKind, rows: usize, threads: i32) -> Result<Vec<f32>> {
     let columns = match kind {
         OutputKind::Raw => case.forest.num_margins,
-        _ => lower::value_columns(&case.forest),
+        _ => case.forest.value_columns(),
     };
     let mut results = vec![f32::NAN; rows * columns];
     let values = &case.rows[..rows * case.forest.num_features];
@@ -215,7 +215,7 @@ fn wrong_margin(case: &Case, margins: &[f32], exact: bool) -> Option<usize> {
 /// The first wrong prediction.
 fn wrong_value(case: &Case, values: &[f32]) -> Option<usize> {
     let (relative, absolute) = case.tolerance;
-    let classes = case.forest.num_margins > 1 && lower::value_columns(&case.forest) == 1;
+    let classes = case.forest.num_margins > 1 && case.forest.value_columns() == 1;
     let right = |at: &usize| {
         let (found, wanted) = (f64::from(values[*at]), f64::from(case.values[*at]));
         (found - wanted).abs() <= absolute + relative * wanted.abs() || classes && undecided(case, *at)
@@ -316,7 +316,7 @@ fn cases(folder: &Path) -> Result<Vec<Case>> {
 fn named_case(folder: &Path) -> Result<Case> {
     let forest = load(&folder.join("model.json"))?;
     let rows = numbers(&folder.join("X_test.npy"), forest.num_features)?;
-    let values = numbers(&folder.join("expected.npy"), lower::value_columns(&forest))?;
+    let values = numbers(&folder.join("expected.npy"), forest.value_columns())?;
     let margins = numbers(&folder.join("expected_raw.npy"), forest.num_margins)?;
     let meta: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("meta.json"))?)?;
     let bound = |name: &str| meta["tolerance"][name].as_f64().ok_or(format!("no tolerance {name}"));

@@ -27,6 +27,7 @@ mod check;
 pub mod codes;
 mod compare;
 mod computed;
+mod definitions;
 mod detect;
 mod encoded;
 mod error;
@@ -53,6 +54,7 @@ mod widen;
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategorySet, NEARLY_ZERO, is_nearly_zero};
 pub use computed::ComputedColumns;
+pub use definitions::{Definition, LeafResult};
 pub use detect::may_be_model;
 pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
@@ -65,8 +67,8 @@ pub use format::{Format, Quirk};
 pub use formats::*;
 pub use loaded::{Iterations, LoadedForest, ModelSource, Note, ParseIterationsError, ReadOptions};
 pub use output::{
-    ClassRule, ClassValue, Classes, DecisionValues, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns,
-    Sigmoid, Softmax, Transform,
+    ClassRule, ClassValue, Classes, DecisionValues, EXPECTILE_GAP, Output, OutputColumns, Sigmoid, Softmax,
+    Transform, apply_steps,
 };
 pub use profile::Profile;
 pub use read::{load, read, read_with};

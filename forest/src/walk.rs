@@ -10,10 +10,12 @@
 use std::fmt;
 
 use crate::category::is_nearly_zero;
+use crate::definitions::{Definition, LeafResult};
 use crate::forest::{
     Comparison, Float, Forest, Inner, Leaf, LinearLeaf, LinearMissing, NodeRef, Predicate, Target, Tree,
 };
-use crate::real::Real;
+use crate::output::{Transform, apply_steps};
+use crate::real::{Real, rounded};
 use crate::row_values::RowValues;
 use sched_outputs::{Element, OutputCounts, OutputKind};
 
@@ -71,13 +73,7 @@ pub fn predict_margins<X: Real, Y: Real>(
     rows: &[X],
     out: &mut [Y],
 ) -> Result<(), WalkError> {
-    let mut margins = vec![0.0; forest.num_margins];
-    for_each_row(forest, rows, out, forest.num_margins, |row, out| {
-        row_sums(forest, row, &mut margins);
-        forest.output.margins(forest.types.accumulator, &mut margins);
-        narrow(&margins, out);
-        Ok(())
-    })
+    after_margins(forest, (&[], forest.num_margins), rows, out, Y::narrow)
 }
 
 /// Computes the trainer's predictions of rows: [`Forest::value_columns`] values for each, rounded to the
@@ -86,17 +82,8 @@ pub fn predict_margins<X: Real, Y: Real>(
 /// # Errors
 /// A [`WalkError`] if sizes do not fit.
 pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> Result<(), WalkError> {
-    let mut margins = vec![0.0; forest.num_margins];
-    for_each_row(forest, rows, out, forest.value_columns(), |row, out| {
-        row_sums(forest, row, &mut margins);
-        forest.output.prediction(forest.types.accumulator, &mut margins);
-        match forest.types.output {
-            Float::F32 => margins.iter_mut().for_each(|value| *value = f64::from(*value as f32)),
-            Float::F64 => {}
-        }
-        narrow(&margins, out);
-        Ok(())
-    })
+    let steps = (&*forest.output.value, forest.value_columns());
+    after_margins(forest, steps, rows, out, |value| Y::narrow(rounded(value, forest.types.output)))
 }
 
 /// Predicts class numbers: one per row, or one per margin for a model with several independent yes-or-no
@@ -108,11 +95,9 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
 /// # Errors
 /// A [`WalkError`] if sizes do not fit or the model is no classifier.
 pub fn predict_classes<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> Result<(), WalkError> {
-    let mut margins = vec![0.0; forest.num_margins];
-    for_each_row(forest, rows, out, forest.num_class_numbers(), |row, out| {
-        row_sums(forest, row, &mut margins);
-        forest.classes(&mut margins, out)
-    })
+    let steps = forest.output.class_steps();
+    let steps = steps.ok_or_else(|| WalkError::NotAClassifier { objective: forest.objective.clone() })?;
+    after_margins(forest, (&steps, forest.num_class_numbers()), rows, out, |class| class as u32)
 }
 
 /// Finds the leaves that rows end in: one number per row and tree, the trainer's own number of the node.
@@ -120,12 +105,7 @@ pub fn predict_classes<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) ->
 /// # Errors
 /// A [`WalkError`] if sizes do not fit.
 pub fn predict_leaves<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> Result<(), WalkError> {
-    for_each_row(forest, rows, out, forest.trees.len(), |row, out| {
-        for (tree, out) in forest.trees.iter().zip(out) {
-            *out = find_leaf(forest, tree, row).source;
-        }
-        Ok(())
-    })
+    by_tree(forest, (LeafResult::Index, forest.trees.len()), rows, out, |leaf| leaf as u32)
 }
 
 /// Finds what trees add to their margins: one number per row and tree, in the accumulator's type.
@@ -137,16 +117,7 @@ pub fn predict_tree_values<X: Real, Y: Real>(
     rows: &[X],
     out: &mut [Y],
 ) -> Result<(), WalkError> {
-    for_each_row(forest, rows, out, forest.num_tree_values(), |row, out| {
-        for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
-            let value = tree_value(forest, number, leaf_index(forest, tree, row) as usize, row);
-            *out = Y::narrow(match forest.types.accumulator {
-                Float::F32 => f64::from(value as f32),
-                Float::F64 => value,
-            });
-        }
-        Ok(())
-    })
+    by_tree(forest, (LeafResult::Value, forest.num_tree_values()), rows, out, Y::narrow)
 }
 
 impl Forest {
@@ -161,20 +132,9 @@ impl Forest {
         OutputCounts {
             values: self.value_columns(),
             margins: self.num_margins,
-            classes: if self.is_classifier() { self.num_class_numbers() } else { 0 },
+            classes: self.class_columns(),
             trees: self.trees.len(),
             tree_values: self.num_tree_values(),
-        }
-    }
-
-    /// Turns the sums of one row, widened, into classes. Overwrites the sums.
-    ///
-    /// # Errors
-    /// [`WalkError::NotAClassifier`].
-    pub fn classes(&self, sums: &mut Vec<f64>, out: &mut [u32]) -> Result<(), WalkError> {
-        match self.output.classes(self.types.accumulator, sums, out) {
-            true => Ok(()),
-            false => Err(WalkError::NotAClassifier { objective: self.objective.clone() }),
         }
     }
 
@@ -211,7 +171,7 @@ impl Forest {
 }
 
 /// Computes an output of rows in the types that callers get, widened: [`OutputKind::columns`] numbers for
-/// each row. These are the definitions of the outputs.
+/// each row.
 ///
 /// # Errors
 /// A [`WalkError`] if the rows are not whole.
@@ -222,19 +182,53 @@ pub fn predict_output<X: Real>(forest: &Forest, kind: OutputKind, rows: &[X]) ->
     }
     let size = (rows.len() / forest.num_features).saturating_mul(columns);
     let mut out = vec![0.0; size];
-    let mut numbers = vec![0; if kind.element().is_whole() { size } else { 0 }];
-    match kind {
-        OutputKind::Value => predict(forest, rows, &mut out)?,
-        OutputKind::Raw => predict_margins(forest, rows, &mut out)?,
-        OutputKind::Class => predict_classes(forest, rows, &mut numbers)?,
-        OutputKind::Leaf => predict_leaves(forest, rows, &mut numbers)?,
-        OutputKind::Tree => predict_tree_values(forest, rows, &mut out)?,
+    match Definition::of(kind) {
+        Definition::Trees(result) => by_tree(forest, (result, columns), rows, &mut out, |result| result)?,
+        Definition::Margins(steps) => {
+            let steps = steps(forest).unwrap_or_default();
+            after_margins(forest, (&steps, columns), rows, &mut out, |result| result)?;
+        }
     }
-    out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number.into());
     if kind.element() == Element::Result && forest.types.output == Float::F32 {
         out.iter_mut().for_each(|value| *value = f64::from(*value as f32));
     }
     Ok(out)
+}
+
+/// Computes the results of steps after the margins: `width` numbers for each row.
+fn after_margins<X: Real, Y>(
+    forest: &Forest,
+    (steps, width): (&[Transform], usize),
+    rows: &[X],
+    out: &mut [Y],
+    convert: impl Fn(f64) -> Y,
+) -> Result<(), WalkError> {
+    let mut values = Vec::new();
+    for_each_row(forest, rows, out, width, |row, out| {
+        row_sums(forest, row, &mut values);
+        forest.output.margins(forest.types.accumulator, &mut values);
+        apply_steps(steps, forest.types.accumulator, &mut values);
+        out.iter_mut().zip(&values).for_each(|(out, value)| *out = convert(*value));
+    })
+}
+
+/// Computes the result of each of the first `width` trees.
+fn by_tree<X: Real, Y>(
+    forest: &Forest,
+    (result, width): (LeafResult, usize),
+    rows: &[X],
+    out: &mut [Y],
+    convert: impl Fn(f64) -> Y,
+) -> Result<(), WalkError> {
+    for_each_row(forest, rows, out, width, |row, out| {
+        for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
+            let leaf = leaf_index(forest, tree, row) as usize;
+            *out = convert(match result {
+                LeafResult::Index => tree.leaves[leaf].source.into(),
+                LeafResult::Value => rounded(tree_value(forest, number, leaf, row), forest.types.accumulator),
+            });
+        }
+    })
 }
 
 fn for_each_row<X: Real, Y>(
@@ -242,7 +236,7 @@ fn for_each_row<X: Real, Y>(
     rows: &[X],
     out: &mut [Y],
     width: usize,
-    mut predict: impl FnMut(&RowValues<'_, X>, &mut [Y]) -> Result<(), WalkError>,
+    mut predict: impl FnMut(&RowValues<'_, X>, &mut [Y]),
 ) -> Result<(), WalkError> {
     let features = forest.num_features;
     if !rows.len().is_multiple_of(features) {
@@ -256,13 +250,8 @@ fn for_each_row<X: Real, Y>(
         return Ok(());
     }
     let rows = rows.chunks_exact(features).map(|row| forest.row_values(row));
-    rows.zip(out.chunks_exact_mut(width)).try_for_each(|(row, out)| predict(&row, out))
-}
-
-fn narrow<Y: Real>(values: &[f64], out: &mut [Y]) {
-    for (out, value) in out.iter_mut().zip(values) {
-        *out = Y::narrow(*value);
-    }
+    rows.zip(out.chunks_exact_mut(width)).for_each(|(row, out)| predict(&row, out));
+    Ok(())
 }
 
 fn row_sums<X: Real>(forest: &Forest, row: &RowValues<'_, X>, margins: &mut Vec<f64>) {

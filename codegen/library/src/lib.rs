@@ -17,4 +17,4 @@ pub use driver::{Driver, DriverError, Stream};
 pub use functions::{LibraryFunctions, LoadError};
 pub use handle::{HandleFunctions, ModelHandle};
 pub use model::{CallError, ModelFunctions};
-pub use sched_outputs::{Element, Needs, OutputCounts, OutputKind};
+pub use sched_outputs::{Element, Needs, OutputCounts, OutputKind, OutputVisitor};

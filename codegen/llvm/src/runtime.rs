@@ -12,6 +12,7 @@ use std::{
 
 pub use sched_library::{
     Call, CallError, Dtype, Element, HandleFunctions, ModelHandle, Needs, OutputCounts, OutputKind,
+    OutputVisitor,
 };
 
 /// The runtime as one relocatable ELF object; artefacts are linked with it and `-pthread`.

@@ -136,7 +136,7 @@ fn results(forest: &Forest, module: &Module, rows: &[f64], base: Option<&[f64]>)
         None => run(function, &input, count * forest.num_margins * sums.bytes()),
     });
     let margins = margins.expect("a kernel for margins");
-    let columns = sched_ir::lower::value_columns(forest);
+    let columns = forest.value_columns();
     let finished = |wanted: KernelKind, columns: usize| {
         let (_, to) = module.types.of_kernel(wanted);
         kernel(wanted).map(|(_, function)| run(function, &margins, count * columns * to.bytes() as usize))

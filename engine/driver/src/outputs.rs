@@ -4,8 +4,7 @@ use crate::Failure;
 use sched_diagnostics::usage;
 use sched_forest::Forest;
 use sched_ir::lir::Module;
-use sched_ir::lower::class_columns;
-use sched_llvm::runtime::{Needs, OutputKind};
+use sched_llvm::runtime::OutputKind;
 
 /// The kernels of all outputs: margins first, then the others in the order of outputs.
 pub const KERNELS: [OutputKind; OutputKind::ALL.len()] = {
@@ -21,8 +20,7 @@ pub fn columns(kind: OutputKind, forest: &Forest, module: &Module) -> usize {
 
 /// The columns of an output of code with all kernels; 0 if the model lacks the output.
 pub fn columns_of(kind: OutputKind, forest: &Forest) -> usize {
-    let has_kernel = kind.needs() != Needs::FinishOrNone || class_columns(forest) > 0;
-    kind.columns_of_code(&forest.counts(), has_kernel)
+    kind.columns(&forest.counts())
 }
 
 /// The output with this word.

@@ -79,8 +79,12 @@ fn ranges_after(step: &Transform, values: Vec<Range>) -> Vec<Range> {
             values.iter().zip(bias).map(scaled).collect()
         }
         Transform::Divide { by } => each(&|value| value.times(Range::of(1.0 / by))),
-        Transform::Sigmoid(_) | Transform::Hinge | Transform::Softmax(_) => each(&|_| Range::SHARE),
-        Transform::Exp | Transform::PowerOfTwo { .. } => each(&|_| Range::SHARE),
+        Transform::Sigmoid(_)
+        | Transform::Hinge
+        | Transform::Above(_)
+        | Transform::Softmax(_)
+        | Transform::Exp
+        | Transform::PowerOfTwo { .. } => each(&|_| Range::SHARE),
         Transform::LogOnePlusExp => each(&|_| Range::NOT_NEGATIVE),
         Transform::ArgMax => vec![Range::NOT_NEGATIVE],
         Transform::SignedSquare => {

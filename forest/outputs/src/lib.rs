@@ -1,6 +1,6 @@
-//! The table of outputs: what a call can compute for each row. An output is a row here, a definition in the
-//! reference walker (`sched_forest::predict_output`), and a kernel. `tests/main.rs` writes the lists of C,
-//! Python and the documents from the table.
+//! The table of outputs: what a call can compute for each row. An output is a row here and a file in
+//! `forest/src/definitions`. `tests/main.rs` writes the list of these files, and the lists of C, Python and the
+//! documents, from the table.
 
 /// Element type of an output. Some depend on the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,14 @@ pub struct OutputCounts {
     pub tree_values: usize,
 }
 
+/// A function of the number of an output as a constant, for code that is compiled for each output.
+pub trait OutputVisitor {
+    /// Result of the function.
+    type Result;
+    /// Computes the result for the output with this number.
+    fn visit<const NUMBER: usize>(self) -> Self::Result;
+}
+
 /// Declares [`OutputKind`] with a row for each output. The columns of the table come first, each with the
 /// comment of its method.
 macro_rules! outputs {
@@ -78,6 +86,11 @@ macro_rules! outputs {
 
             const fn row(self) -> &'static Row {
                 match self { $(OutputKind::$kind => const { &Row { $($field: $value,)* } },)* }
+            }
+
+            /// Calls the visitor with the number of the output as a constant.
+            pub fn accept<V: OutputVisitor>(self, visitor: V) -> V::Result {
+                match self { $(OutputKind::$kind => visitor.visit::<$number>(),)* }
             }
 
             $($(#[$meaning])* pub const fn $column(self) -> $ty {

@@ -99,3 +99,15 @@ fn documents_have_the_outputs_of_the_table() {
     let head = "| kind | number | meaning | elements |\n|---|---|---|---|\n";
     keep("docs/c-api.md", (head, "\nThe "), &OutputKind::ALL.map(row).concat());
 }
+
+#[test]
+fn forests_have_the_definitions_of_the_table() {
+    let file = "forest/src/definitions/mod.rs";
+    let arm =
+        |kind: OutputKind| format!("            OutputKind::{kind:?} => {}::DEFINITION,\n", kind.word());
+    keep(file, ("match kind {\n", "        }"), &OutputKind::ALL.map(arm).concat());
+    let mut words = OutputKind::ALL.map(OutputKind::word);
+    words.sort_unstable();
+    let modules = words.map(|word| format!("mod {word};\n"));
+    keep(file, ("write these lists.\n", "\nuse "), &modules.concat());
+}

@@ -4,12 +4,12 @@ use crate::MAX_MARGINS;
 use crate::codes;
 use crate::error::ModelError;
 use crate::types::Float;
-use sched_columns::{ColumnId, ColumnType, ColumnValue, Columns, Expr};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use std::sync::Arc;
 
 /// The largest number of a class that expressions compute: all integers up to it are exact in single
 /// precision, in which code stores classes.
-pub const LARGEST_CLASS: i64 = 1 << 24;
+pub(super) const LARGEST_CLASS: i64 = 1 << 24;
 
 /// Results of a row as expressions over the values before the step: margins, or the results of other steps.
 /// [`Expr::Input`] with `feature: k` is value `k`, of the accumulator's type.
@@ -24,17 +24,21 @@ pub struct OutputColumns {
 impl OutputColumns {
     /// The results for the values of a row. Values of single precision are widened to `f64`.
     pub(super) fn values(&self, values: &[f64]) -> Vec<f64> {
-        self.evaluate(values).map(ColumnValue::to_f64).collect()
+        self.columns.evaluate(&self.results, values).into_iter().map(ColumnValue::to_f64).collect()
     }
 
-    /// The results for the margins of a row, as class numbers. Numbers are limited to the range from 0 to
-    /// [`LARGEST_CLASS`].
-    pub(super) fn classes(&self, margins: &[f64]) -> Vec<u32> {
-        self.evaluate(margins).map(|value| value.to_i64().clamp(0, LARGEST_CLASS) as u32).collect()
-    }
-
-    fn evaluate(&self, values: &[f64]) -> impl Iterator<Item = ColumnValue> {
-        self.columns.evaluate(&self.results, values).into_iter()
+    /// The results as class numbers in single precision, limited to 0 and [`LARGEST_CLASS`].
+    pub(crate) fn class_numbers(&self) -> OutputColumns {
+        let mut columns = Columns::clone(&self.columns);
+        let least = columns.constant(ColumnValue::I64(0));
+        let largest = columns.constant(ColumnValue::I64(LARGEST_CLASS));
+        let results = self.results.iter().map(|class| {
+            let class = columns.insert(Expr::Binary(Binary::Max, *class, least), ColumnType::I64);
+            let class = columns.insert(Expr::Binary(Binary::Min, class, largest), ColumnType::I64);
+            columns.cast(class, ColumnType::F32).unwrap_or(class)
+        });
+        let results = results.collect();
+        OutputColumns { columns: Arc::new(columns), results }
     }
 
     /// Whether all results have this type.

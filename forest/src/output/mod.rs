@@ -15,10 +15,8 @@ use sched_categories::Label;
 use sched_columns::{ColumnId, ColumnType, Expr, Unary};
 use std::sync::Arc;
 
-pub use columns::{LARGEST_CLASS, OutputColumns};
+pub use columns::OutputColumns;
 pub use transform::{EXPECTILE_GAP, Sigmoid, Softmax, Transform};
-
-use transform::arg_max;
 
 /// The steps from a row's sums to its results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,6 +88,11 @@ pub enum ClassRule {
     Computed(Arc<OutputColumns>),
 }
 
+/// Applies steps to the values of one row, in place. Values of single precision are widened to `f64`.
+pub fn apply_steps(steps: &[Transform], float: Float, values: &mut Vec<f64>) {
+    steps.iter().for_each(|step| step.apply(float, values));
+}
+
 impl Output {
     /// The output whose predictions are the margins, without classes.
     pub fn identity() -> Output {
@@ -113,53 +116,22 @@ impl Output {
 
     /// Turns the sums of one row into margins, in place. Sums of single precision are widened to `f64`.
     pub fn margins(&self, float: Float, values: &mut Vec<f64>) {
-        self.raw.iter().for_each(|transform| transform.apply(float, values));
+        apply_steps(&self.raw, float, values);
     }
 
     /// Turns the sums of one row into a prediction, in place. Sums of single precision are widened to `f64`.
     pub fn prediction(&self, float: Float, values: &mut Vec<f64>) {
         self.margins(float, values);
-        self.prediction_of_margins(float, values);
-    }
-
-    /// Turns the margins of one row into a prediction, in place. Margins of single precision are widened to
-    /// `f64`.
-    pub fn prediction_of_margins(&self, float: Float, values: &mut Vec<f64>) {
-        self.value.iter().for_each(|transform| transform.apply(float, values));
+        apply_steps(&self.value, float, values);
     }
 
     /// Computes the classes of one row from its sums, which it overwrites. Returns false if the model has no
     /// classes.
     pub fn classes(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
+        let Some(steps) = self.class_steps() else { return false };
         self.margins(float, values);
-        self.classes_of_margins(float, values, out)
-    }
-
-    /// Computes the classes of one row from its margins, which it overwrites. Returns false if the model has
-    /// no classes.
-    pub fn classes_of_margins(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
-        let Some(Classes { rule, .. }) = &self.classes else { return false };
-        match rule {
-            // The step `ArgMax` already computes the class.
-            ClassRule::LargestValue => {
-                let before = self.value.iter().take_while(|transform| **transform != Transform::ArgMax);
-                before.for_each(|transform| transform.apply(float, values));
-            }
-            ClassRule::ValueAbove(_) => {
-                let by_value = self.value.iter().take_while(|transform| transform.is_by_value());
-                by_value.for_each(|transform| transform.apply(float, values));
-            }
-            ClassRule::MarginAbove(_) | ClassRule::LargestMargin | ClassRule::Computed(_) => {}
-        }
-        match rule {
-            ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound) => {
-                out.iter_mut().zip(values).for_each(|(out, value)| *out = u32::from(*value > *bound));
-            }
-            ClassRule::Computed(of) => {
-                out.iter_mut().zip(of.classes(values)).for_each(|(out, class)| *out = class);
-            }
-            ClassRule::LargestMargin | ClassRule::LargestValue => out.fill(arg_max(values) as u32),
-        }
+        apply_steps(&steps, float, values);
+        out.iter_mut().zip(values).for_each(|(out, class)| *out = *class as u32);
         true
     }
 
@@ -411,9 +383,9 @@ mod tests {
         let margin = columns.input(0, Float::F64);
         let class = columns.add(Expr::Unary(Unary::Cast(ColumnType::I64), margin)).expect("a number");
         let of = of_columns(&columns, &[class]);
-        let largest = LARGEST_CLASS as u32;
+        let largest = columns::LARGEST_CLASS as u32;
         for (margin, class) in [(-7.0, 0), (2.9, 2), (1e30, largest), (f64::NAN, 0)] {
-            assert_eq!(of.classes(&[margin]), [class], "{margin}");
+            assert_eq!(of.class_numbers().values(&[margin]), [f64::from(class)], "{margin}");
         }
     }
 

@@ -23,6 +23,8 @@ pub enum Transform {
     Sigmoid(Sigmoid),
     /// `x > 0 ? 1 : 0`.
     Hinge,
+    /// `x > bound ? 1 : 0`.
+    Above(f64),
     /// `exp(x)`.
     Exp,
     /// `log1p(exp(x))`.
@@ -105,7 +107,7 @@ impl Transform {
     pub(super) fn numbers(&self) -> Vec<f64> {
         match self {
             Transform::Scale { factor, bias } => bias.iter().copied().chain([*factor]).collect(),
-            Transform::Divide { by } | Transform::PowerOfTwo { by } => vec![*by],
+            Transform::Divide { by } | Transform::PowerOfTwo { by } | Transform::Above(by) => vec![*by],
             Transform::Sigmoid(Sigmoid::Plain { slope }) => vec![*slope],
             _ => Vec::new(),
         }
@@ -118,6 +120,7 @@ impl Transform {
             Transform::Divide { .. } => "average",
             Transform::Sigmoid(_) => "sigmoid",
             Transform::Hinge => "hinge",
+            Transform::Above(_) => "above",
             Transform::Exp => "exp",
             Transform::LogOnePlusExp => "log1p_exp",
             Transform::SignedSquare => "signed_square",
@@ -158,7 +161,8 @@ impl Transform {
                     if x < 0.0 { round(1.0 - y) } else { y }
                 }
             }),
-            Transform::Hinge => each(values, |x| f64::from(u8::from(x > 0.0))),
+            Transform::Hinge => Transform::Above(0.0).apply(float, values),
+            Transform::Above(bound) => each(values, |x| f64::from(u8::from(x > *bound))),
             Transform::Exp => each(values, exp),
             Transform::LogOnePlusExp => each(values, |x| match float {
                 Float::F32 => f64::from((x as f32).exp().ln_1p()),
@@ -227,7 +231,7 @@ fn probit(x: f32) -> f32 {
 }
 
 /// The index of the largest value, the lowest one if several are equal.
-pub(super) fn arg_max(values: &[f64]) -> usize {
+fn arg_max(values: &[f64]) -> usize {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {
         if *value > values[best] {

@@ -4,17 +4,22 @@ use super::runs::ColumnRuns;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::Scalar;
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
-use sched_forest::{ClassRule, Float, Forest, LARGEST_CLASS, OutputColumns, Transform};
+use sched_columns::{ColumnId, ColumnType, Columns};
+use sched_forest::{Float, Forest, OutputColumns, Transform};
+use sched_outputs::OutputKind;
 use std::sync::Arc;
 
-/// The expressions of a model's outputs, divided into the runs that code computes.
+/// The steps of a model's outputs, by the number of the output.
 #[derive(Clone, Debug, Default)]
-pub struct OutputRuns {
-    /// The expressions of each output step that is an expression.
-    pub steps: Vec<OutputRun>,
-    /// The class numbers, if they are expressions.
-    pub classes: Option<OutputRun>,
+pub struct OutputRuns([Option<StepRuns>; OutputKind::ALL.len()]);
+
+/// Steps from margins to an output.
+#[derive(Clone, Debug)]
+pub struct StepRuns {
+    /// The steps.
+    pub steps: Vec<Transform>,
+    /// The expressions of each step that is an expression, divided into the runs that code computes.
+    pub runs: Vec<OutputRun>,
 }
 
 /// Expressions over the margins of a row, or over the results of the step before.
@@ -27,38 +32,44 @@ pub struct OutputRun {
 }
 
 impl OutputRuns {
-    /// The expressions of a forest's outputs.
+    /// The steps of a forest's outputs.
     pub fn of(forest: &Forest) -> OutputRuns {
-        let float = forest.types.accumulator;
-        let mut n_values = forest.num_margins;
-        let steps = forest.output.value.iter().filter_map(|step| match step {
-            Transform::Columns(of) => {
-                let run = OutputRun::of_step(of, (n_values, float));
-                n_values = of.results.len();
-                Some(run)
-            }
-            // No other step that changes the number of values precedes an expression.
-            _ => None,
-        });
-        let steps = steps.collect();
-        let classes = forest.output.classes.as_ref().and_then(|classes| match &classes.rule {
-            ClassRule::Computed(of) => Some(OutputRun::of_classes(of, (forest.num_margins, float))),
-            _ => None,
-        });
-        OutputRuns { steps, classes }
+        OutputRuns(OutputKind::ALL.map(|kind| Some(StepRuns::of(forest.steps_after_margins(kind)?, forest))))
+    }
+
+    /// The steps of an output; `None` if the output is the margins, follows from leaves, or does not exist.
+    pub fn steps(&self, kind: OutputKind) -> Option<&StepRuns> {
+        self.0[kind as usize].as_ref()
     }
 
     /// Largest number of elements of one buffer that expressions have in memory for a row.
     pub fn largest_buffer(&self) -> usize {
         let most =
             |run: &OutputRun| run.runs.features.max(run.runs.count).max(run.runs.stored.largest_count());
-        self.steps.iter().chain(&self.classes).map(most).max().unwrap_or(0)
+        self.0.iter().flatten().flat_map(|output| &output.runs).map(most).max().unwrap_or(0)
+    }
+}
+
+impl StepRuns {
+    fn of(steps: Vec<Transform>, forest: &Forest) -> StepRuns {
+        let mut n_values = forest.num_margins;
+        let runs = steps.iter().filter_map(|step| match step {
+            Transform::Columns(of) => {
+                let run = OutputRun::of_step(of, (n_values, forest.types.accumulator));
+                n_values = of.results.len();
+                Some(run)
+            }
+            // No other step that changes the number of values precedes an expression.
+            _ => None,
+        });
+        let runs = runs.collect();
+        StepRuns { steps, runs }
     }
 }
 
 impl OutputRun {
     /// The results of a step, cast to one type that holds them all.
-    fn of_step(of: &OutputColumns, values: (usize, Float)) -> OutputRun {
+    fn of_step(of: &OutputColumns, (n_values, values): (usize, Float)) -> OutputRun {
         let is_single = of.results.iter().all(|result| of.columns.column_type(*result) == ColumnType::F32);
         let float = if is_single { Float::F32 } else { Float::F64 };
         let mut columns = Columns::clone(&of.columns);
@@ -68,29 +79,7 @@ impl OutputRun {
         if seeded(Fault::OutputColumnsSwapped) {
             results.reverse();
         }
-        OutputRun::new(&columns, &results, (values, float))
-    }
-
-    /// Class numbers, limited to 0 and the largest class number, in single precision.
-    fn of_classes(of: &OutputColumns, values: (usize, Float)) -> OutputRun {
-        let mut columns = Columns::clone(&of.columns);
-        let least = columns.constant(ColumnValue::I64(0));
-        let largest = columns.constant(ColumnValue::I64(LARGEST_CLASS));
-        let results = of.results.iter().map(|class| {
-            let class = columns.insert(Expr::Binary(Binary::Max, *class, least), ColumnType::I64);
-            let class = columns.insert(Expr::Binary(Binary::Min, class, largest), ColumnType::I64);
-            columns.cast(class, ColumnType::F32).unwrap_or(class)
-        });
-        let results: Vec<ColumnId> = results.collect();
-        OutputRun::new(&columns, &results, (values, Float::F32))
-    }
-
-    fn new(
-        columns: &Columns,
-        results: &[ColumnId],
-        ((n_values, float), result): ((usize, Float), Float),
-    ) -> OutputRun {
-        let runs = Arc::new(ColumnRuns::of(columns, results, float, n_values));
-        OutputRun { runs, element: scalar(result) }
+        let runs = Arc::new(ColumnRuns::of(&columns, &results, values, n_values));
+        OutputRun { runs, element: scalar(float) }
     }
 }

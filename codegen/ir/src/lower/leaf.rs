@@ -8,6 +8,7 @@ use super::sum_target::{SumTarget, SummedMargins};
 use super::walk::{WalkContext, WalkLane};
 use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, margin_pieces};
+use sched_forest::LeafResult;
 use sched_nest::Axis;
 
 /// Largest number of margins whose additions are written out; more are added in a loop.
@@ -181,7 +182,7 @@ impl WalkContext<'_> {
     /// The results of a lane's walks in a kernel without sums: indices of leaves, or their values.
     fn result(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Value {
         match k.ports.results {
-            Results::TreeValues => self.addend(k, lane, end).value(),
+            Results::OfTrees(LeafResult::Value) => self.addend(k, lane, end).value(),
             _ => self.layout.leaf_index(&mut k.b, self.buffers, &lane.walk.state, end),
         }
     }

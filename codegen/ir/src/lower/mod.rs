@@ -50,10 +50,11 @@ use self::ports::{Ports, Results};
 use crate::lir::{
     BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, OutputKind, ProcessorKind, Space, Stmt,
 };
+use sched_forest::Definition;
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, TableNumbers};
-pub use output::{class_columns, interface, needs_library, value_columns};
+pub use output::{interface, needs_library};
 pub(crate) use shared::check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
@@ -85,14 +86,14 @@ fn kernel_of_output(
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
     processors: &Variants<ProcessorKind>,
 ) -> Option<Function> {
-    match kind {
-        OutputKind::Raw => Some(walks("raw", (bounded, rest), (Results::Margins, None), processors)),
-        OutputKind::Value => output::values(rest, processors),
-        OutputKind::Class => output::classes(rest, processors),
-        OutputKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), processors)),
-        OutputKind::Tree => {
-            let has_values = rest.hir.forest.num_tree_values() > 0;
-            has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), processors))
+    match Definition::of(kind) {
+        Definition::Trees(result) => {
+            let exists = kind.columns(&rest.hir.forest.counts()) > 0;
+            exists.then(|| walks(kind.word(), (&[], rest), (Results::OfTrees(result), None), processors))
+        }
+        Definition::Margins(_) if kind.finishes_margins() => output::after_margins(kind, rest, processors),
+        Definition::Margins(_) => {
+            Some(walks(kind.word(), (bounded, rest), (Results::Margins, None), processors))
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
 use crate::rows::input::InputColumns;
 use crate::rows::transpose::Transpose;
+use sched_forest::LeafResult;
 use std::collections::BTreeMap;
 
 /// The sums that are rounded to single precision after each addition.
@@ -35,10 +36,8 @@ pub enum Results {
     Margins,
     /// Predictions, if each one follows from a single sum.
     Predictions,
-    /// Index of each leaf that a row reaches.
-    LeafIndices,
-    /// Value of each leaf that a row reaches.
-    TreeValues,
+    /// Result of each leaf that a row reaches.
+    OfTrees(LeafResult),
 }
 
 impl Results {
@@ -113,8 +112,8 @@ impl<'a> Ports<'a> {
         let takes_columns = lowering.plan.takes_columns && bins.is_none();
         let order = takes_columns.then(|| b.buffer("order", Space::InputOrder, Scalar::I64));
         let result = match results {
-            Results::Margins | Results::Predictions | Results::TreeValues => accumulator,
-            Results::LeafIndices => Scalar::I32,
+            Results::OfTrees(LeafResult::Index) => Scalar::I32,
+            Results::Margins | Results::Predictions | Results::OfTrees(LeafResult::Value) => accumulator,
         };
         let out = b.buffer("result", Space::Output, result);
         let mut tables = BTreeMap::new();
@@ -175,7 +174,7 @@ impl<'a> Ports<'a> {
     /// Whether walks return sums of terms instead of leaves, as for forests of single linear leaves. Kernels
     /// of leaf indices need the leaves.
     pub fn adds_terms(&self, plan: &WalkPlan) -> bool {
-        plan.is_dense() && self.results != Results::LeafIndices
+        plan.is_dense() && self.results != Results::OfTrees(LeafResult::Index)
     }
 
     /// Margins per row.

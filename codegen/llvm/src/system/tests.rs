@@ -214,6 +214,7 @@ fn steps(float: Float) -> Vec<(Transform, usize)> {
         (T::Complement, 1),
         (T::ArgMax, 3),
         (T::Columns(Arc::new(OutputColumns { columns: Arc::new(columns), results: vec![exponential] })), 3),
+        (T::Above(0.5), 3),
     ];
     // A new step does not compile before it has a number here and is in the list.
     let number = |step: &Transform| match step {
@@ -235,8 +236,9 @@ fn steps(float: Float) -> Vec<(Transform, usize)> {
         T::Complement => 15,
         T::ArgMax => 16,
         T::Columns(_) => 17,
+        T::Above(_) => 18,
     };
-    assert!(all.iter().map(|(step, _)| number(step)).eq(0..=17), "a step is missing in the list");
+    assert!(all.iter().map(|(step, _)| number(step)).eq(0..=18), "a step is missing in the list");
     all
 }
 

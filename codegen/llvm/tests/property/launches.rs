@@ -4,7 +4,7 @@ use super::case::{Case, bytes, doubles, forest_of, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::{KernelKind, OutputKind};
-use sched_ir::{Budget, Compiled, codes, compile, lower};
+use sched_ir::{Budget, Compiled, codes, compile};
 use sched_lang::{CheckPurpose, Options, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
@@ -111,7 +111,7 @@ impl Case {
         let found = self.run_kernel(compiled, KernelKind::RawOfBins, &bins, size)?;
         same_bits("margin from bins", &doubles(&found, types.accumulator), margins)?;
         if compiled.lir.has(KernelKind::DirectOfBins) {
-            let size = n * lower::value_columns(&self.forest) * types.output.bytes();
+            let size = n * self.forest.value_columns() * types.output.bytes();
             let wanted = self.run_kernel(compiled, KernelKind::Direct, &input, size)?;
             let found = self.run_kernel(compiled, KernelKind::DirectOfBins, &bins, size)?;
             let values = |bytes: &[u8]| doubles(bytes, types.output);
@@ -128,13 +128,13 @@ impl Case {
         let types = self.forest.types;
         let input = bytes(margins.iter().copied(), types.accumulator);
         if compiled.lir.has(OutputKind::Value.into()) {
-            let wanted = self.walked(lower::value_columns(&self.forest), predict)?;
+            let wanted = self.walked(self.forest.value_columns(), predict)?;
             let size = wanted.len() * types.output.bytes();
             let found = self.run_kernel(compiled, OutputKind::Value, &input, size)?;
             same_bits("interpreted prediction", &doubles(&found, types.output), &wanted)?;
         }
         if compiled.lir.has(OutputKind::Class.into()) {
-            let wanted = self.walked(lower::class_columns(&self.forest), predict_classes)?;
+            let wanted = self.walked(self.forest.class_columns(), predict_classes)?;
             let found = self.run_kernel(compiled, OutputKind::Class, &input, 4 * wanted.len())?;
             let wanted: Vec<f64> = wanted.into_iter().map(f64::from).collect();
             same_bits("interpreted class", &doubles(&found, Float::F32), &wanted)?;

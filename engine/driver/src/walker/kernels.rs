@@ -2,9 +2,10 @@
 //! model is its [`Trees`].
 
 use super::trees::Trees;
-use sched_forest::{Float, Forest, Real, Target};
-use sched_ir::lower::class_columns;
-use sched_llvm::runtime::{Ctx, KernelFn, LoopBodyFn, OutputKind, schedc_rt_parallel};
+use sched_forest::{Definition, Float, Forest, LeafResult, Real, Target, apply_steps};
+use sched_llvm::runtime::{
+    Ctx, Element, KernelFn, LoopBodyFn, Needs, OutputKind, OutputVisitor, schedc_rt_parallel,
+};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::slice;
@@ -21,7 +22,7 @@ trait Kernel {
     type To;
 
     /// The numbers of elements of a row of the input and of the output.
-    fn from_to_widths(forest: &Forest) -> (usize, usize);
+    fn from_to_widths(trees: &Trees) -> (usize, usize);
 
     /// Computes rows.
     fn compute(trees: &Trees, from: &[Self::From], to: &mut [Self::To]);
@@ -38,33 +39,76 @@ pub fn kernel(kind: OutputKind, forest: &Forest, base_is_given: bool) -> Option<
     }
 }
 
-fn typed<X: Real, A: Real>(kind: OutputKind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
-    let (is_there, kernel): (bool, KernelFn) = match (kind, forest.types.output) {
-        (OutputKind::Raw, _) if base_is_given => (true, run::<Margins<X, A, true>>),
-        (OutputKind::Raw, _) => (true, run::<Margins<X, A, false>>),
-        (OutputKind::Value, Float::F32) => (has_value_steps(forest), run::<Values<A, f32>>),
-        (OutputKind::Value, Float::F64) => (has_value_steps(forest), run::<Values<A, f64>>),
-        (OutputKind::Class, _) => (class_columns(forest) > 0, run::<Class<A>>),
-        (OutputKind::Leaf, _) => (true, run::<Leaves<X>>),
-        (OutputKind::Tree, _) => (forest.num_tree_values() > 0, run::<TreeValues<X, A>>),
+fn typed<X: Real, A: Real + Number>(
+    kind: OutputKind,
+    forest: &Forest,
+    base_is_given: bool,
+) -> Option<KernelFn> {
+    let exists = match (kind.needs(), Definition::of(kind)) {
+        (Needs::Margins, _) if base_is_given => return Some(run::<Margins<X, A, true>>),
+        (Needs::Margins, _) => return Some(run::<Margins<X, A, false>>),
+        (_, Definition::Trees(_)) => kind.columns(&forest.counts()) > 0,
+        (_, Definition::Margins(_)) => forest.steps_after_margins(kind).is_some(),
     };
-    is_there.then_some(kernel)
+    let kernel = match (kind.element(), forest.types.output) {
+        (Element::Leaf, _) => kind.accept(OwnKernel::<X, A, i32>(PhantomData)),
+        (Element::Sum, _) => kind.accept(OwnKernel::<X, A, A>(PhantomData)),
+        (Element::Class, _) | (Element::Result, Float::F32) => {
+            kind.accept(OwnKernel::<X, A, f32>(PhantomData))
+        }
+        (Element::Result, Float::F64) => kind.accept(OwnKernel::<X, A, f64>(PhantomData)),
+    };
+    exists.then_some(kernel)
 }
 
-/// Whether predictions differ from the margins.
-fn has_value_steps(forest: &Forest) -> bool {
-    !forest.output.value.is_empty() || forest.types.accumulator != forest.types.output
+/// An element of results.
+trait Number {
+    /// The nearest element.
+    fn of(value: f64) -> Self;
+}
+
+impl Number for f32 {
+    fn of(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Number for f64 {
+    fn of(value: f64) -> f64 {
+        value
+    }
+}
+
+impl Number for i32 {
+    fn of(value: f64) -> i32 {
+        value as i64 as i32
+    }
+}
+
+/// Finds the kernel of an output of `Y`, for rows of `X` and margins of `A`.
+struct OwnKernel<X, A, Y>(PhantomData<(X, A, Y)>);
+
+impl<X: Real, A: Real, Y: Number> OutputVisitor for OwnKernel<X, A, Y> {
+    type Result = KernelFn;
+
+    fn visit<const NUMBER: usize>(self) -> KernelFn {
+        match Definition::of(OutputKind::ALL[NUMBER]) {
+            Definition::Trees(LeafResult::Index) => run::<ByTree<X, Y, false>>,
+            Definition::Trees(LeafResult::Value) => run::<ByTree<X, Y, true>>,
+            Definition::Margins(_) => run::<AfterMargins<A, Y, NUMBER>>,
+        }
+    }
 }
 
 /// Kernel from rows to margins.
 struct Margins<X, A, const BASE_IS_GIVEN: bool>(PhantomData<(X, A)>);
 
-impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
+impl<X: Real, A: Real + Number, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
     type From = X;
     type To = A;
 
-    fn from_to_widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_features, forest.num_margins)
+    fn from_to_widths(trees: &Trees) -> (usize, usize) {
+        (trees.forest().num_features, trees.forest().num_margins)
     }
 
     fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
@@ -104,93 +148,51 @@ impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_
     }
 }
 
-/// Kernel from margins to predictions.
-struct Values<A, Y>(PhantomData<(A, Y)>);
+/// Kernel from margins to the output of this number.
+struct AfterMargins<A, Y, const NUMBER: usize>(PhantomData<(A, Y)>);
 
-impl<A: Real, Y: Real> Kernel for Values<A, Y> {
+impl<A: Real, Y: Number, const NUMBER: usize> Kernel for AfterMargins<A, Y, NUMBER> {
     type From = A;
     type To = Y;
 
-    fn from_to_widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_margins, forest.value_columns())
+    fn from_to_widths(trees: &Trees) -> (usize, usize) {
+        (trees.forest().num_margins, trees.after_margins[NUMBER].columns)
     }
 
     fn compute(trees: &Trees, from: &[A], to: &mut [Y]) {
-        let forest = trees.forest();
-        let (margins, outputs) = Self::from_to_widths(forest);
+        let (margins, columns) = Self::from_to_widths(trees);
         let mut values = Vec::new();
-        for (sums, out) in from.chunks_exact(margins).zip(to.chunks_exact_mut(outputs)) {
+        for (sums, out) in from.chunks_exact(margins).zip(to.chunks_exact_mut(columns)) {
             widen(sums, &mut values);
-            forest.output.prediction_of_margins(forest.types.accumulator, &mut values);
+            let accumulator = trees.forest().types.accumulator;
+            apply_steps(&trees.after_margins[NUMBER].steps, accumulator, &mut values);
             narrow(&values, out);
         }
     }
 }
 
-/// Kernel from margins to the predicted class.
-struct Class<A>(PhantomData<A>);
+/// Kernel from rows to the results of leaves: values, or else indices.
+struct ByTree<X, Y, const VALUES: bool>(PhantomData<(X, Y)>);
 
-impl<A: Real> Kernel for Class<A> {
-    type From = A;
-    type To = f32;
-
-    fn from_to_widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_margins, class_columns(forest))
-    }
-
-    fn compute(trees: &Trees, from: &[A], to: &mut [f32]) {
-        let forest = trees.forest();
-        let mut values = Vec::new();
-        let mut classes = vec![0; class_columns(forest)];
-        for (sums, out) in from.chunks_exact(forest.num_margins).zip(to.chunks_exact_mut(classes.len())) {
-            widen(sums, &mut values);
-            forest.output.classes_of_margins(forest.types.accumulator, &mut values, &mut classes);
-            out.iter_mut().zip(&classes).for_each(|(out, class)| *out = *class as f32);
-        }
-    }
-}
-
-/// Kernel from rows to leaf indices.
-struct Leaves<X>(PhantomData<X>);
-
-impl<X: Real> Kernel for Leaves<X> {
+impl<X: Real, Y: Number, const VALUES: bool> Kernel for ByTree<X, Y, VALUES> {
     type From = X;
-    type To = i32;
+    type To = Y;
 
-    fn from_to_widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_features, forest.trees.len())
+    fn from_to_widths(trees: &Trees) -> (usize, usize) {
+        (trees.forest().num_features, trees.forest().trees.len())
     }
 
-    fn compute(trees: &Trees, from: &[X], to: &mut [i32]) {
+    fn compute(trees: &Trees, from: &[X], to: &mut [Y]) {
         let forest = trees.forest();
         let rows = forest.rows_with_columns(from);
         let rows = rows.chunks_exact(forest.num_values());
         for (row, out) in rows.zip(to.chunks_exact_mut(forest.trees.len())) {
             for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
-                *out = tree.leaves[trees.leaf(number, row) as usize].source as i32;
-            }
-        }
-    }
-}
-
-/// Kernel from rows to leaf values.
-struct TreeValues<X, A>(PhantomData<(X, A)>);
-
-impl<X: Real, A: Real> Kernel for TreeValues<X, A> {
-    type From = X;
-    type To = A;
-
-    fn from_to_widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_features, forest.trees.len())
-    }
-
-    fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
-        let forest = trees.forest();
-        let rows = forest.rows_with_columns(from);
-        let rows = rows.chunks_exact(forest.num_values());
-        for (row, out) in rows.zip(to.chunks_exact_mut(forest.trees.len())) {
-            for (tree, out) in out.iter_mut().enumerate() {
-                *out = A::narrow(trees.value(tree, trees.leaf(tree, row), row));
+                let leaf = trees.leaf(number, row);
+                *out = Y::of(match VALUES {
+                    true => trees.value(number, leaf, row),
+                    false => tree.leaves[leaf as usize].source.into(),
+                });
             }
         }
     }
@@ -203,8 +205,8 @@ fn widen<A: Real>(from: &[A], to: &mut Vec<f64>) {
 }
 
 /// Rounds numbers to the type of `to`, and stores them there.
-fn narrow<Y: Real>(from: &[f64], to: &mut [Y]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = Y::narrow(*from));
+fn narrow<Y: Number>(from: &[f64], to: &mut [Y]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = Y::of(*from));
 }
 
 /// The input and the output of one run.
@@ -236,7 +238,7 @@ unsafe extern "C" fn run_block<K: Kernel>(run: *mut c_void, block: i64) {
     let run = unsafe { &*run.cast_const().cast::<Run<K>>() };
     let first = usize::try_from(block).map_or(run.rows, |block| block * BLOCK_ROWS);
     let rows = run.rows.saturating_sub(first).min(BLOCK_ROWS);
-    let (from_width, to_width) = K::from_to_widths(run.trees.forest());
+    let (from_width, to_width) = K::from_to_widths(run.trees);
     if rows == 0 || from_width == 0 || to_width == 0 {
         return;
     }

@@ -2,6 +2,7 @@
 
 use sched_columns::{Columns, Expr};
 use sched_forest::{Comparison, Forest, NodeRef, Predicate, Real, Transform, Tree};
+use sched_llvm::runtime::OutputKind;
 use std::sync::Arc;
 
 /// Bit of a child that is a leaf. The other bits are the leaf's index in its tree.
@@ -29,8 +30,18 @@ struct TreeStart {
     values: usize,
 }
 
+/// Computation of an output from margins.
+pub struct AfterMargins {
+    /// Number of results of a row.
+    pub columns: usize,
+    /// Steps from the margins to the results.
+    pub steps: Vec<Transform>,
+}
+
 /// The trees of a forest.
 pub struct Trees {
+    /// Computations by the number of the output.
+    pub after_margins: [AfterMargins; OutputKind::ALL.len()],
     forest: Arc<Forest>,
     nodes: Vec<Node>,
     starts: Vec<TreeStart>,
@@ -44,7 +55,12 @@ impl Trees {
     pub fn new(forest: Arc<Forest>) -> Trees {
         let is_less = forest.comparison == Comparison::Less;
         let nodes = forest.trees.iter().map(|tree| tree.inner.len()).sum();
+        let counts = forest.counts();
         let mut trees = Trees {
+            after_margins: OutputKind::ALL.map(|kind| AfterMargins {
+                columns: kind.columns(&counts),
+                steps: forest.steps_after_margins(kind).unwrap_or_default(),
+            }),
             nodes: Vec::with_capacity(nodes),
             starts: Vec::with_capacity(forest.trees.len()),
             values: Vec::new(),

@@ -1,21 +1,16 @@
 //! Code of expressions over the margins of a row.
 
 use crate::columns::code::{ColumnCode, Elements};
-use crate::columns::outputs::{OutputRun, OutputRuns};
+use crate::columns::outputs::{OutputRun, OutputRuns, StepRuns};
 use crate::columns::pools::PoolTables;
 use crate::columns::stored::StoredColumns;
 use crate::columns::value::Features;
-use crate::lir::{BufferId, Build, Builder, ProcessorKind, Scalar, Table};
+use crate::lir::{BufferId, Build, Builder, OutputKind, ProcessorKind, Scalar, Table};
 use sched_forest::Transform;
 
-/// Numbers of the tables of a model's expressions over the margins.
+/// Numbers of the tables of each output step that is an expression, by the number of the output.
 #[derive(Clone, Debug, Default)]
-pub struct OutputTables {
-    /// The tables of each output step that is an expression.
-    steps: Vec<PoolTables<u32>>,
-    /// The tables of the expression that computes class numbers.
-    classes: Option<PoolTables<u32>>,
-}
+pub struct OutputTables([Vec<PoolTables<u32>>; OutputKind::ALL.len()]);
 
 /// Code of an expression, and the steps on single values that precede it.
 #[derive(Clone, Copy)]
@@ -40,38 +35,28 @@ pub(super) struct ExpressionMemory {
 
 impl OutputTables {
     /// Adds the tables of expressions by `add`, which returns their numbers.
-    pub fn new(runs: &OutputRuns, mut add: impl FnMut(Table) -> u32) -> OutputTables {
-        OutputTables {
-            steps: runs.steps.iter().map(|run| run.runs.tables(&mut add)).collect(),
-            classes: runs.classes.as_ref().map(|run| run.runs.tables(&mut add)),
-        }
+    pub fn new(outputs: &OutputRuns, mut add: impl FnMut(Table) -> u32) -> OutputTables {
+        OutputTables(OutputKind::ALL.map(|kind| {
+            let runs = outputs.steps(kind).into_iter().flat_map(|steps| &steps.runs);
+            runs.map(|run| run.runs.tables(&mut add)).collect()
+        }))
     }
 
-    /// The code of the output steps up to the last expression, and the steps after it.
+    /// The code of an output's steps up to the last expression, and the steps after it.
     pub(super) fn code_of_steps<'a>(
         &self,
         (b, register_bytes): (&mut Builder, u32),
-        runs: &'a OutputRuns,
-        mut steps: &'a [Transform],
+        kind: OutputKind,
+        StepRuns { steps, runs }: &'a StepRuns,
     ) -> (Vec<ExpressionCode<'a>>, &'a [Transform]) {
-        let mut code = Vec::new();
-        for (run, tables) in runs.steps.iter().zip(&self.steps) {
+        let (mut code, mut steps) = (Vec::new(), &**steps);
+        for (run, tables) in runs.iter().zip(&self.0[kind as usize]) {
             let is_expression = |step: &Transform| matches!(step, Transform::Columns(_));
             let Some(at) = steps.iter().position(is_expression) else { break };
             code.push(ExpressionCode::new((b, register_bytes), run, *tables, &steps[..at]));
             steps = &steps[at + 1..];
         }
         (code, steps)
-    }
-
-    /// The code of the expression that computes class numbers.
-    pub(super) fn code_of_classes<'a>(
-        &self,
-        (b, register_bytes): (&mut Builder, u32),
-        runs: &'a OutputRuns,
-    ) -> Vec<ExpressionCode<'a>> {
-        let classes = runs.classes.iter().zip(self.classes);
-        classes.map(|(run, tables)| ExpressionCode::new((b, register_bytes), run, tables, &[])).collect()
     }
 }
 

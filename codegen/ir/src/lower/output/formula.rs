@@ -33,6 +33,7 @@ impl Formula<'_> {
             }
             Transform::Sigmoid(form) => self.sigmoid(*form, x),
             Transform::Hinge => self.exceeds(x, 0.0),
+            Transform::Above(bound) => self.exceeds(x, *bound),
             Transform::Exp => self.b.math(Math::Exp, x),
             Transform::LogOnePlusExp => {
                 let power = self.b.math(Math::Exp, x);
@@ -147,7 +148,7 @@ impl Formula<'_> {
     }
 
     /// `x > bound ? 1 : 0`
-    pub fn exceeds(&mut self, x: Value, bound: f64) -> Value {
+    fn exceeds(&mut self, x: Value, bound: f64) -> Value {
         let (bound, one, zero) = (self.float(bound), self.float(1.0), self.float(0.0));
         let above = self.b.cmp(Cmp::OLt, bound, x);
         self.b.select(above, one, zero)

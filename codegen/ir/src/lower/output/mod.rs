@@ -1,4 +1,4 @@
-//! Output stages: kernels from margins to predictions and to class numbers.
+//! Output stages: kernels from margins to predictions and other results.
 //!
 //! Formulas, order of operations and types are those of the reference in `sched-forest`, so that
 //! results are bit-equal.
@@ -11,13 +11,14 @@ use super::elements::launch_over;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
 use crate::columns::code::Elements;
+use crate::columns::outputs::StepRuns;
 use crate::columns::value::Features;
 use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, ProcessorKind, Scalar, Space, Ty,
-    Value,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, OutputKind, ProcessorKind,
+    Scalar, Space, Ty, Value,
 };
 use expression::{ExpressionCode, ExpressionMemory};
-use sched_forest::{ClassRule, Forest, Transform, Types};
+use sched_forest::{Forest, Transform, Types};
 use sched_nest::{Bounded, Variants};
 
 pub use expression::OutputTables;
@@ -29,64 +30,24 @@ pub fn interface(types: &Types) -> Interface {
     Interface { rows: scalar(input), margins: scalar(accumulator), results: scalar(output) }
 }
 
-/// Columns of a prediction.
-pub fn value_columns(forest: &Forest) -> usize {
-    forest.value_columns()
-}
-
-/// Number of columns of class output: one for each target with classes, or 0.
-pub fn class_columns(forest: &Forest) -> usize {
-    let Some(classes) = &forest.output.classes else { return 0 };
-    let n_classes = forest.num_class_numbers();
-    let are_computed = matches!(classes.rule, ClassRule::Computed(_));
-    if n_classes == 1 || are_computed { n_classes } else { 0 }
-}
-
-/// The kernel from margins to predictions; `None` if predictions are the margins.
-pub fn values(lowering: &Lowering, processors: &Variants<ProcessorKind>) -> Option<Function> {
-    let output = &lowering.hir.forest.output;
-    let result = scalar(lowering.hir.forest.types.output);
-    let (stage, rest) = OutputStage::with_steps(lowering, ("value", result), &output.value, processors);
-    let steps = OutputSteps::of(rest);
-    Some(match steps.last {
-        None if output.value.is_empty() && stage.element == stage.result => return None,
-        None => stage.one_per_margin(steps.by_value),
-        Some(Transform::Softmax(form)) => stage.softmax(steps.by_value, *form),
-        Some(Transform::Complement) => stage.complement(steps.by_value),
-        Some(Transform::Ascending) => stage.ascending(steps.by_value),
-        Some(_) => stage.arg_max(steps.by_value, None),
-    })
-}
-
-/// The kernel from margins to class numbers; `None` if the model has no classes.
-pub fn classes(lowering: &Lowering, processors: &Variants<ProcessorKind>) -> Option<Function> {
-    let forest = &lowering.hir.forest;
-    let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
-    let of_margins = || OutputStage::new(lowering, "class", Scalar::F32, processors);
-    Some(match &classes.rule {
-        ClassRule::MarginAbove(bound) => of_margins().exceeds_bound(&[], *bound),
-        ClassRule::ValueAbove(bound) => {
-            of_margins().exceeds_bound(OutputSteps::of(&forest.output.value).by_value, *bound)
-        }
-        ClassRule::LargestMargin => of_margins().arg_max(&[], None),
-        ClassRule::LargestValue => {
-            let (stage, rest) =
-                OutputStage::with_steps(lowering, ("class", Scalar::F32), &forest.output.value, processors);
-            let steps = OutputSteps::of(rest);
-            match steps.last {
-                Some(Transform::Complement) => stage.larger_half(steps.by_value),
-                Some(Transform::Softmax(form)) => stage.arg_max(steps.by_value, Some(*form)),
-                _ => stage.arg_max(steps.by_value, None),
-            }
-        }
-        ClassRule::Computed(_) => {
-            let mut stage = of_margins();
-            let register_bytes = lowering.plan.register_bytes;
-            let runs = &lowering.hir.outputs;
-            let tables = &lowering.numbers.output;
-            stage.expressions = tables.code_of_classes((&mut stage.b, register_bytes), runs);
-            stage.one_per_margin(&[])
-        }
+/// The kernel from margins to an output. `None` if the output is the margins, or does not exist.
+pub fn after_margins(
+    kind: OutputKind,
+    lowering: &Lowering,
+    processors: &Variants<ProcessorKind>,
+) -> Option<Function> {
+    let (stage, rest) = OutputStage::new(kind, lowering, lowering.hir.outputs.steps(kind)?, processors);
+    let count = rest.iter().take_while(|step| step.is_by_value()).count();
+    let (by_value, last) = rest.split_at(count);
+    Some(match last {
+        [] => stage.one_per_margin(by_value),
+        [Transform::Softmax(form)] => stage.softmax(by_value, *form),
+        [Transform::Complement] => stage.complement(by_value),
+        [Transform::Ascending] => stage.ascending(by_value),
+        [Transform::ArgMax] => stage.arg_max(by_value, None),
+        [Transform::Softmax(form), Transform::ArgMax] => stage.arg_max(by_value, Some(*form)),
+        [Transform::Complement, Transform::ArgMax] => stage.larger_half(by_value),
+        _ => return None,
     })
 }
 
@@ -134,19 +95,6 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, processors: &Variants<Pr
     *b = stage.b;
 }
 
-/// Steps from margins to predictions: those on single values, then at most one on all values of a row.
-struct OutputSteps<'a> {
-    by_value: &'a [Transform],
-    last: Option<&'a Transform>,
-}
-
-impl<'a> OutputSteps<'a> {
-    fn of(steps: &'a [Transform]) -> OutputSteps<'a> {
-        let count = steps.iter().position(|step| !step.is_by_value()).unwrap_or(steps.len());
-        OutputSteps { by_value: &steps[..count], last: steps.get(count) }
-    }
-}
-
 /// An output stage under construction.
 struct OutputStage<'a> {
     b: Builder,
@@ -182,29 +130,22 @@ impl Build for OutputStage<'_> {
 }
 
 impl<'a> OutputStage<'a> {
-    fn new(lowering: &Lowering, name: &str, result: Scalar, processors: &'a Variants<ProcessorKind>) -> Self {
-        let forest = &lowering.hir.forest;
-        let element = scalar(forest.types.accumulator);
-        let mut b = Builder::with_index(name, lowering.plan.index);
-        let margins = b.buffer("margins", Space::Input, element);
-        let out = b.buffer("result", Space::Output, result);
-        let (per_row, expressions) = (forest.num_margins as i64, Vec::new());
-        OutputStage { b, processors, margins, out, element, result, per_row, expressions }
-    }
-
-    /// A stage that computes the expressions among some steps, and the steps after the last expression.
-    fn with_steps(
+    /// A stage that computes the expressions among an output's steps, and the steps after the last one.
+    fn new(
+        kind: OutputKind,
         lowering: &'a Lowering,
-        (name, result): (&str, Scalar),
-        steps: &'a [Transform],
+        steps: &'a StepRuns,
         processors: &'a Variants<ProcessorKind>,
     ) -> (Self, &'a [Transform]) {
-        let mut stage = OutputStage::new(lowering, name, result, processors);
-        let register_bytes = lowering.plan.register_bytes;
-        let (runs, tables) = (&lowering.hir.outputs, &lowering.numbers.output);
-        let (expressions, rest) = tables.code_of_steps((&mut stage.b, register_bytes), runs, steps);
-        stage.expressions = expressions;
-        (stage, rest)
+        let forest = &lowering.hir.forest;
+        let (element, result) = (scalar(forest.types.accumulator), interface(&forest.types).output(kind));
+        let mut b = Builder::with_index(kind.word(), lowering.plan.index);
+        let margins = b.buffer("margins", Space::Input, element);
+        let out = b.buffer("result", Space::Output, result);
+        let output = &lowering.numbers.output;
+        let (expressions, rest) = output.code_of_steps((&mut b, lowering.plan.register_bytes), kind, steps);
+        let per_row = forest.num_margins as i64;
+        (OutputStage { b, processors, margins, out, element, result, per_row, expressions }, rest)
     }
 
     /// Number of values of a row before the last steps.
@@ -280,15 +221,6 @@ impl<'a> OutputStage<'a> {
             let y = self.value(steps, from, margin as usize);
             body(self, to, y);
         }
-    }
-
-    /// 1 for each margin that exceeds the bound after the steps, else 0.
-    fn exceeds_bound(mut self, steps: &[Transform], bound: f64) -> Function {
-        self.each_margin(steps, |s, to, y| {
-            let one = s.formula().exceeds(y, bound);
-            s.store(to, one);
-        });
-        self.b.finish()
     }
 
     /// Calls `body` for each row, which has `n_results` results, on the processor of the run. If there are
@@ -454,10 +386,9 @@ pub fn is_by_margin(forest: &Forest) -> bool {
 
 /// Whether results need a logarithm of the C library, which differs between versions of the library.
 pub fn needs_library(forest: &Forest) -> bool {
-    forest
-        .output
-        .raw
-        .iter()
-        .chain(&forest.output.value)
-        .any(|step| matches!(step, Transform::LogOnePlusExp | Transform::Ascending | Transform::Probit))
+    let needs = |step: &Transform| {
+        matches!(step, Transform::LogOnePlusExp | Transform::Ascending | Transform::Probit)
+    };
+    let after = OutputKind::ALL.into_iter().filter_map(|kind| forest.steps_after_margins(kind));
+    forest.output.raw.iter().any(needs) || after.flatten().any(|step| needs(&step))
 }

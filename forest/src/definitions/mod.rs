@@ -1,0 +1,76 @@
+//! Definitions of outputs: a file for each row of the table `outputs!`. The reference walker, the walker of
+//! `engine/driver` and the code generator compute an output by its definition.
+
+// The tests of `sched-outputs` write these lists.
+mod class;
+mod leaf;
+mod raw;
+mod tree;
+mod value;
+
+use crate::forest::Forest;
+use crate::output::Transform;
+use sched_outputs::{Element, OutputKind};
+
+/// Definition of an output.
+#[derive(Clone, Copy)]
+pub enum Definition {
+    /// A result for each tree, from the leaf that the row ends in.
+    Trees(LeafResult),
+    /// Steps from the margins of a row to its results; `None` if the model lacks the output.
+    Margins(fn(&Forest) -> Option<Vec<Transform>>),
+}
+
+/// Result of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafResult {
+    /// The trainer's own number of the leaf.
+    Index,
+    /// The value that the leaf adds to the margin of its tree.
+    Value,
+}
+
+impl Definition {
+    /// The definition of an output.
+    pub const fn of(kind: OutputKind) -> Definition {
+        match kind {
+            OutputKind::Value => value::DEFINITION,
+            OutputKind::Raw => raw::DEFINITION,
+            OutputKind::Class => class::DEFINITION,
+            OutputKind::Leaf => leaf::DEFINITION,
+            OutputKind::Tree => tree::DEFINITION,
+        }
+    }
+}
+
+impl Forest {
+    /// The steps from margins to an output. `None` if results are the margins, follow from leaves, or do not
+    /// exist.
+    pub fn steps_after_margins(&self, kind: OutputKind) -> Option<Vec<Transform>> {
+        let Definition::Margins(steps) = Definition::of(kind) else { return None };
+        let has_type_of_margins = match kind.element() {
+            Element::Result => self.types.output == self.types.accumulator,
+            Element::Sum => true,
+            Element::Class | Element::Leaf => false,
+        };
+        steps(self).filter(|steps| kind.finishes_margins() && !(steps.is_empty() && has_type_of_margins))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_agree_with_the_table() {
+        for kind in OutputKind::ALL {
+            let (walks, element) = match Definition::of(kind) {
+                Definition::Trees(LeafResult::Index) => (true, Some(Element::Leaf)),
+                Definition::Trees(LeafResult::Value) => (true, Some(Element::Sum)),
+                Definition::Margins(_) => (false, None),
+            };
+            assert_eq!(kind.walks_itself(), walks, "{kind:?}");
+            assert!(element.is_none_or(|element| element == kind.element()), "{kind:?}");
+        }
+    }
+}
