@@ -92,12 +92,30 @@ fn the_tour_lists_all_layouts() {
 }
 
 #[test]
-fn the_book_explains_every_layout() {
-    let page = text("docs/book/src/directives/representation.md");
+fn the_book_lists_all_layouts() {
+    let mut list = String::new();
     for layout in Layout::ALL {
-        let item = format!("\n- `{}`: ", layout.word());
-        assert!(page.contains(&item), "representation.md lacks `{}`", layout.word());
+        let mut line = format!("- `{}`:", layout.word());
+        for word in layout.meaning().split(' ') {
+            if line.len() + word.len() >= 110 {
+                list += &std::mem::replace(&mut line, " ".to_owned());
+                list += "\n";
+            }
+            line += &format!(" {word}");
+        }
+        list += &format!("{line}\n");
     }
+    expect("docs/book/src/directives/representation.md", ["below `v`.\n\n", "\nIn `array`"], &list);
+}
+
+#[test]
+fn the_code_generator_has_the_formats_of_all_layouts() {
+    let file = "codegen/ir/src/repr/layout.rs";
+    let arm = |layout: &Layout| format!("        nest::Layout::{layout:?} => {}::FORMATS,\n", layout.word());
+    expect(file, ["match layout {\n", "    }\n"], &Layout::ALL.iter().map(arm).collect::<String>());
+    let words: BTreeSet<&str> = Layout::WORDS.iter().copied().collect();
+    let modules: String = words.into_iter().map(|word| format!("mod {word};\n")).collect();
+    expect(file, ["write these lists.\n", "\n/// The formats"], &modules);
 }
 
 /// Keywords of arguments, without the GPU dimensions.

@@ -39,6 +39,28 @@ pub enum RowVectors {
     Sweep,
 }
 
+/// The cost of a step of a walk on a GPU, fitted to times of an H100 with the other figures of the cost
+/// model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepFigures {
+    /// Instructions.
+    pub instructions: f64,
+    /// Cycles if the first-level cache has the node.
+    pub cycles: f64,
+    /// Misses of the first-level cache, as a multiple of those in most layouts.
+    pub miss_factor: f64,
+}
+
+impl StepFigures {
+    /// The figures in the order of the fields.
+    pub const fn new(instructions: f64, cycles: f64, miss_factor: f64) -> StepFigures {
+        StepFigures { instructions, cycles, miss_factor }
+    }
+}
+
+/// The step of layouts with straight-line walks, which differ little. The figures are those of `quantized`.
+const STRAIGHT_STEP: StepFigures = StepFigures::new(5.19, 162.0, 1.0);
+
 /// Declares the layouts in the order of proposals. The columns of the table come first, each with the comment
 /// of its method. A row is: variant, word of the language, and the columns.
 macro_rules! layouts {
@@ -109,6 +131,8 @@ layouts! {
         has_cpu_vectors: bool,
         /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
         gpu_lanes: u32,
+        /// Cost of a step of a walk on a GPU.
+        gpu_step: StepFigures,
         /// Whether nodes may be tiles of several nodes.
         holds_tiles: bool,
         /// Smallest number of bytes of a node, if half of the nodes are leaves.
@@ -126,6 +150,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(2), is_in_silvanforge: true, cpu_alternative: None,
+        gpu_step: StepFigures::new(15.2, 224.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
@@ -136,6 +161,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
         gpu_trial_position: Some(4), is_in_silvanforge: true, cpu_alternative: Some(Layout::Levels),
+        gpu_step: StepFigures::new(20.2, 320.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller_layouts: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
@@ -146,6 +172,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: Some(Layout::Sparse),
+        gpu_step: STRAIGHT_STEP,
         node_bytes: 4, value_bytes: 4,
         meaning: "complete trees as one table for each level, which vectors look up in registers.",
         smaller_layouts: "use representation(array) or representation(sparse)",
@@ -156,6 +183,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false,
         gpu_trial_position: Some(1), is_in_silvanforge: false, cpu_alternative: Some(Layout::Preorder),
+        gpu_step: STRAIGHT_STEP,
         node_bytes: 3, value_bytes: 1,
         meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
         smaller_layouts: "use representation(array) or representation(sparse)",
@@ -167,6 +195,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Sweep,
         trial_position: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(5), is_in_silvanforge: false, cpu_alternative: Some(Layout::Quantized),
+        gpu_step: StepFigures::new(28.4, 82.1, 1.51),
         node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
@@ -178,6 +207,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: None,
+        gpu_step: STRAIGHT_STEP,
         node_bytes: 2, value_bytes: 1,
         meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
@@ -188,6 +218,7 @@ layouts! {
         has_adjacent_trees: true, row_vectors: Steps,
         trial_position: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(3), is_in_silvanforge: true, cpu_alternative: None,
+        gpu_step: StepFigures::new(4.7, 121.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",

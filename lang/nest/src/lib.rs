@@ -16,7 +16,7 @@ mod variants;
 pub mod visit;
 pub mod walks;
 
-pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes};
+pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes, StepFigures};
 pub use model::{Depths, ModelInfo, SmallestTreeNodes};
 pub use nest::*;
 pub use stage::{StageInfo, StageKind, StageNest};

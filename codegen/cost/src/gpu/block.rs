@@ -1,11 +1,11 @@
 //! The work of one block of threads.
 
-use super::figures::{self, StepFigures};
+use super::figures;
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
 use super::trees::{Trees, row_bytes, sum_bytes};
-use sched_nest::ModelInfo;
+use sched_nest::{ModelInfo, StepFigures};
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
 const PACKED_ROWS: u64 = 4;
@@ -90,10 +90,9 @@ impl BlockWork {
             rows: launch.rows_per_block.min(rows) as f64,
             threads,
             warps: (threads / f64::from(gpu.kind.warp)).ceil(),
-            step: if launch.lanes == PACKED_ROWS {
-                figures::PACKED_STEP
-            } else {
-                figures::step(launch.layout)
+            step: match launch.lanes {
+                PACKED_ROWS => figures::PACKED_STEP,
+                _ => launch.layout.gpu_step(),
             },
             work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK_OVERHEAD, tree_bytes: 0.0 },
         };

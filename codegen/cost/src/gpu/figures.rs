@@ -7,7 +7,7 @@
 //! figures include effects that the model does not count one by one, so they differ from a data sheet's
 //! figures for a single access.
 
-use sched_nest::Layout;
+use sched_nest::StepFigures;
 
 /// Bytes of a sector: the unit in which caches and memory transfer data.
 pub const SECTOR_BYTES: f64 = 32.0;
@@ -107,28 +107,5 @@ pub const ROW_WAVEFRONTS: f64 = 0.375;
 /// one line.
 pub const LINE_WAVEFRONTS: f64 = 0.515;
 
-/// The cost of a step of a walk in a layout.
-pub struct StepFigures {
-    /// Instructions.
-    pub instructions: f64,
-    /// Cycles if the first-level cache has the node.
-    pub cycles: f64,
-    /// Misses of the first-level cache, as a multiple of those in most layouts.
-    pub miss_factor: f64,
-}
-
 /// The step of four rows whose bins share a word.
-pub const PACKED_STEP: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5, miss_factor: 1.0 };
-
-/// The step of one row.
-pub const fn step(layout: Layout) -> StepFigures {
-    let (instructions, cycles, miss_factor) = match layout {
-        Layout::Array => (15.2, 224.0, 1.0),
-        Layout::Sparse => (20.2, 320.0, 1.0),
-        Layout::Preorder => (28.4, 82.1, 1.51),
-        Layout::Reorg => (4.7, 121.0, 1.0),
-        // Layouts of straight walks differ little; the figures are those of `quantized`.
-        Layout::Quantized | Layout::Levels | Layout::Oblivious => (5.19, 162.0, 1.0),
-    };
-    StepFigures { instructions, cycles, miss_factor }
-}
+pub const PACKED_STEP: StepFigures = StepFigures::new(30.2, 49.5, 1.0);

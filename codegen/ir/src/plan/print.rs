@@ -33,7 +33,7 @@ impl Display for Plan {
         for (number, (storage, stored)) in self.storages.iter().enumerate() {
             writeln!(f, "storage {number}: {storage}")?;
             if let Some(wanted) = stored.rejected_format {
-                writeln!(f, "  instead of: {}, which does not hold these trees", wanted.text())?;
+                writeln!(f, "  instead of: {}, which does not hold these trees", wanted.info().text)?;
             }
             let count = stored.has_tree.iter().filter(|used| **used).count();
             writeln!(f, "  {count} trees in {} bytes", stored.bytes)?;

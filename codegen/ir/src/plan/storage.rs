@@ -74,13 +74,13 @@ impl<'a> StorageDemand<'a> {
             let transposed = copy.is_some_and(|copy| copy.block_rows.is_some());
             let shared = copy.is_some_and(|copy| copy.is_shared);
             let format = suitable_format(walks, shared);
-            let format = format.traits().for_shared_rows.filter(|_| shared).unwrap_or(format);
+            let format = if shared { format.for_shared_rows() } else { format };
             let format = match hir.tiles {
-                Some(_) => format.traits().for_tiles.ok_or_else(tiles_do_not_fit)?,
+                Some(_) => format.for_tiles().ok_or_else(tiles_do_not_fit)?,
                 None => format,
             };
             // Nodes that compare bins name columns of bins, not of the copy.
-            let lanes = if format.traits().depends_on_lanes { walks.lanes } else { 1 };
+            let lanes = if format.info().depends_on_lanes { walks.lanes } else { 1 };
             let storage = Storage {
                 format,
                 tree_lanes: lanes,
@@ -92,7 +92,7 @@ impl<'a> StorageDemand<'a> {
             of_walks.insert(walks.id, storage);
             requested.insert(format, walks.layout);
             let vectors = walks.lanes > 1 && walks.over == Axis::Row;
-            transposes_bins |= match format.traits().transposed_bins {
+            transposes_bins |= match format.info().transposed_bins {
                 TransposedBins::Never => false,
                 TransposedBins::RowVectors => vectors,
                 TransposedBins::Always => true,

@@ -7,7 +7,7 @@ use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
 use crate::repr::traverse::{Steps, Traversal, packed_rows};
-use crate::repr::{Format, FormatTraits, RowVectorTraversal, TestMasks};
+use crate::repr::{Format, FormatInfo, RowVectorTraversal, TestMasks};
 use sched_nest::Axis;
 use std::ops::Range;
 
@@ -62,19 +62,19 @@ impl WalkInfo<'_> {
         if let Some(columns) = self.dense_columns.filter(|columns| self.adds_densely(columns.is_some())) {
             return Traversal::Dense { columns: columns.clone() };
         }
-        let traits = self.format.traits();
-        if traits.holds_tiles {
+        let format = self.format.info();
+        if format.holds_tiles {
             return Traversal::NodeTiles;
         }
-        match traits.row_vectors.filter(|_| vectors && rows) {
+        match format.row_vectors.filter(|_| vectors && rows) {
             Some(RowVectorTraversal::NodeSweep) => Traversal::NodeSweep,
             Some(RowVectorTraversal::LevelLookup) => self.level_lookup(),
             Some(RowVectorTraversal::LevelTests) => {
                 Traversal::LevelTests { bytes: self.numbers_nodes_in_bytes() }
             }
-            None if self.uses_test_mask(traits) => Traversal::TestMask,
+            None if self.uses_test_mask(format) => Traversal::TestMask,
             None if vectors && !rows => Traversal::TreeLanes,
-            None if traits.packs_rows && self.packs_rows() => Traversal::PackedRows,
+            None if format.packs_rows && self.packs_rows() => Traversal::PackedRows,
             None => Traversal::PointerChase,
         }
     }
@@ -93,8 +93,8 @@ impl WalkInfo<'_> {
     }
 
     /// Whether all tests of a tree are made at once for one row.
-    fn uses_test_mask(&self, traits: FormatTraits) -> bool {
-        let fits = match traits.test_masks {
+    fn uses_test_mask(&self, format: &FormatInfo) -> bool {
+        let fits = match format.test_masks {
             TestMasks::NoTrees => false,
             TestMasks::AllTrees => true,
             TestMasks::SmallTrees => {

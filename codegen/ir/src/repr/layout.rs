@@ -1,34 +1,33 @@
-//! Table of all storage formats, and the layout of each.
+//! Layouts of trees: a file for each row of the table `layouts!`, with the formats of the layout.
 
+// The tests of `sched-lang` write these lists.
 mod array;
-mod bin_pairs;
-mod lane_trees;
 mod levels;
 mod oblivious;
-mod packed;
 mod preorder;
 mod quantized;
 mod reorg;
 mod sparse;
-mod tiled;
+
+/// The formats of a layout.
+fn formats(layout: nest::Layout) -> Formats {
+    match layout {
+        nest::Layout::Array => array::FORMATS,
+        nest::Layout::Sparse => sparse::FORMATS,
+        nest::Layout::Levels => levels::FORMATS,
+        nest::Layout::Quantized => quantized::FORMATS,
+        nest::Layout::Preorder => preorder::FORMATS,
+        nest::Layout::Oblivious => oblivious::FORMATS,
+        nest::Layout::Reorg => reorg::FORMATS,
+    }
+}
 
 use super::format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
 use super::representation::Representation;
 use super::request::LayoutRequest;
 use crate::error::CompileError;
-use array::Array;
-use bin_pairs::BinPairs;
-use lane_trees::LaneTrees;
-use levels::Levels;
-use oblivious::Oblivious;
-use packed::PackedNodes;
-use preorder::Preorder;
-use quantized::Quantized;
-use reorg::Reorg;
 use sched_nest::{self as nest, Axis};
-use sparse::Sparse;
 use std::fmt::{self, Display, Formatter};
-use tiled::Tiled;
 
 /// Layout of some trees.
 pub type Layout = Box<dyn Representation + Send + Sync>;
@@ -68,9 +67,32 @@ impl From<Axis> for WalkAxis {
     }
 }
 
-/// Properties of a storage format on which the plan depends.
-#[derive(Clone, Copy, Debug)]
-pub struct FormatTraits {
+/// A format: one of a layout's ways to store trees. Formats are ordered as their tables in a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Format {
+    layout: nest::Layout,
+    /// Index among the formats of the layout.
+    index: usize,
+}
+
+/// The formats of a layout.
+#[derive(Clone, Copy)]
+pub struct Formats {
+    /// The formats.
+    pub all: &'static [FormatInfo],
+    /// Finds the index of the format for an access pattern. The trees may not fit it.
+    pub for_access: fn(Walking) -> usize,
+}
+
+/// Description of a format.
+pub struct FormatInfo {
+    /// Text in printed plans.
+    pub text: &'static str,
+    /// Makes the layout of this format for a forest.
+    pub layout: fn(&LayoutRequest) -> Result<Layout, CompileError>,
+    /// Test of the trees, and index of the format for trees that fail it; `None` if the format holds all
+    /// trees.
+    pub fallback: Option<(fn(&LayoutRequest) -> bool, usize)>,
     /// Traversal by vectors of rows. `None` if each lane walks as a single row does.
     pub row_vectors: Option<RowVectorTraversal>,
     /// Trees whose tests one row makes all at once.
@@ -79,152 +101,87 @@ pub struct FormatTraits {
     pub packs_rows: bool,
     /// Vectors of rows for which bins are transposed.
     pub transposed_bins: TransposedBins,
-    /// Format that replaces this one if threads of a GPU share a copy of rows.
-    pub for_shared_rows: Option<Format>,
-    /// Format that replaces this one if trees are stored as tiles of nodes.
-    pub for_tiles: Option<Format>,
+    /// Index of the format that replaces this one if threads of a GPU share a copy of rows.
+    pub for_shared_rows: Option<usize>,
+    /// Index of the format that replaces this one if trees are stored as tiles of nodes.
+    pub for_tiles: Option<usize>,
     /// Whether records are tiles of nodes.
     pub holds_tiles: bool,
     /// Whether tables depend on the number of trees in a vector of walks.
     pub depends_on_lanes: bool,
 }
 
-impl FormatTraits {
-    /// Properties of a format that is walked step by step, by any vectors.
-    pub const PLAIN: FormatTraits = FormatTraits {
-        row_vectors: None,
-        test_masks: TestMasks::NoTrees,
-        packs_rows: false,
-        transposed_bins: TransposedBins::Never,
-        for_shared_rows: None,
-        for_tiles: None,
-        holds_tiles: false,
-        depends_on_lanes: false,
-    };
+impl FormatInfo {
+    /// A format that holds all trees and is walked step by step, by any vectors.
+    pub const fn new(
+        text: &'static str,
+        layout: fn(&LayoutRequest) -> Result<Layout, CompileError>,
+    ) -> FormatInfo {
+        FormatInfo {
+            text,
+            layout,
+            fallback: None,
+            row_vectors: None,
+            test_masks: TestMasks::NoTrees,
+            packs_rows: false,
+            transposed_bins: TransposedBins::Never,
+            for_shared_rows: None,
+            for_tiles: None,
+            holds_tiles: false,
+            depends_on_lanes: false,
+        }
+    }
 }
 
-/// Declares the formats in the order of their tables in a model. Each line has the format's name and its text
-/// in printed plans. The requested layout and the access pattern of the leaf loops that it suits follow, then
-/// the constructor of its layout. A format that cannot hold all trees also has a test of the trees and a
-/// fallback. Properties that differ from [`FormatTraits::PLAIN`] come last.
-macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
-        $(, if $holds:path, else $other:ident)? $(, { $($property:ident: $value:expr),* })?;)*) => {
-        /// Nodes that are stored, their order and their fields.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Format {
-            $($(#[$doc])* $name,)*
+impl Format {
+    /// All formats.
+    pub fn all() -> impl Iterator<Item = Format> {
+        let of = |layout| (0..formats(layout).all.len()).map(move |index| Format { layout, index });
+        nest::Layout::ALL.iter().flat_map(move |layout| of(*layout))
+    }
+
+    /// Description of the format.
+    pub fn info(self) -> &'static FormatInfo {
+        &formats(self.layout).all[self.index]
+    }
+
+    /// Returns the format for a requested layout and an access pattern. The trees may not fit it: see
+    /// [`Format::or_fallback`].
+    pub fn for_access(layout: nest::Layout, walking: Walking) -> Format {
+        Format { layout, index: (formats(layout).for_access)(walking) }
+    }
+
+    /// Format that replaces this one if threads of a GPU share a copy of rows.
+    pub fn for_shared_rows(self) -> Format {
+        Format { index: self.info().for_shared_rows.unwrap_or(self.index), ..self }
+    }
+
+    /// Format that replaces this one if trees are stored as tiles of nodes.
+    pub fn for_tiles(self) -> Option<Format> {
+        Some(Format { index: self.info().for_tiles?, ..self })
+    }
+
+    /// The layout of this format for a forest.
+    ///
+    /// # Errors
+    ///
+    /// If it needs wider numbers than the tables have, or if the forest does not fit it.
+    pub fn layout(self, request: &LayoutRequest) -> Result<Layout, CompileError> {
+        (self.info().layout)(request)
+    }
+
+    /// The format itself if it can hold the trees, else its fallback.
+    pub fn or_fallback(self, request: &LayoutRequest) -> Format {
+        match self.info().fallback {
+            Some((holds, index)) if !holds(request) => Format { index, ..self },
+            _ => self,
         }
-
-        impl Format {
-            /// All formats.
-            pub const ALL: &'static [Format] = &[$(Format::$name),*];
-
-            /// Description in printed plans.
-            pub fn text(self) -> &'static str {
-                match self {
-                    $(Format::$name => $text,)*
-                }
-            }
-
-            /// Returns the format for a requested layout and an access pattern. The trees may not fit it: see
-            /// [`Format::or_fallback`].
-            pub fn for_access(requested: nest::Layout, walking: Walking) -> Format {
-                use WalkAxis::{Row, Tree};
-                use Walking::{Single, Vectors};
-                match (requested, walking) {
-                    $($((nest::Layout::$requested, $walking) => Format::$name,)?)*
-                }
-            }
-
-            /// Properties on which the plan depends.
-            pub const fn traits(self) -> FormatTraits {
-                match self {
-                    $(Format::$name => FormatTraits { $($($property: $value,)*)? ..FormatTraits::PLAIN },)*
-                }
-            }
-
-            /// The layout of this format for a forest.
-            ///
-            /// # Errors
-            ///
-            /// If it needs wider numbers than the tables have, or if the forest does not fit it.
-            pub fn layout(self, request: &LayoutRequest) -> Result<Layout, CompileError> {
-                match self {
-                    $(Format::$name => Ok(Box::new($layout(request)?)),)*
-                }
-            }
-
-            /// The format itself if it can hold the trees, else its fallback.
-            pub fn or_fallback(self, request: &LayoutRequest) -> Format {
-                match self {
-                    $($(Format::$name if !$holds(request) => Format::$other,)?)*
-                    format => format,
-                }
-            }
-        }
-    };
-}
-
-formats! {
-    /// Complete trees in level order, a record for each node.
-    CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
-    /// Complete trees of one depth, a record per node, with the same node of all trees adjacent.
-    ReorgRecords "complete trees of one depth, the same node of all trees adjacent, records"
-        [Reorg: _] Reorg::new;
-    /// Existing nodes breadth first, a record with a child number for each.
-    ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new,
-        { for_tiles: Some(Format::NodeTiles) };
-    /// Tiles of existing nodes, a record for each tile.
-    NodeTiles "tiles of existing nodes, records" Tiled::new, { holds_tiles: true };
-    /// Existing nodes breadth first, each packed into 64 bits.
-    PackedNodes "existing nodes breadth first, packed into 64 bits"
-        [Sparse: Vectors(_)] PackedNodes::new, if PackedNodes::fits, else ChildRecords;
-    /// Complete trees in level order, a table for each field.
-    LevelTables "complete trees in level order, tables" [Levels: Single(_) | Vectors(Row)] Levels::new,
-        { row_vectors: Some(RowVectorTraversal::LevelLookup) };
-    /// Complete trees of equal size, three levels per chunk, with their first levels lane by lane.
-    LaneTrees "complete trees, three levels at a time; first levels lane by lane"
-        [Levels: Vectors(Tree)] LaneTrees::new, { depends_on_lanes: true };
-    /// Complete trees in level order, threshold bin and column of a node packed into 32 bits.
-    BinWords "complete trees in level order, threshold bins and columns in words"
-        [Quantized: Vectors(Tree)] Quantized::words;
-    /// Complete trees in level order, a table of threshold bins and one of columns.
-    BinTables "complete trees in level order, threshold bins and columns in tables"
-        [Quantized: Single(_) | Vectors(Row)] Quantized::tables,
-        {
-            row_vectors: Some(RowVectorTraversal::LevelLookup),
-            test_masks: TestMasks::SmallTrees,
-            packs_rows: true,
-            transposed_bins: TransposedBins::Always,
-            for_shared_rows: Some(Format::BinPairs)
-        };
-    /// Complete trees in level order, threshold bin and column of a node packed into 16 bits, for
-    /// threads of a GPU.
-    BinPairs "complete trees in level order, threshold bins and columns in 16 bits"
-        BinPairs::new, if BinPairs::fits, else BinTables, { packs_rows: true };
-    /// Oblivious trees: one test per level, and the leaves.
-    LevelTests "one test for each level, threshold bins and columns in tables" [Oblivious: _] Oblivious::new,
-        {
-            row_vectors: Some(RowVectorTraversal::LevelTests),
-            transposed_bins: TransposedBins::RowVectors
-        };
-    /// Existing nodes depth first, with threshold bins.
-    Preorder "existing nodes depth first, threshold bins in records"
-        [Preorder: Single(Row) | Vectors(_)] Preorder::nodes,
-        {
-            row_vectors: Some(RowVectorTraversal::NodeSweep),
-            transposed_bins: TransposedBins::RowVectors
-        };
-    /// As [`Format::Preorder`], with tables of bytes from which one row makes all tests of a tree at once.
-    PreorderTests "existing nodes depth first, threshold bins in records; all tests in tables of bytes"
-        [Preorder: Single(Tree)] Preorder::with_tests, if Preorder::fits_test_mask, else Preorder,
-        { test_masks: TestMasks::AllTrees };
+    }
 }
 
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        write!(f, "{}", self.format.text())?;
+        write!(f, "{}", self.format.info().text)?;
         if self.names_columns { write!(f, "; nodes name columns of the copy") } else { Ok(()) }
     }
 }

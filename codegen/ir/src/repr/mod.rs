@@ -27,7 +27,7 @@ mod tree;
 mod tree_tables;
 
 pub use format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
-pub use layout::{Format, FormatTraits, Layout, Storage, Walking};
+pub use layout::{Format, FormatInfo, Layout, Storage, Walking};
 pub use payload::{LeafValue, MOST_LOOKUP_BYTES, margin_pieces};
 pub use representation::{Representation, WalkEnd};
 pub use request::LayoutRequest;

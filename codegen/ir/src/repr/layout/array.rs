@@ -6,6 +6,7 @@
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::layout::{FormatInfo, Formats};
 use crate::repr::leaves::Leaves;
 use crate::repr::order;
 use crate::repr::records::{Records, TableNames};
@@ -26,6 +27,14 @@ pub struct Array(Records);
 
 const NAMES: TableNames =
     TableNames { nodes: "array_nodes", trees: "array_trees", leaf_indices: "array_leaf_indices" };
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[FormatInfo::new("complete trees in level order, records", |request| {
+        Ok(Box::new(Array::new(request)?))
+    })],
+    for_access: |_| 0,
+};
 
 impl Array {
     /// The layout for a forest.

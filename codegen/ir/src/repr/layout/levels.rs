@@ -10,12 +10,16 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
+mod lane_trees;
+
 use crate::bytes::narrowest_unsigned;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cmp, Gather, Scalar, Value};
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
 use crate::repr::cursor::{Cursor, Step, choose};
+use crate::repr::format_traits::RowVectorTraversal;
+use crate::repr::layout::{FormatInfo, Formats, WalkAxis, Walking};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
@@ -29,6 +33,7 @@ use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
 use crate::repr::tree::{Buffers, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
+use lane_trees::LaneTrees;
 use sched_forest::Forest;
 
 /// Trees as tables of thresholds, feature fields and leaves.
@@ -39,6 +44,34 @@ pub struct Levels {
     test: Test,
     trees: CompleteTrees,
 }
+
+/// Index of the format with a table for each field.
+const LEVEL_TABLES: usize = 0;
+/// Index of the format with three levels per chunk, and the first levels lane by lane.
+const LANE_TREES: usize = 1;
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[
+        FormatInfo {
+            row_vectors: Some(RowVectorTraversal::LevelLookup),
+            ..FormatInfo::new("complete trees in level order, tables", |request| {
+                Ok(Box::new(Levels::new(request)?))
+            })
+        },
+        FormatInfo {
+            depends_on_lanes: true,
+            ..FormatInfo::new(
+                "complete trees, three levels at a time; first levels lane by lane",
+                |request| Ok(Box::new(LaneTrees::new(request)?)),
+            )
+        },
+    ],
+    for_access: |walking| match walking {
+        Walking::Single(_) | Walking::Vectors(WalkAxis::Row) => LEVEL_TABLES,
+        Walking::Vectors(WalkAxis::Tree) => LANE_TREES,
+    },
+};
 
 const NAMES: TableNames =
     TableNames { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };

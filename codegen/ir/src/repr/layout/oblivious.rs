@@ -12,6 +12,8 @@ use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::repr::complete::{CompleteTrees, Depths};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::format_traits::{RowVectorTraversal, TransposedBins};
+use crate::repr::layout::{FormatInfo, Formats};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
@@ -36,6 +38,18 @@ pub struct Oblivious {
     threshold_bin: Field,
     column: Field,
 }
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[FormatInfo {
+        row_vectors: Some(RowVectorTraversal::LevelTests),
+        transposed_bins: TransposedBins::RowVectors,
+        ..FormatInfo::new("one test for each level, threshold bins and columns in tables", |request| {
+            Ok(Box::new(Oblivious::new(request)?))
+        })
+    }],
+    for_access: |_| 0,
+};
 
 /// Bits of a test that hold the threshold bin.
 const BIN_BITS: u32 = 16;

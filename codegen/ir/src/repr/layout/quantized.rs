@@ -13,6 +13,8 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
+mod bin_pairs;
+
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
 use crate::quantize::BinMap;
@@ -20,6 +22,8 @@ use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
 use crate::quantize::offsets::ColumnOffsets;
 use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
+use crate::repr::layout::{FormatInfo, Formats, WalkAxis, Walking};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
@@ -33,6 +37,7 @@ use crate::repr::traverse::test_mask::{TestBits, TestMask, TestVectors, WORD, ma
 use crate::repr::tree::{Buffers, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
+use bin_pairs::BinPairs;
 use sched_forest::Forest;
 use sched_nest::Layout;
 use std::sync::Arc;
@@ -55,6 +60,45 @@ pub struct Quantized {
     offset: Field,
     offsets: ColumnOffsets,
 }
+
+/// Index of the format with threshold bin and column of a node packed into 32 bits.
+const BIN_WORDS: usize = 0;
+/// Index of the format with a table of threshold bins and one of columns.
+const BIN_TABLES: usize = 1;
+/// Index of the format with nodes of 16 bits, for threads of a GPU.
+const BIN_PAIRS: usize = 2;
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[
+        FormatInfo::new("complete trees in level order, threshold bins and columns in words", |request| {
+            Ok(Box::new(Quantized::words(request)?))
+        }),
+        FormatInfo {
+            row_vectors: Some(RowVectorTraversal::LevelLookup),
+            test_masks: TestMasks::SmallTrees,
+            packs_rows: true,
+            transposed_bins: TransposedBins::Always,
+            for_shared_rows: Some(BIN_PAIRS),
+            ..FormatInfo::new(
+                "complete trees in level order, threshold bins and columns in tables",
+                |request| Ok(Box::new(Quantized::tables(request)?)),
+            )
+        },
+        FormatInfo {
+            fallback: Some((BinPairs::fits, BIN_TABLES)),
+            packs_rows: true,
+            ..FormatInfo::new(
+                "complete trees in level order, threshold bins and columns in 16 bits",
+                |request| Ok(Box::new(BinPairs::new(request)?)),
+            )
+        },
+    ],
+    for_access: |walking| match walking {
+        Walking::Vectors(WalkAxis::Tree) => BIN_WORDS,
+        Walking::Single(_) | Walking::Vectors(WalkAxis::Row) => BIN_TABLES,
+    },
+};
 
 /// Entries of a tree: `size` entries from node `first` on.
 #[derive(Clone, Copy)]

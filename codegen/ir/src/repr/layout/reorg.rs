@@ -9,6 +9,7 @@
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::layout::{FormatInfo, Formats};
 use crate::repr::leaf_indices::LeafIndices;
 use crate::repr::leaves::Leaves;
 use crate::repr::order;
@@ -36,6 +37,15 @@ pub struct Reorg {
     /// Number of records of a tree.
     nodes: u64,
 }
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[FormatInfo::new(
+        "complete trees of one depth, the same node of all trees adjacent, records",
+        |request| Ok(Box::new(Reorg::new(request)?)),
+    )],
+    for_access: |_| 0,
+};
 
 /// Number of top levels of a tree that are prefetched. Deeper levels have too many cache lines.
 const NEAR_LEVELS: u32 = 3;

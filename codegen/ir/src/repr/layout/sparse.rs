@@ -4,9 +4,13 @@
 //! The root is node 0, and siblings have consecutive numbers. A leaf's child number is 0, which no
 //! child has.
 
+mod packed;
+mod tiled;
+
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Value};
 use crate::repr::cursor::{Cursor, Step};
+use crate::repr::layout::{FormatInfo, Formats, Walking};
 use crate::repr::leaves::Leaves;
 use crate::repr::order;
 use crate::repr::records::{Records, TableNames};
@@ -19,10 +23,47 @@ use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
 use crate::repr::tree::{Buffers, TreeState};
 use crate::repr::tree_tables::InOrder;
+use packed::PackedNodes;
 use sched_forest::Forest;
+use tiled::Tiled;
 
 /// Existing nodes with child numbers.
 pub struct Sparse(Records);
+
+/// Index of the format with a record for each node, which has a child number.
+const CHILD_RECORDS: usize = 0;
+/// Index of the format with a record for each tile of nodes.
+const NODE_TILES: usize = 1;
+/// Index of the format with each node packed into 64 bits.
+const PACKED_NODES: usize = 2;
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[
+        FormatInfo {
+            for_tiles: Some(NODE_TILES),
+            ..FormatInfo::new("existing nodes breadth first, records", |request| {
+                Ok(Box::new(Sparse::new(request)?))
+            })
+        },
+        FormatInfo {
+            holds_tiles: true,
+            ..FormatInfo::new("tiles of existing nodes, records", |request| {
+                Ok(Box::new(Tiled::new(request)?))
+            })
+        },
+        FormatInfo {
+            fallback: Some((PackedNodes::fits, CHILD_RECORDS)),
+            ..FormatInfo::new("existing nodes breadth first, packed into 64 bits", |request| {
+                Ok(Box::new(PackedNodes::new(request)?))
+            })
+        },
+    ],
+    for_access: |walking| match walking {
+        Walking::Single(_) => CHILD_RECORDS,
+        Walking::Vectors(_) => PACKED_NODES,
+    },
+};
 
 const NAMES: TableNames =
     TableNames { nodes: "sparse_nodes", trees: "sparse_trees", leaf_indices: "sparse_leaf_indices" };

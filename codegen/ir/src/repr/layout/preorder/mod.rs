@@ -31,6 +31,8 @@ use crate::lir::{Bin, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::entries::{LeafEntry, TreeEntries};
+use crate::repr::format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
+use crate::repr::layout::{FormatInfo, Formats, WalkAxis, Walking};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
@@ -67,6 +69,36 @@ pub struct Preorder {
     sets: Option<SetTables>,
     trees: TreeEntries,
 }
+
+/// Index of the format with a record for each node.
+const NODES: usize = 0;
+/// Index of the format with tables of bytes too, from which one row makes all tests of a tree at once.
+const TESTS: usize = 1;
+
+/// The formats of the layout.
+pub const FORMATS: Formats = Formats {
+    all: &[
+        FormatInfo {
+            row_vectors: Some(RowVectorTraversal::NodeSweep),
+            transposed_bins: TransposedBins::RowVectors,
+            ..FormatInfo::new("existing nodes depth first, threshold bins in records", |request| {
+                Ok(Box::new(Preorder::nodes(request)?))
+            })
+        },
+        FormatInfo {
+            fallback: Some((Preorder::fits_test_mask, NODES)),
+            test_masks: TestMasks::AllTrees,
+            ..FormatInfo::new(
+                "existing nodes depth first, threshold bins in records; all tests in tables of bytes",
+                |request| Ok(Box::new(Preorder::with_tests(request)?)),
+            )
+        },
+    ],
+    for_access: |walking| match walking {
+        Walking::Single(WalkAxis::Row) | Walking::Vectors(_) => NODES,
+        Walking::Single(WalkAxis::Tree) => TESTS,
+    },
+};
 
 const NAMES: TableNames =
     TableNames { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
