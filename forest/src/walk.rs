@@ -170,13 +170,13 @@ impl Forest {
     }
 }
 
-/// Computes an output of rows in the types that callers get, widened: [`OutputKind::columns`] numbers for
+/// Computes an output of rows in the types that callers get, widened: [`Forest::columns_of_output`] numbers for
 /// each row.
 ///
 /// # Errors
 /// A [`WalkError`] if the rows are not whole.
 pub fn predict_output<X: Real>(forest: &Forest, kind: OutputKind, rows: &[X]) -> Result<Vec<f64>, WalkError> {
-    let columns = kind.columns(&forest.counts());
+    let columns = forest.columns_of_output(kind);
     if columns == 0 {
         return Ok(Vec::new());
     }

@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 use sched_forest::{Float, Iterations, fingerprint};
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
-use schedc_driver::outputs::{columns_of, missing_output};
+use schedc_driver::outputs::missing_output;
 use schedc_driver::{CodeDestination, Failure, Job, Model, reason};
 use schedc_verify::trainer::{self, TrainerError};
 use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, VerificationTask, compare};
@@ -182,9 +182,9 @@ fn predictions_of_file(
     rows: &Values,
 ) -> Result<OtherPredictions, Failure> {
     let kind = args.output;
-    let columns = columns_of(kind, model.forest());
+    let columns = model.forest().columns_of_output(kind);
     if columns == 0 {
-        return Err(missing_output(kind.word(), |kind| columns_of(kind, model.forest()) > 0));
+        return Err(missing_output(kind.word(), |kind| model.forest().columns_of_output(kind) > 0));
     }
     let expect = Expect::unnamed(columns).by_position(true);
     let found = read_rows(&Source::from_argument(path), expect)?;

@@ -18,17 +18,12 @@ pub fn columns(kind: OutputKind, forest: &Forest, module: &Module) -> usize {
     kind.columns_of_code(&forest.counts(), module.has(kind.into()))
 }
 
-/// The columns of an output of code with all kernels; 0 if the model lacks the output.
-pub fn columns_of(kind: OutputKind, forest: &Forest) -> usize {
-    kind.columns(&forest.counts())
-}
-
 /// The output with this word.
 ///
 /// # Errors
 /// When there is no such output, or the model lacks it.
 pub fn of_word(word: &str, forest: &Forest) -> Result<OutputKind, Failure> {
-    let has = |kind: OutputKind| columns_of(kind, forest) > 0;
+    let has = |kind: OutputKind| forest.columns_of_output(kind) > 0;
     OutputKind::of_word(word).filter(|kind| has(*kind)).ok_or_else(|| missing_output(word, has))
 }
 

@@ -44,6 +44,14 @@ impl Definition {
 }
 
 impl Forest {
+    /// Number of columns of an output; 0 if the model lacks it.
+    pub fn columns_of_output(&self, kind: OutputKind) -> usize {
+        match Definition::of(kind) {
+            Definition::Margins(steps) if steps(self).is_none() => 0,
+            _ => kind.columns(&self.counts()),
+        }
+    }
+
     /// The steps from margins to an output. `None` if results are the margins, follow from leaves, or do not
     /// exist.
     pub fn steps_after_margins(&self, kind: OutputKind) -> Option<Vec<Transform>> {

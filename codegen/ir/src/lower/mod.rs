@@ -88,7 +88,7 @@ fn kernel_of_output(
 ) -> Option<Function> {
     match Definition::of(kind) {
         Definition::Trees(result) => {
-            let exists = kind.columns(&rest.hir.forest.counts()) > 0;
+            let exists = rest.hir.forest.columns_of_output(kind) > 0;
             exists.then(|| walks(kind.word(), (&[], rest), (Results::OfTrees(result), None), processors))
         }
         Definition::Margins(_) if kind.finishes_margins() => output::after_margins(kind, rest, processors),

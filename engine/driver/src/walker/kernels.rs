@@ -47,7 +47,7 @@ fn typed<X: Real, A: Real + Number>(
     let exists = match (kind.needs(), Definition::of(kind)) {
         (Needs::Margins, _) if base_is_given => return Some(run::<Margins<X, A, true>>),
         (Needs::Margins, _) => return Some(run::<Margins<X, A, false>>),
-        (_, Definition::Trees(_)) => kind.columns(&forest.counts()) > 0,
+        (_, Definition::Trees(_)) => forest.columns_of_output(kind) > 0,
         (_, Definition::Margins(_)) => forest.steps_after_margins(kind).is_some(),
     };
     let kernel = match (kind.element(), forest.types.output) {

@@ -12,7 +12,6 @@ pub use trees::steps_of_a_row;
 
 use crate::compile::{RowRules, about_model};
 use crate::model::Model;
-use crate::outputs::columns_of;
 use kernels::kernel;
 use sched_forest::Float;
 use sched_ir::lower::interface;
@@ -66,7 +65,7 @@ impl Walker {
         let forest = model.forest();
         let trees = Box::new(Trees::new(Arc::clone(forest)));
         let tables = Box::new([ptr::from_ref::<Trees>(&trees).cast::<c_void>()]);
-        let about = about_model(model, |kind| columns_of(kind, forest), rules);
+        let about = about_model(model, |kind| forest.columns_of_output(kind), rules);
         // JSON has no NUL.
         let info = CString::new(about.to_string()).unwrap_or_default();
         let kernel = |kind| kernel(kind, forest, rules.base_margin);

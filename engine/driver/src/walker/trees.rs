@@ -55,10 +55,9 @@ impl Trees {
     pub fn new(forest: Arc<Forest>) -> Trees {
         let is_less = forest.comparison == Comparison::Less;
         let nodes = forest.trees.iter().map(|tree| tree.inner.len()).sum();
-        let counts = forest.counts();
         let mut trees = Trees {
             after_margins: OutputKind::ALL.map(|kind| AfterMargins {
-                columns: kind.columns(&counts),
+                columns: forest.columns_of_output(kind),
                 steps: forest.steps_after_margins(kind).unwrap_or_default(),
             }),
             nodes: Vec::with_capacity(nodes),
