@@ -24,8 +24,6 @@ pub struct StorageDemand<'a> {
     trees: BTreeMap<Storage, Vec<bool>>,
     /// The storage that suits each leaf loop.
     of_walks: BTreeMap<WalkId, Storage>,
-    /// For each format, the `representation` of the schedule that led to it.
-    requested: BTreeMap<Format, nest::Layout>,
     /// Whether rows are transposed before they are quantized.
     transposes_bins: bool,
     /// Whether some leaf loop adds leaf vectors margin by margin.
@@ -64,7 +62,6 @@ impl<'a> StorageDemand<'a> {
         leaf_indices: bool,
     ) -> Result<StorageDemand<'a>, CompileError> {
         check_set_tests(hir)?;
-        let mut requested = BTreeMap::new();
         let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
         for walks in walks {
             let copy = match walks.rows {
@@ -90,7 +87,6 @@ impl<'a> StorageDemand<'a> {
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
             of_walks.insert(walks.id, storage);
-            requested.insert(format, walks.layout);
             let vectors = walks.lanes > 1 && walks.over == Axis::Row;
             transposes_bins |= match format.info().transposed_bins {
                 TransposedBins::Never => false,
@@ -99,7 +95,7 @@ impl<'a> StorageDemand<'a> {
             };
         }
         let adds_by_margin = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.copies_sums);
-        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, requested, transposes_bins, adds_by_margin })
+        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, transposes_bins, adds_by_margin })
     }
 
     /// The features that transposed copies of rows have: those of the trees that read the copies, or of all
@@ -182,9 +178,7 @@ impl<'a> StorageDemand<'a> {
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
-                let requested = self.requested.get(&rejected_format.unwrap_or(storage.format));
-                let requested = requested.copied().unwrap_or(nest::Layout::Sparse);
-                return Err(over_budget(requested, footprint, budget));
+                return Err(over_budget(storage.format.requested, footprint, budget));
             }
             storages.insert(storage, StoredTrees { has_tree, rejected_format, layout, bytes, key });
         }

@@ -70,7 +70,8 @@ impl From<Axis> for WalkAxis {
 /// A format: one of a layout's ways to store trees. Formats are ordered as their tables in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Format {
-    layout: nest::Layout,
+    /// The layout that a schedule requests.
+    pub requested: nest::Layout,
     /// Index among the formats of the layout.
     index: usize,
 }
@@ -136,19 +137,19 @@ impl FormatInfo {
 impl Format {
     /// All formats.
     pub fn all() -> impl Iterator<Item = Format> {
-        let of = |layout| (0..formats(layout).all.len()).map(move |index| Format { layout, index });
+        let of = |requested| (0..formats(requested).all.len()).map(move |index| Format { requested, index });
         nest::Layout::ALL.iter().flat_map(move |layout| of(*layout))
     }
 
     /// Description of the format.
     pub fn info(self) -> &'static FormatInfo {
-        &formats(self.layout).all[self.index]
+        &formats(self.requested).all[self.index]
     }
 
     /// Returns the format for a requested layout and an access pattern. The trees may not fit it: see
     /// [`Format::or_fallback`].
-    pub fn for_access(layout: nest::Layout, walking: Walking) -> Format {
-        Format { layout, index: (formats(layout).for_access)(walking) }
+    pub fn for_access(requested: nest::Layout, walking: Walking) -> Format {
+        Format { requested, index: (formats(requested).for_access)(walking) }
     }
 
     /// Format that replaces this one if threads of a GPU share a copy of rows.
