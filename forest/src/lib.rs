@@ -54,7 +54,7 @@ mod widen;
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategorySet, NEARLY_ZERO, is_nearly_zero};
 pub use computed::ComputedColumns;
-pub use definitions::{Definition, LeafResult};
+pub use definitions::{LeafResult, OutputDefinition};
 pub use detect::may_be_model;
 pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;

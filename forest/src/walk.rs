@@ -10,7 +10,7 @@
 use std::fmt;
 
 use crate::category::is_nearly_zero;
-use crate::definitions::{Definition, LeafResult};
+use crate::definitions::{LeafResult, OutputDefinition};
 use crate::forest::{
     Comparison, Float, Forest, Inner, Leaf, LinearLeaf, LinearMissing, NodeRef, Predicate, Target, Tree,
 };
@@ -182,9 +182,11 @@ pub fn predict_output<X: Real>(forest: &Forest, kind: OutputKind, rows: &[X]) ->
     }
     let size = (rows.len() / forest.num_features).saturating_mul(columns);
     let mut out = vec![0.0; size];
-    match Definition::of(kind) {
-        Definition::Trees(result) => by_tree(forest, (result, columns), rows, &mut out, |result| result)?,
-        Definition::Margins(steps) => {
+    match OutputDefinition::of(kind) {
+        OutputDefinition::Trees(result) => {
+            by_tree(forest, (result, columns), rows, &mut out, |result| result)?
+        }
+        OutputDefinition::Margins(steps) => {
             let steps = steps(forest).unwrap_or_default();
             after_margins(forest, (&steps, columns), rows, &mut out, |result| result)?;
         }

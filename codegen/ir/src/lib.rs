@@ -27,7 +27,7 @@ pub use error::CompileError;
 pub use forests::{KernelForest, KernelForests};
 
 use lir::{BinTransfer, Function, KernelKind, Module, OutputKind, Table};
-use sched_forest::{Definition, LeafResult, Profile};
+use sched_forest::{LeafResult, OutputDefinition, Profile};
 use sched_nest::{Nest, Variants};
 
 /// Result of a compilation, with all its stages for printing.
@@ -145,9 +145,9 @@ fn plan_variants(
     let variants = nests.try_map(|max_rows, (hir, mir)| {
         let is_last = max_rows.is_none();
         let leaf_indices = is_last
-            && kernels
-                .iter()
-                .any(|kind| matches!(Definition::of(*kind), Definition::Trees(LeafResult::Index)));
+            && kernels.iter().any(|kind| {
+                matches!(OutputDefinition::of(*kind), OutputDefinition::Trees(LeafResult::Index))
+            });
         let by_tree = is_last && kernels.iter().any(|kind| kind.walks_itself());
         let reaches = |transfer: &BinTransfer| max_rows.is_none_or(|most| transfer.least_rows <= most.into());
         let setting = plan::Setting {

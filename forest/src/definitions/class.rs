@@ -1,13 +1,13 @@
 //! Class numbers.
 
-use super::Definition;
+use super::OutputDefinition;
 use crate::forest::Forest;
 use crate::output::{ClassRule, Classes, Output, Transform};
 use std::sync::Arc;
 
 /// The definition. Code has one class for each row, or the classes of expressions.
-pub const DEFINITION: Definition =
-    Definition::Margins(|forest| forest.output.class_steps().filter(|_| forest.class_columns() > 0));
+pub const DEFINITION: OutputDefinition =
+    OutputDefinition::Margins(|forest| forest.output.class_steps().filter(|_| forest.class_columns() > 0));
 
 impl Output {
     /// The steps from margins to class numbers; `None` if the model has no classes.

@@ -1,6 +1,6 @@
 //! The leaf that each tree ends in, by the model's own numbers.
 
-use super::{Definition, LeafResult};
+use super::{LeafResult, OutputDefinition};
 
 /// The definition.
-pub const DEFINITION: Definition = Definition::Trees(LeafResult::Index);
+pub const DEFINITION: OutputDefinition = OutputDefinition::Trees(LeafResult::Index);

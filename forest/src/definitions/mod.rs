@@ -12,9 +12,9 @@ use crate::forest::Forest;
 use crate::output::Transform;
 use sched_outputs::{Element, OutputKind};
 
-/// Definition of an output.
+/// OutputDefinition of an output.
 #[derive(Clone, Copy)]
-pub enum Definition {
+pub enum OutputDefinition {
     /// A result for each tree, from the leaf that the row ends in.
     Trees(LeafResult),
     /// Steps from the margins of a row to its results; `None` if the model lacks the output.
@@ -30,9 +30,9 @@ pub enum LeafResult {
     Value,
 }
 
-impl Definition {
+impl OutputDefinition {
     /// The definition of an output.
-    pub const fn of(kind: OutputKind) -> Definition {
+    pub const fn of(kind: OutputKind) -> OutputDefinition {
         match kind {
             OutputKind::Value => value::DEFINITION,
             OutputKind::Raw => raw::DEFINITION,
@@ -46,8 +46,8 @@ impl Definition {
 impl Forest {
     /// Number of columns of an output; 0 if the model lacks it.
     pub fn columns_of_output(&self, kind: OutputKind) -> usize {
-        match Definition::of(kind) {
-            Definition::Margins(steps) if steps(self).is_none() => 0,
+        match OutputDefinition::of(kind) {
+            OutputDefinition::Margins(steps) if steps(self).is_none() => 0,
             _ => kind.columns(&self.counts()),
         }
     }
@@ -55,7 +55,7 @@ impl Forest {
     /// The steps from margins to an output. `None` if results are the margins, follow from leaves, or do not
     /// exist.
     pub fn steps_after_margins(&self, kind: OutputKind) -> Option<Vec<Transform>> {
-        let Definition::Margins(steps) = Definition::of(kind) else { return None };
+        let OutputDefinition::Margins(steps) = OutputDefinition::of(kind) else { return None };
         let has_type_of_margins = match kind.element() {
             Element::Result => self.types.output == self.types.accumulator,
             Element::Sum => true,
@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn definitions_agree_with_the_table() {
         for kind in OutputKind::ALL {
-            let (walks, element) = match Definition::of(kind) {
-                Definition::Trees(LeafResult::Index) => (true, Some(Element::Leaf)),
-                Definition::Trees(LeafResult::Value) => (true, Some(Element::Sum)),
-                Definition::Margins(_) => (false, None),
+            let (walks, element) = match OutputDefinition::of(kind) {
+                OutputDefinition::Trees(LeafResult::Index) => (true, Some(Element::Leaf)),
+                OutputDefinition::Trees(LeafResult::Value) => (true, Some(Element::Sum)),
+                OutputDefinition::Margins(_) => (false, None),
             };
             assert_eq!(kind.walks_itself(), walks, "{kind:?}");
             assert!(element.is_none_or(|element| element == kind.element()), "{kind:?}");

@@ -1,6 +1,6 @@
 //! Margins: sums of leaves before the output transform.
 
-use super::Definition;
+use super::OutputDefinition;
 
 /// The definition.
-pub const DEFINITION: Definition = Definition::Margins(|_| Some(Vec::new()));
+pub const DEFINITION: OutputDefinition = OutputDefinition::Margins(|_| Some(Vec::new()));

@@ -1,6 +1,6 @@
 //! The leaf value that each tree adds to its margin.
 
-use super::{Definition, LeafResult};
+use super::{LeafResult, OutputDefinition};
 
 /// The definition.
-pub const DEFINITION: Definition = Definition::Trees(LeafResult::Value);
+pub const DEFINITION: OutputDefinition = OutputDefinition::Trees(LeafResult::Value);

@@ -1,6 +1,7 @@
 //! Predictions, as the trainer gives them.
 
-use super::Definition;
+use super::OutputDefinition;
 
 /// The definition.
-pub const DEFINITION: Definition = Definition::Margins(|forest| Some(forest.output.value.clone()));
+pub const DEFINITION: OutputDefinition =
+    OutputDefinition::Margins(|forest| Some(forest.output.value.clone()));

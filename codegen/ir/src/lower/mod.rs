@@ -50,7 +50,7 @@ use self::ports::{Ports, Results};
 use crate::lir::{
     BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, OutputKind, ProcessorKind, Space, Stmt,
 };
-use sched_forest::Definition;
+use sched_forest::OutputDefinition;
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, TableNumbers};
@@ -86,13 +86,15 @@ fn kernel_of_output(
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
     processors: &Variants<ProcessorKind>,
 ) -> Option<Function> {
-    match Definition::of(kind) {
-        Definition::Trees(result) => {
+    match OutputDefinition::of(kind) {
+        OutputDefinition::Trees(result) => {
             let exists = rest.hir.forest.columns_of_output(kind) > 0;
             exists.then(|| walks(kind.word(), (&[], rest), (Results::OfTrees(result), None), processors))
         }
-        Definition::Margins(_) if kind.finishes_margins() => output::after_margins(kind, rest, processors),
-        Definition::Margins(_) => {
+        OutputDefinition::Margins(_) if kind.finishes_margins() => {
+            output::after_margins(kind, rest, processors)
+        }
+        OutputDefinition::Margins(_) => {
             Some(walks(kind.word(), (bounded, rest), (Results::Margins, None), processors))
         }
     }

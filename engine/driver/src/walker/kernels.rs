@@ -2,7 +2,7 @@
 //! model is its [`Trees`].
 
 use super::trees::Trees;
-use sched_forest::{Definition, Float, Forest, LeafResult, Real, Target, apply_steps};
+use sched_forest::{Float, Forest, LeafResult, OutputDefinition, Real, Target, apply_steps};
 use sched_llvm::runtime::{
     Ctx, Element, KernelFn, LoopBodyFn, Needs, OutputKind, OutputVisitor, schedc_rt_parallel,
 };
@@ -39,16 +39,16 @@ pub fn kernel(kind: OutputKind, forest: &Forest, base_is_given: bool) -> Option<
     }
 }
 
-fn typed<X: Real, A: Real + Number>(
+fn typed<X: Real, A: Real + ResultElement>(
     kind: OutputKind,
     forest: &Forest,
     base_is_given: bool,
 ) -> Option<KernelFn> {
-    let exists = match (kind.needs(), Definition::of(kind)) {
+    let exists = match (kind.needs(), OutputDefinition::of(kind)) {
         (Needs::Margins, _) if base_is_given => return Some(run::<Margins<X, A, true>>),
         (Needs::Margins, _) => return Some(run::<Margins<X, A, false>>),
-        (_, Definition::Trees(_)) => forest.columns_of_output(kind) > 0,
-        (_, Definition::Margins(_)) => forest.steps_after_margins(kind).is_some(),
+        (_, OutputDefinition::Trees(_)) => forest.columns_of_output(kind) > 0,
+        (_, OutputDefinition::Margins(_)) => forest.steps_after_margins(kind).is_some(),
     };
     let kernel = match (kind.element(), forest.types.output) {
         (Element::Leaf, _) => kind.accept(OwnKernel::<X, A, i32>(PhantomData)),
@@ -62,24 +62,24 @@ fn typed<X: Real, A: Real + Number>(
 }
 
 /// An element of results.
-trait Number {
+trait ResultElement {
     /// The nearest element.
     fn of(value: f64) -> Self;
 }
 
-impl Number for f32 {
+impl ResultElement for f32 {
     fn of(value: f64) -> f32 {
         value as f32
     }
 }
 
-impl Number for f64 {
+impl ResultElement for f64 {
     fn of(value: f64) -> f64 {
         value
     }
 }
 
-impl Number for i32 {
+impl ResultElement for i32 {
     fn of(value: f64) -> i32 {
         value as i64 as i32
     }
@@ -88,14 +88,14 @@ impl Number for i32 {
 /// Finds the kernel of an output of `Y`, for rows of `X` and margins of `A`.
 struct OwnKernel<X, A, Y>(PhantomData<(X, A, Y)>);
 
-impl<X: Real, A: Real, Y: Number> OutputVisitor for OwnKernel<X, A, Y> {
+impl<X: Real, A: Real, Y: ResultElement> OutputVisitor for OwnKernel<X, A, Y> {
     type Result = KernelFn;
 
     fn visit<const NUMBER: usize>(self) -> KernelFn {
-        match Definition::of(OutputKind::ALL[NUMBER]) {
-            Definition::Trees(LeafResult::Index) => run::<ByTree<X, Y, false>>,
-            Definition::Trees(LeafResult::Value) => run::<ByTree<X, Y, true>>,
-            Definition::Margins(_) => run::<AfterMargins<A, Y, NUMBER>>,
+        match OutputDefinition::of(OutputKind::ALL[NUMBER]) {
+            OutputDefinition::Trees(LeafResult::Index) => run::<ByTree<X, Y, false>>,
+            OutputDefinition::Trees(LeafResult::Value) => run::<ByTree<X, Y, true>>,
+            OutputDefinition::Margins(_) => run::<AfterMargins<A, Y, NUMBER>>,
         }
     }
 }
@@ -103,7 +103,7 @@ impl<X: Real, A: Real, Y: Number> OutputVisitor for OwnKernel<X, A, Y> {
 /// Kernel from rows to margins.
 struct Margins<X, A, const BASE_IS_GIVEN: bool>(PhantomData<(X, A)>);
 
-impl<X: Real, A: Real + Number, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
+impl<X: Real, A: Real + ResultElement, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
     type From = X;
     type To = A;
 
@@ -151,7 +151,7 @@ impl<X: Real, A: Real + Number, const BASE_IS_GIVEN: bool> Kernel for Margins<X,
 /// Kernel from margins to the output of this number.
 struct AfterMargins<A, Y, const NUMBER: usize>(PhantomData<(A, Y)>);
 
-impl<A: Real, Y: Number, const NUMBER: usize> Kernel for AfterMargins<A, Y, NUMBER> {
+impl<A: Real, Y: ResultElement, const NUMBER: usize> Kernel for AfterMargins<A, Y, NUMBER> {
     type From = A;
     type To = Y;
 
@@ -174,7 +174,7 @@ impl<A: Real, Y: Number, const NUMBER: usize> Kernel for AfterMargins<A, Y, NUMB
 /// Kernel from rows to the results of leaves: values, or else indices.
 struct ByTree<X, Y, const VALUES: bool>(PhantomData<(X, Y)>);
 
-impl<X: Real, Y: Number, const VALUES: bool> Kernel for ByTree<X, Y, VALUES> {
+impl<X: Real, Y: ResultElement, const VALUES: bool> Kernel for ByTree<X, Y, VALUES> {
     type From = X;
     type To = Y;
 
@@ -205,7 +205,7 @@ fn widen<A: Real>(from: &[A], to: &mut Vec<f64>) {
 }
 
 /// Rounds numbers to the type of `to`, and stores them there.
-fn narrow<Y: Number>(from: &[f64], to: &mut [Y]) {
+fn narrow<Y: ResultElement>(from: &[f64], to: &mut [Y]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = Y::of(*from));
 }
 

@@ -31,7 +31,7 @@ struct TreeStart {
 }
 
 /// Computation of an output from margins.
-pub struct AfterMargins {
+pub struct StepsAfterMargins {
     /// Number of results of a row.
     pub columns: usize,
     /// Steps from the margins to the results.
@@ -41,7 +41,7 @@ pub struct AfterMargins {
 /// The trees of a forest.
 pub struct Trees {
     /// Computations by the number of the output.
-    pub after_margins: [AfterMargins; OutputKind::ALL.len()],
+    pub after_margins: [StepsAfterMargins; OutputKind::ALL.len()],
     forest: Arc<Forest>,
     nodes: Vec<Node>,
     starts: Vec<TreeStart>,
@@ -56,7 +56,7 @@ impl Trees {
         let is_less = forest.comparison == Comparison::Less;
         let nodes = forest.trees.iter().map(|tree| tree.inner.len()).sum();
         let mut trees = Trees {
-            after_margins: OutputKind::ALL.map(|kind| AfterMargins {
+            after_margins: OutputKind::ALL.map(|kind| StepsAfterMargins {
                 columns: forest.columns_of_output(kind),
                 steps: forest.steps_after_margins(kind).unwrap_or_default(),
             }),
