@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -216,9 +217,13 @@ class ByHalf(Classifier):
             return labels
         return self._labels((value > 0.5).astype(numpy.int64))
 
+    @cached_property
+    def _are_numbers(self) -> bool:
+        """Whether the labels of classes are their numbers."""
+        return self.classes is None or numpy.array_equal(self.classes, range(len(self.classes)))
+
     def _labels(self, numbers: Array) -> Array:
-        are_numbers = self.classes is None or numpy.array_equal(self.classes, range(len(self.classes)))
-        return numbers if are_numbers else super()._labels(numbers)
+        return numbers if self._are_numbers else super()._labels(numbers)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import schedc_runtime
-from schedc_runtime._native import is_on_gpu
+from schedc_runtime import _native
+from schedc_runtime.batch import is_frame
 
 from .findings import Refused
 
 __all__ = ["is_on_gpu", "predict_on_gpu", "refuse_gpu"]
+
+
+def is_on_gpu(X: Any) -> bool:
+    """Whether rows are in a GPU's memory. Frames never are, and take long to say that they lack an
+    attribute."""
+    return not is_frame(X) and _native.is_on_gpu(X)
 
 
 def predict_on_gpu(

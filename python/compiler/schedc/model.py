@@ -302,26 +302,26 @@ class Model(Methods):
             raise public(error) from None
 
     def _call_of_rows(self, X: Any, output: Any, out: Any, more: Mapping[str, Any]) -> Any:
-        is_table = is_frame(X)
-        if not is_table and is_on_gpu(X):
+        if is_on_gpu(X):
             return predict_on_gpu(self._native, X, output, out, more)
         if more["stream"] is not None:
             raise Refused("stream= is for rows in a GPU's memory")
         model = self._for(X)
         if model is not self:
             return model._call_of_rows(X, output, out, more)
-        plain = {name: more[name] for name in ("threads", "base_margin", "device")}
+        plain = {"threads": more["threads"], "base_margin": more["base_margin"], "device": more["device"],
+                 "out": out}
         if more["categories"] == "codes":
             self._meaning.refuse_codes()
-        is_usual = is_table and _is_usual(more)
+        is_usual = is_frame(X) and _is_usual(more)
         if is_usual:
             predictor = self._usual.get((output, self._takes_positions(X)))
             if predictor is not None:
-                found = predictor._numbers_of_frame(X, {**plain, "out": out}, self._single)
+                found = predictor._numbers_of_frame(X, plain, self._single)
                 if found is not None:
                     return found
         if is_sparse(X):
-            return predict_sparse(self._native, X, output, self._about["model"], self._single, out, plain)
+            return predict_sparse(self._native, X, output, self._about["model"], self._single, plain)
         if isinstance(X, (list, tuple)) and len(X) == 0:
             X = numpy.empty((0, self.n_features_in_), dtype="float32")
         elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
@@ -330,9 +330,9 @@ class Model(Methods):
         is_named = self._names_in_arrays or more["categories"] is not None or more["unseen"] is not None
         if plain_array and not is_named:
             rows = X.astype("float32", copy=False) if self._single else X
-            return self._native.predict(rows, output, out=out, **plain)
+            return self._native.predict(rows, output, **plain)
         predictor = self._predictor(X, output, more, is_usual)
-        return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
+        return predictor._numbers_of(X, plain, single=self._single)
 
     def _predictor(self, X: Any, output: Any, more: Mapping[str, Any], is_usual: bool) -> BatchPredictor:
         """A predictor that finds features in tables by the caller's names or the model's. A model trained

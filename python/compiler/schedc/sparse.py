@@ -18,11 +18,10 @@ def is_sparse(rows: Any) -> bool:
 
 
 def predict_sparse(
-    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, out: Array | None,
-    plain: dict[str, Any]
+    model: Any, rows: Any, output: str, about: dict[str, Any], single: bool, plain: dict[str, Any]
 ) -> Array:
-    """Predicts the rows of a sparse matrix. Absent entries are missing for XGBoost, and 0 for other
-    trainers."""
+    """Predicts the rows of a sparse matrix; ``plain`` has further arguments of the call. Absent entries are
+    missing for XGBoost, and 0 for other trainers."""
     rows = rows.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -30,6 +29,7 @@ def predict_sparse(
     count, columns = rows.shape
     absent = numpy.nan if about.get("trainer") == "XGBoost" else 0.0
     kind = "float32" if single or rows.dtype == numpy.float32 else "float64"
+    out: Array | None = plain.pop("out")
     margins = plain.pop("base_margin")
     if margins is not None:
         margins = numpy.asarray(margins)
