@@ -20,6 +20,17 @@ pub enum Block<'py> {
     Column(ColumnBuffers<'py>),
     /// One column that an array of pandas holds as an array of pyarrow.
     Arrow(ArrowColumn),
+    /// One column of a nullable array of pandas, and its validity bitmap. `None` if all values are present.
+    Nullable(Bound<'py, PyUntypedArray>, Option<Vec<u8>>),
+}
+
+/// The arrays of pandas that hold one column with missing values, by their form in memory.
+#[derive(Clone, Copy)]
+enum Extension {
+    /// An array of pyarrow.
+    Arrow,
+    /// An array of values, and one of truth values that are true where a value is missing.
+    Nullable,
 }
 
 /// The columns of a block, and their distance in bytes.
@@ -35,9 +46,8 @@ struct Blocks<'a, 'py> {
     objects: &'a [Bound<'py, PyAny>],
     open: Vec<Option<OpenBlock<'py>>>,
     rows: usize,
-    /// The type of pandas' arrays that hold arrays of pyarrow, and the type of the latter. Valid during the
-    /// call.
-    of_arrow: Option<(*mut PyTypeObject, *mut PyTypeObject)>,
+    /// The type of the last extension array, and its form. The address of a type is valid during the call.
+    last_extension: Option<(*mut PyTypeObject, Extension)>,
 }
 
 /// The position of each feature's column: the number of its block, and the column's index in the block. The
@@ -66,7 +76,7 @@ impl<'py> BlockColumns<'py> {
     ) -> PyResult<Option<BlockColumns<'py>>> {
         let mut open = Vec::new();
         open.resize_with(objects.len(), || None);
-        let mut blocks = Blocks { objects, open, rows, of_arrow: None };
+        let mut blocks = Blocks { objects, open, rows, last_extension: None };
         let (Ok(numbers), Ok(positions)) = (places.0.try_readonly(), places.1.try_readonly()) else {
             return Ok(None);
         };
@@ -116,25 +126,68 @@ impl<'py> Blocks<'_, 'py> {
         if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
             return Ok((array.ndim() == 2).then(|| Block::Array(array.clone())));
         }
-        let Some(chunks) = self.chunks_of(&values)? else { return Ok(None) };
-        let capsule = chunks.call_method0(intern!(py, "__arrow_c_stream__"))?;
-        ArrowColumn::of(&capsule).map(|column| Some(Block::Arrow(column)))
+        match self.extension_of(&values)? {
+            Some(Extension::Arrow) => {
+                let chunks = values.getattr(intern!(py, "_pa_array"))?;
+                let capsule = chunks.call_method0(intern!(py, "__arrow_c_stream__"))?;
+                ArrowColumn::of(&capsule).map(|column| Some(Block::Arrow(column)))
+            }
+            Some(Extension::Nullable) => nullable(&values),
+            None => Ok(None),
+        }
     }
 
-    /// The array of pyarrow in an array of pandas. `None` if there is none, or if it cannot export a stream.
-    fn chunks_of(&mut self, values: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = values.py();
-        let Some(chunks) = values.getattr_opt(intern!(py, "_pa_array"))? else { return Ok(None) };
-        let kinds = (values.get_type_ptr(), chunks.get_type_ptr());
-        if self.of_arrow != Some(kinds) {
-            let is_one = values.get_type().name()? == "ArrowExtensionArray";
-            if !is_one || !chunks.hasattr(intern!(py, "__arrow_c_stream__"))? {
-                return Ok(None);
-            }
-            self.of_arrow = Some(kinds);
+    /// The form of an array of pandas. `None` if this module cannot read it.
+    fn extension_of(&mut self, values: &Bound<'py, PyAny>) -> PyResult<Option<Extension>> {
+        let kind = values.get_type_ptr();
+        if let Some((known, extension)) = self.last_extension
+            && known == kind
+        {
+            return Ok(Some(extension));
         }
-        Ok(Some(chunks))
+        let py = values.py();
+        let found = match values.get_type().name()?.to_str()? {
+            "FloatingArray" | "IntegerArray" | "BooleanArray" => Extension::Nullable,
+            "ArrowExtensionArray" => match values.getattr_opt(intern!(py, "_pa_array"))? {
+                Some(chunks) if chunks.hasattr(intern!(py, "__arrow_c_stream__"))? => Extension::Arrow,
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        self.last_extension = Some((kind, found));
+        Ok(Some(found))
     }
+}
+
+/// The column of a nullable array of pandas. `None` if its parts have another form than in known releases.
+fn nullable<'py>(values: &Bound<'py, PyAny>) -> PyResult<Option<Block<'py>>> {
+    let py = values.py();
+    let (Some(data), Some(mask)) =
+        (values.getattr_opt(intern!(py, "_data"))?, values.getattr_opt(intern!(py, "_mask"))?)
+    else {
+        return Ok(None);
+    };
+    let (Ok(data), Ok(mask)) = (data.cast_into::<PyUntypedArray>(), mask.cast::<PyArray1<bool>>()) else {
+        return Ok(None);
+    };
+    if data.ndim() != 1 || data.len() != mask.len() || !mask.is_c_contiguous() {
+        return Ok(None);
+    }
+    // SAFETY: the array is contiguous, NumPy stores a truth value as a byte of 0 or 1, and no Python code
+    // runs while the bytes are read.
+    let missing = unsafe { std::slice::from_raw_parts(mask.data().cast::<u8>(), mask.len()) };
+    Ok(Some(Block::Nullable(data, validity_of(missing))))
+}
+
+/// One bit for each byte of 0 or 1: the opposite truth value. `None` if all bytes are 0.
+fn validity_of(missing: &[u8]) -> Option<Vec<u8>> {
+    if missing.iter().fold(0, |any, byte| any | byte) == 0 {
+        return None;
+    }
+    let packed = |bytes: &[u8]| {
+        bytes.iter().enumerate().fold(0, |bits, (at, byte)| bits | (u8::from(*byte == 0) << at))
+    };
+    Some(missing.chunks(8).map(packed).collect())
 }
 
 impl<'py> OpenBlock<'py> {
@@ -142,24 +195,35 @@ impl<'py> OpenBlock<'py> {
     /// elements.
     fn of(block: Block<'py>, rows: usize) -> Option<OpenBlock<'py>> {
         let (count, first, column_stride) = match &block {
-            Block::Array(array) => {
-                let kind = kind_of_elements(array)?;
-                let (count, have, column_stride, by_row) = match (array.shape(), array.strides()) {
-                    (&[rows], &[by_row]) => (1, rows, 0, by_row),
-                    (&[count, rows], &[column_stride, by_row]) => (count, rows, column_stride, by_row),
-                    _ => return None,
-                };
-                if have != rows || (rows > 1 && by_row == 0) {
-                    return None;
-                }
-                let stride = if rows <= 1 { 0 } else { by_row as i64 };
-                (count, RawColumn::of(start(array), kind, stride), column_stride)
-            }
+            Block::Array(array) => columns_of_array(array, rows)?,
             Block::Column(column) => (1, column.column(rows).ok()?, 0),
             Block::Arrow(column) => (1, column.column(rows)?, 0),
+            Block::Nullable(array, validity) => {
+                let (count, mut first, column_stride) = columns_of_array(array, rows)?;
+                if let Some(bits) = validity {
+                    first.validity = bits.as_ptr();
+                }
+                (count, first, column_stride)
+            }
         };
         Some(OpenBlock { count, first, column_stride, _block: block })
     }
+}
+
+/// The number of columns of an array, the first column, and the distance of columns in bytes. `None` as for
+/// [`OpenBlock::of`].
+fn columns_of_array(array: &Bound<'_, PyUntypedArray>, rows: usize) -> Option<(usize, RawColumn, isize)> {
+    let kind = kind_of_elements(array)?;
+    let (count, have, column_stride, by_row) = match (array.shape(), array.strides()) {
+        (&[rows], &[by_row]) => (1, rows, 0, by_row),
+        (&[count, rows], &[column_stride, by_row]) => (count, rows, column_stride, by_row),
+        _ => return None,
+    };
+    if have != rows || (rows > 1 && by_row == 0) {
+        return None;
+    }
+    let stride = if rows <= 1 { 0 } else { by_row as i64 };
+    Some((count, RawColumn::of(start(array), kind, stride), column_stride))
 }
 
 /// Checks whether the columns of a single row are contiguous values of one type. If so, returns the address
