@@ -150,53 +150,53 @@ impl ArrowArray {
     }
 }
 
-/// A stream of arrays of one type. Its memory is freed with this value.
+/// A stream of arrays of one type.
 pub struct ArrayStream<'py> {
     /// Owns the stream.
     _capsule: Bound<'py, PyCapsule>,
     stream: *mut ArrowStream,
-    schema: Box<ArrowSchema>,
 }
 
-/// A stream of record batches.
-pub struct TableStream<'py>(ArrayStream<'py>);
+/// The names and types of a table's columns.
+pub struct TableSchema(ArrowSchema);
 
 /// The first array of a stream. It stays valid after the stream ends.
 pub struct ArrowColumn {
     /// None for arrays that hold neither numbers nor truth values.
     kind: Option<ColumnFormat>,
     /// None if the stream has no array.
-    array: Option<Box<ArrowArray>>,
+    array: Option<ArrowArray>,
 }
 
 /// Some rows of a table, as columns in memory.
-pub struct TableBatch(Box<ArrowArray>);
+pub struct TableBatch(pub ArrowArray);
 
 impl<'py> ArrayStream<'py> {
     /// The stream that a capsule holds.
     ///
     /// # Errors
-    /// The object is no such capsule, or the stream fails.
+    /// The object is no such capsule.
     pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<ArrayStream<'py>> {
         let capsule = capsule.cast::<PyCapsule>()?.clone();
         let stream: *mut ArrowStream = capsule.pointer_checked(Some(STREAM_NAME))?.as_ptr().cast();
-        // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
-        let schema: Box<ArrowSchema> = Box::new(unsafe { std::mem::zeroed() });
-        let mut made = ArrayStream { _capsule: capsule, stream, schema };
-        let target: *mut ArrowSchema = &mut *made.schema;
-        // SAFETY: the capsule keeps the stream alive.
-        let status = match unsafe { (*stream).get_schema } {
-            // SAFETY: the stream and the structure are valid.
-            Some(get_schema) => unsafe { get_schema(stream, target) },
-            None => return Err(PyValueError::new_err("the Arrow stream was released")),
-        };
-        made.check(status)?;
-        Ok(made)
+        Ok(ArrayStream { _capsule: capsule, stream })
     }
 
     /// The type of the arrays.
-    pub fn schema(&self) -> &ArrowSchema {
-        &self.schema
+    ///
+    /// # Errors
+    /// The stream fails, or was released.
+    pub fn schema(&self) -> PyResult<ArrowSchema> {
+        // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
+        let mut schema: ArrowSchema = unsafe { std::mem::zeroed() };
+        // SAFETY: the capsule keeps the stream alive.
+        let status = match unsafe { (*self.stream).get_schema } {
+            // SAFETY: the stream and the structure are valid.
+            Some(get_schema) => unsafe { get_schema(self.stream, &mut schema) },
+            None => return Err(PyValueError::new_err("the Arrow stream was released")),
+        };
+        self.check(status)?;
+        Ok(schema)
     }
 
     fn check(&self, status: c_int) -> PyResult<()> {
@@ -215,13 +215,13 @@ impl<'py> ArrayStream<'py> {
     ///
     /// # Errors
     /// The stream fails.
-    pub fn next(&mut self) -> PyResult<Option<Box<ArrowArray>>> {
+    pub fn next(&mut self) -> PyResult<Option<ArrowArray>> {
         // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
-        let mut array: Box<ArrowArray> = Box::new(unsafe { std::mem::zeroed() });
+        let mut array: ArrowArray = unsafe { std::mem::zeroed() };
         // SAFETY: the capsule keeps the stream alive.
         let status = match unsafe { (*self.stream).get_next } {
             // SAFETY: the stream and the structure are valid.
-            Some(get_next) => unsafe { get_next(self.stream, &mut *array) },
+            Some(get_next) => unsafe { get_next(self.stream, &mut array) },
             None => return Ok(None),
         };
         self.check(status)?;
@@ -229,24 +229,22 @@ impl<'py> ArrayStream<'py> {
     }
 }
 
-impl<'py> TableStream<'py> {
-    /// The stream that a capsule holds.
+impl TableSchema {
+    /// The names and types of a table's columns, from the type of its batches.
     ///
     /// # Errors
-    /// The object is no such capsule, the stream fails, or it is not a table.
-    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<TableStream<'py>> {
-        let made = ArrayStream::of(capsule)?;
-        if made.schema.format() != b"+s" {
+    /// The type is not that of a table.
+    pub fn of(schema: ArrowSchema) -> PyResult<TableSchema> {
+        if schema.format() != b"+s" {
             return Err(PyValueError::new_err("the Arrow stream holds one array and no table"));
         }
-        Ok(TableStream(made))
+        Ok(TableSchema(schema))
     }
 
     fn fields(&self) -> impl Iterator<Item = &ArrowSchema> {
-        let schema = self.0.schema();
-        let count = usize::try_from(schema.n_children).unwrap_or(0);
+        let count = usize::try_from(self.0.n_children).unwrap_or(0);
         // SAFETY: a schema has `n_children` valid children, as long as it is not released.
-        (0..count).map(|at| unsafe { &**schema.children.add(at) })
+        (0..count).map(|at| unsafe { &**self.0.children.add(at) })
     }
 
     /// The names of the columns; None if one of them is not UTF-8.
@@ -259,14 +257,6 @@ impl<'py> TableStream<'py> {
     pub fn kinds(&self) -> Vec<Option<ColumnFormat>> {
         self.fields().map(ColumnFormat::of).collect()
     }
-
-    /// The next batch; None after the last one.
-    ///
-    /// # Errors
-    /// The stream fails.
-    pub fn next(&mut self) -> PyResult<Option<TableBatch>> {
-        Ok(self.0.next()?.map(TableBatch))
-    }
 }
 
 impl ArrowColumn {
@@ -276,7 +266,7 @@ impl ArrowColumn {
     /// The object is no such capsule, or the stream fails.
     pub fn of(capsule: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
         let mut stream = ArrayStream::of(capsule)?;
-        Ok(ArrowColumn { kind: ColumnFormat::of(stream.schema()), array: stream.next()? })
+        Ok(ArrowColumn { kind: ColumnFormat::of(&stream.schema()?), array: stream.next()? })
     }
 
     /// The column; None if it does not have this number of rows, or holds neither numbers nor truth values.

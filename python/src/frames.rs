@@ -1,6 +1,6 @@
 //! Columns of frames: blocks of pandas, and batches of Arrow streams.
 
-use crate::arrow::{ArrowColumn, ColumnFormat, TableBatch, TableStream};
+use crate::arrow::{ArrayStream, ArrowColumn, ColumnFormat, TableBatch, TableSchema};
 use crate::columns::{ColumnBuffers, kind_of_elements, start};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::ffi::PyTypeObject;
@@ -286,6 +286,8 @@ pub struct Lookup {
     wanted: Option<Vec<Option<String>>>,
     /// Index of each feature's column in a table with one column for each feature.
     places: Option<Vec<Option<usize>>>,
+    /// Whether each feature has a name, and all names differ.
+    has_own_names: bool,
 }
 
 #[pymethods]
@@ -294,23 +296,34 @@ impl Lookup {
     /// `places`, the indices of these columns, names are ignored. A table is not searched if both are None.
     #[new]
     fn new(wanted: Option<Vec<Option<String>>>, places: Option<Vec<Option<usize>>>) -> Lookup {
-        Lookup { wanted, places }
+        let mut names: Vec<_> = wanted.iter().flatten().collect();
+        names.sort_unstable();
+        let has_own_names = names.is_sorted_by(|a, b| a < b) && names.iter().all(|name| name.is_some());
+        Lookup { wanted, places, has_own_names }
+    }
+
+    /// The plan for the tables of an Arrow stream, of which no batch is taken. `None` if a column is not
+    /// found.
+    fn plan(&self, capsule: &Bound<'_, PyAny>) -> PyResult<Option<StreamPlan>> {
+        let schema = TableSchema::of(ArrayStream::of(capsule)?.schema()?)?;
+        let Some(places) = schema.names().and_then(|names| self.places(&names)) else { return Ok(None) };
+        let kinds = schema.kinds();
+        let column = |place: usize| Some((place, *kinds.get(place)?));
+        Ok(Some(StreamPlan { columns: places.into_iter().map(|place| place.and_then(column)).collect() }))
     }
 }
 
 impl Lookup {
     /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous,
     /// or if the table has another number of columns than `places`.
-    pub fn places(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
+    fn places(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
         if let Some(places) = &self.places {
             return (names.len() == places.len()).then(|| places.clone());
         }
         let all_wanted = self.wanted.as_ref()?;
         let same = |(name, wanted): (&&str, &Option<String>)| wanted.as_deref() == Some(*name);
-        if names.len() == all_wanted.len() && names.iter().zip(all_wanted).all(same) {
-            let mut seen = all_wanted.iter().collect::<Vec<_>>();
-            seen.sort_unstable();
-            return seen.is_sorted_by(|a, b| a < b).then(|| (0..names.len()).map(Some).collect());
+        if self.has_own_names && names.len() == all_wanted.len() && names.iter().zip(all_wanted).all(same) {
+            return Some((0..names.len()).map(Some).collect());
         }
         let mut found = HashMap::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
@@ -326,34 +339,30 @@ impl Lookup {
     }
 }
 
-/// Indices and types of the features' columns in a stream. `None` if a column is not found, or if it holds
-/// neither numbers nor truth values and `given` does not replace it.
-pub fn plan_of_stream(
-    stream: &TableStream<'_>,
-    lookup: &Lookup,
-    given: &HashMap<usize, ColumnBuffers<'_>>,
-) -> Option<Vec<Option<(usize, ColumnFormat)>>> {
-    let places = lookup.places(&stream.names()?)?;
-    let kinds = stream.kinds();
-    let plan = |(feature, place): (usize, Option<usize>)| match place {
-        Some(_) if given.contains_key(&feature) => Some(None),
-        Some(at) => Some(Some((at, (*kinds.get(at)?)?))),
-        None => Some(None),
-    };
-    places.into_iter().enumerate().map(plan).collect()
+/// The column of each feature in the tables of one schema.
+#[pyclass(frozen, module = "schedc_runtime")]
+pub struct StreamPlan {
+    /// Index and type of each feature's column: `None` for an absent feature, and for the type of a column
+    /// that holds neither numbers nor truth values.
+    columns: Vec<Option<(usize, Option<ColumnFormat>)>>,
 }
 
-/// The columns of a batch.
-pub fn columns_of_batch(
-    batch: &TableBatch,
-    plan: &[Option<(usize, ColumnFormat)>],
-) -> Option<Vec<RawColumn>> {
-    if batch.has_null_rows() {
-        return None;
+impl StreamPlan {
+    /// The columns of a batch. `None` if a column that `given` does not replace holds neither numbers nor
+    /// truth values.
+    pub fn columns_of(
+        &self,
+        batch: &TableBatch,
+        given: &HashMap<usize, ColumnBuffers<'_>>,
+    ) -> Option<Vec<RawColumn>> {
+        if batch.has_null_rows() {
+            return None;
+        }
+        let column = |(feature, planned): (usize, &Option<(usize, Option<ColumnFormat>)>)| match planned {
+            Some(_) if given.contains_key(&feature) => Some(RawColumn::ABSENT),
+            Some((at, kind)) => batch.column(*at, (*kind)?),
+            None => Some(RawColumn::ABSENT),
+        };
+        self.columns.iter().enumerate().map(column).collect()
     }
-    let column = |planned: &Option<(usize, ColumnFormat)>| match planned {
-        Some((at, kind)) => batch.column(*at, *kind),
-        None => Some(RawColumn::ABSENT),
-    };
-    plan.iter().map(column).collect()
 }

@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::error::SchedcError;
     #[pymodule_export]
-    use super::frames::Lookup;
+    use super::frames::{Lookup, StreamPlan};
     #[pymodule_export]
     use super::model::{Model, load, load_handle};
     #[pymodule_export]

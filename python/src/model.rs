@@ -1,11 +1,11 @@
 //! A model that predicts.
 
-use crate::arrow::TableStream;
+use crate::arrow::{ArrayStream, TableBatch};
 use crate::columns::{ColumnBuffers, Columns, replace};
 use crate::device::{self, DeviceCall};
 use crate::dlpack::is_on_gpu;
 use crate::error::SchedcError;
-use crate::frames::{BlockColumns, Lookup, Places, as_packed_row, columns_of_batch, plan_of_stream, rounded};
+use crate::frames::{BlockColumns, Places, StreamPlan, as_packed_row, rounded};
 use crate::library::{CallOptions, Input, Library, LibraryProperties, RowSlice};
 use crate::records::values_of_records;
 use crate::rows::{AcceptedRows, rows_of};
@@ -189,30 +189,28 @@ impl Model {
         self.call_columns(py, all, rows, &arguments).map(Some)
     }
 
-    /// Predicts the rows of an Arrow stream. `given` has columns of features that replace the stream's, and
-    /// `options` are [`CallArguments`]. None if the library cannot read the stream's columns; the stream is
-    /// consumed then, too.
-    #[pyo3(signature = (capsule, lookup, rows, given, /, output = "value", **options))]
+    /// Predicts the rows of an Arrow stream, whose schema is that of the plan. `given` has columns of
+    /// features that replace the stream's, and `options` are [`CallArguments`]. None if the library cannot
+    /// read the stream's columns; the stream is consumed then, too.
+    #[pyo3(signature = (capsule, plan, rows, given, /, output = "value", **options))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
     fn predict_stream<'py>(
         &self,
         py: Python<'py>,
         capsule: &Bound<'py, PyAny>,
-        lookup: &Lookup,
+        plan: &StreamPlan,
         rows: usize,
         given: HashMap<usize, ColumnBuffers<'py>>,
         output: &str,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let arguments = CallArguments::of(output, options)?;
-        let mut stream = TableStream::of(capsule)?;
-        let Some(plan) = plan_of_stream(&stream, lookup, &given) else { return Ok(None) };
-        let Some(batch) = stream.next()? else { return Ok(None) };
+        let Some(batch) = ArrayStream::of(capsule)?.next()?.map(TableBatch) else { return Ok(None) };
         // Tables of several batches are joined by their own library.
         if batch.rows() != rows {
             return Ok(None);
         }
-        let Some(mut columns) = columns_of_batch(&batch, &plan) else { return Ok(None) };
+        let Some(mut columns) = plan.columns_of(&batch, &given) else { return Ok(None) };
         replace(&mut columns, &given, rows)?;
         self.call_columns(py, columns, rows, &arguments).map(Some)
     }

@@ -140,12 +140,13 @@ fn numbers_of_stream(
     number_of: &impl Fn(&str) -> Option<f64>,
 ) -> PyResult<Option<Vec<f64>>> {
     let mut numbers = Vec::new();
-    if !is_text(stream.schema().dictionary().unwrap_or(stream.schema())) {
+    let schema = stream.schema()?;
+    if !is_text(schema.dictionary().unwrap_or(&schema)) {
         return Ok(None);
     }
     while let Some(array) = stream.next()? {
         numbers.reserve(array.length());
-        if append_numbers(stream.schema(), &array, number_of, &mut numbers).is_none() {
+        if append_numbers(&schema, &array, number_of, &mut numbers).is_none() {
             return Ok(None);
         }
     }

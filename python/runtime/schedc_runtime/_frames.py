@@ -16,6 +16,7 @@ import numpy
 from ._tables import index_names, table_of
 
 if TYPE_CHECKING:
+    from ._native import StreamPlan
     from .batch import BatchPredictor
 
 Options = dict[str, Any]
@@ -52,7 +53,7 @@ def _call_of(kind: type) -> Call | None:
     known: dict[tuple[str, str], Call] = {
         ("pandas", "DataFrame"): _of_pandas,
         ("polars", "DataFrame"): _of_stream,
-        ("pyarrow", "Table"): _of_stream,
+        ("pyarrow", "Table"): _of_table,
         ("pyarrow", "RecordBatch"): _of_batch,
         ("builtins", "dict"): _of_fields,
         ("builtins", "list"): _of_records,
@@ -145,12 +146,14 @@ def _is_array(values: Any) -> bool:
 
 
 def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
-    """Predicts the rows of a table of Polars or pyarrow, as an Arrow stream."""
-    rows = len(frame)
-    given = _coded(predictor, frame, rows, options) if predictor._coded else {}
-    return predictor._model.predict_stream(
-        frame.__arrow_c_stream__(), predictor._lookup, rows, given, predictor.output, **options
-    )
+    """Predicts the rows of a table of Polars, as an Arrow stream."""
+    stream = frame.__arrow_c_stream__()
+    plan = predictor._lookup.plan(stream)
+    return None if plan is None else _streamed(predictor, frame, len(frame), stream, plan, options)
+
+
+def _of_table(predictor: BatchPredictor, table: Any, options: Options) -> numpy.ndarray | None:
+    return _of_arrow(predictor, table, table, options)
 
 
 def _of_batch(predictor: BatchPredictor, batch: Any, options: Options) -> numpy.ndarray | None:
@@ -158,11 +161,25 @@ def _of_batch(predictor: BatchPredictor, batch: Any, options: Options) -> numpy.
 
     # By a reader, since its export is faster than that of the batch itself.
     reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch])
-    rows = batch.num_rows
-    given = _coded(predictor, batch, rows, options) if predictor._coded else {}
-    return predictor._model.predict_stream(
-        reader.__arrow_c_stream__(), predictor._lookup, rows, given, predictor.output, **options
-    )
+    return _of_arrow(predictor, batch, reader, options)
+
+
+def _of_arrow(predictor: BatchPredictor, table: Any, source: Any, options: Options) -> numpy.ndarray | None:
+    """Predicts the rows of a table or batch of pyarrow, as the Arrow stream of ``source``. The export of a
+    schema takes longer than its comparison with the last one."""
+    stream, schema, known = source.__arrow_c_stream__(), table.schema, predictor._plan_of_schema
+    if known is None or not known[0].equals(schema):
+        plan = predictor._lookup.plan(stream)
+        if plan is None:
+            return None
+        known = predictor._plan_of_schema = schema, plan
+    return _streamed(predictor, table, table.num_rows, stream, known[1], options)
+
+
+def _streamed(predictor: BatchPredictor, frame: Any, rows: int, stream: Any, plan: StreamPlan,
+              options: Options) -> numpy.ndarray | None:
+    given = _coded(predictor, frame, rows, options) if predictor._coded else {}
+    return predictor._model.predict_stream(stream, plan, rows, given, predictor.output, **options)
 
 
 def _coded(predictor: BatchPredictor, frame: Any, rows: int, options: Options) -> dict[int, Any]:

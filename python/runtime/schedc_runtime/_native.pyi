@@ -216,14 +216,15 @@ class Model:
     def predict_stream(
         self,
         capsule: object,
-        lookup: Lookup,
+        plan: StreamPlan,
         rows: int,
         given: dict[int, tuple[Any, ...]],
         /,
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
-        """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` maps features to columns that
+        """Predicts the ``rows`` rows of an Arrow stream of one batch. Its columns have the names and types of
+        the stream that ``plan`` is for. ``given`` maps features to columns that
         replace those of the stream. Returns None if a column is missing, or holds neither numbers nor truth
         values.
         """
@@ -254,6 +255,14 @@ class Lookup:
     def __init__(self, wanted: Sequence[str | None] | None, places: Sequence[int | None] | None) -> None:
         """``wanted`` has a name for each feature, None for one that is absent or not read. With ``places``,
         the indices of these columns, names are ignored. A table is not searched if both are None."""
+
+    def plan(self, capsule: object, /) -> StreamPlan | None:
+        """The plan for the tables of an Arrow stream, of which no batch is taken; None if a column is not
+        found."""
+
+@final
+class StreamPlan:
+    """The column of each feature in the tables of one schema."""
 
 def load(library: str | PathLike[str] | bytes, /) -> Model:
     """Loads a library that ``schedc build`` made, from its path or its bytes.

@@ -27,7 +27,7 @@ from . import _columns, _frames
 from ._categories import Dictionaries, Feature
 from ._libraries import bytes_of, digest_of, model_of
 from ._names import as_lightgbm, find_columns, quoted, wanted_columns
-from ._native import Categories, Lookup, Model
+from ._native import Categories, Lookup, Model, StreamPlan
 from ._tables import Table, _Matrix, table_of
 from .findings import Refused, Unsupported, public
 
@@ -185,6 +185,8 @@ class BatchPredictor:
         self._own_places = numpy.array(own, dtype="int64"), numpy.zeros(len(own), dtype="int64")
         self._first_wanted = next((name for name in self._wanted or [] if name is not None), None)
         self._columns_of_frame: _frames.Columns | None = None
+        # The schema of the last table of pyarrow, and the plan for its stream.
+        self._plan_of_schema: tuple[Any, StreamPlan] | None = None
         # The names of the columns of the last table, and the column of each feature.
         self._columns_of_table: tuple[list[str], list[int | None]] | None = None
 

@@ -233,6 +233,12 @@ def test_missing_values(columns, answer):
     halves = arrow.concat_tables([table[:123], table[123:]])
     for rows in (frame, table, table.to_batches()[0], nulls, of_arrow, masked, halves):
         numpy.testing.assert_array_equal(ours.predict(rows), wanted)
+    for part in (slice(0, 1), slice(3, 4), slice(5, 17), slice(1, None, 3)):
+        numpy.testing.assert_array_equal(ours.predict(masked[part]), wanted[part])
+    doubles = table.cast(arrow.schema([(name, arrow.float64()) for name in table.column_names]))
+    # Tables of one schema after those of another.
+    for rows in (doubles, table.select(NAMES[::-1]), doubles, table, table.to_batches()[0]):
+        numpy.testing.assert_array_equal(ours.predict(rows), wanted)
     turned = nulls[7:].vstack(nulls[:7])
     numpy.testing.assert_array_equal(ours.predict(turned), numpy.roll(wanted, -7))
     part = table.slice(11, 31)
