@@ -121,6 +121,7 @@ def frames_of(rows, names):
     made = {
         "array": rows,
         "pandas": pandas.DataFrame(rows, columns=names),
+        "pandas, nullable columns": pandas.DataFrame(rows, columns=names).astype("Float32"),
         "pandas, columns of pyarrow": table.to_pandas(types_mapper=pandas.ArrowDtype),
         "Polars": polars.DataFrame(columns),
         "pyarrow Table": table,
