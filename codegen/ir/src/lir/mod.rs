@@ -28,8 +28,10 @@ mod nested;
 mod ops;
 mod origin;
 mod print;
+mod standalone;
 mod table;
 mod unread;
+mod uses;
 mod value;
 mod vectors;
 
@@ -43,7 +45,9 @@ pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
 pub use sched_outputs::OutputKind;
+pub use standalone::Standalone;
 pub use table::Table;
+pub use uses::Uses;
 pub use value::Value;
 
 /// An element type.

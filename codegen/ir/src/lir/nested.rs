@@ -41,12 +41,12 @@ impl Stmt {
 
     /// Calls `see` with each statement of a block and of the blocks inside. Outer statements come first,
     /// without recursion, so that deep nests do not overflow the stack.
-    pub fn visit_all<'s>(block: &'s Block, mut see: impl FnMut(&'s Stmt)) {
+    pub fn visit_all<'s>(block: &'s [Stmt], mut see: impl FnMut(&'s Stmt)) {
         let mut left = vec![block];
         while let Some(block) = left.pop() {
             for stmt in block {
                 see(stmt);
-                left.extend(stmt.blocks());
+                left.extend(stmt.blocks().into_iter().map(Vec::as_slice));
             }
         }
     }

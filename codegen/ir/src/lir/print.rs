@@ -2,6 +2,7 @@
 
 use super::ops::Names;
 use super::*;
+use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Scalar {
@@ -62,44 +63,50 @@ impl Display for Function {
                 Space::Private | Space::Shared => {}
             }
         }
-        let mut printer = Printer { function: self, names: NamesOfValues::of(self), depth: 1 };
-        printer.block(f, &self.body)?;
+        let names = names_of_values(self);
+        let buffers: Vec<String> = self.buffers.iter().map(|buffer| buffer.name.clone()).collect();
+        Printer { function: self, names: &names, buffers: &buffers, depth: 1 }.block(f, &self.body)?;
         writeln!(f, "}}")
     }
 }
 
-/// Names of values in the text. Constants appear as their number; other values are numbered in order of
-/// definition.
-struct NamesOfValues(Vec<String>);
-
-impl NamesOfValues {
-    fn of(function: &Function) -> NamesOfValues {
-        let mut names: Vec<String> = (0..function.types.len()).map(|i| format!("%{i}")).collect();
-        for stmt in &function.body {
-            match stmt {
-                Stmt::Let(value, Op::Int(n)) => names[value.0 as usize] = n.to_string(),
-                Stmt::Let(value, Op::Float(x)) => names[value.0 as usize] = format!("{x:?}"),
-                Stmt::Let(value, Op::RowCount) => names[value.0 as usize] = "n_rows".to_string(),
-                _ => {}
-            }
+/// The name of each value in the text. Constants appear as their number; other values are numbered in order
+/// of definition.
+fn names_of_values(function: &Function) -> HashMap<Value, String> {
+    let numbers = 0..function.types.len() as u32;
+    let mut names: HashMap<Value, String> = numbers.map(|i| (Value(i), format!("%{i}"))).collect();
+    for stmt in &function.body {
+        match stmt {
+            Stmt::Let(value, Op::Int(n)) => drop(names.insert(*value, n.to_string())),
+            Stmt::Let(value, Op::Float(x)) => drop(names.insert(*value, format!("{x:?}"))),
+            Stmt::Let(value, Op::RowCount) => drop(names.insert(*value, "n_rows".to_string())),
+            _ => {}
         }
-        NamesOfValues(names)
     }
+    names
 }
 
-struct Printer<'a> {
-    function: &'a Function,
-    names: NamesOfValues,
-    depth: usize,
+/// Writes statements of a function.
+pub(super) struct Printer<'a> {
+    pub(super) function: &'a Function,
+    /// Names of the values that the statements use or define.
+    pub(super) names: &'a HashMap<Value, String>,
+    /// Names of the buffers, by number.
+    pub(super) buffers: &'a [String],
+    pub(super) depth: usize,
 }
 
 impl Printer<'_> {
     fn name(&self, value: Value) -> &str {
-        &self.names.0[value.0 as usize]
+        self.names.get(&value).map_or("", String::as_str)
+    }
+
+    fn buffer(&self, buffer: BufferId) -> &str {
+        self.buffers.get(buffer.0 as usize).map_or("", String::as_str)
     }
 
     fn place(&self, address: &Address) -> String {
-        let buffer = &self.function.buffer(address.buffer).name;
+        let buffer = self.buffer(address.buffer);
         let index = self.name(address.index);
         match address.offset {
             0 => format!("{buffer}[{index}:{}]", address.stride),
@@ -111,7 +118,7 @@ impl Printer<'_> {
         writeln!(f, "{:1$}{text}", "", self.depth * 2)
     }
 
-    fn block(&mut self, f: &mut Formatter, block: &Block) -> fmt::Result {
+    pub(super) fn block(&mut self, f: &mut Formatter, block: &[Stmt]) -> fmt::Result {
         block.iter().try_for_each(|stmt| self.stmt(f, stmt))
     }
 
@@ -164,12 +171,9 @@ impl Printer<'_> {
             }
             Stmt::Alloc(stmt) => {
                 let buffer = self.function.buffer(stmt.buffer);
-                let bytes = self.name(stmt.bytes);
+                let (name, bytes) = (self.buffer(stmt.buffer), self.name(stmt.bytes));
                 let shared = if buffer.space == Space::Shared { "shared " } else { "" };
-                self.line(
-                    f,
-                    format!("alloc {shared}{}: {} of {bytes} bytes {{", buffer.name, buffer.element),
-                )?;
+                self.line(f, format!("alloc {shared}{name}: {} of {bytes} bytes {{", buffer.element))?;
                 self.indented(f, &stmt.body)?;
                 self.line(f, "}")
             }
@@ -230,7 +234,7 @@ impl Names for Printer<'_> {
     }
 
     fn gather(&self, gather: &Gather) -> String {
-        let buffer = &self.function.buffer(gather.buffer).name;
+        let buffer = self.buffer(gather.buffer);
         let offset = if gather.offset == 0 { String::new() } else { format!(" + {}", gather.offset) };
         let mask = gather.mask.map_or(String::new(), |mask| format!(" where {}", self.name(mask)));
         let (base, index) = (self.name(gather.base), self.name(gather.index));

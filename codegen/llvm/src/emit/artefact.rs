@@ -1,8 +1,9 @@
 //! Modules of artefacts: versions of a model with their kernels, tables and descriptions.
 
 use super::exports::{Exports, FeatureNames};
-use super::function::{self, FunctionSource, kernel_symbol};
+use super::function::{self, FunctionSource, KernelNames, kernel_symbol};
 use super::module::empty_module;
+use super::shared::SharedCode;
 use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
@@ -65,10 +66,12 @@ pub(crate) fn emit_artefact<'ctx>(
     let (mut model, mut other_rows) = (None, None);
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
+        let mut shared = SharedCode::of(version.module.kernels.iter().map(|(_, function)| function));
         for (kind, function) in &version.module.kernels {
             let (machine, model) = (&version.machine, version.module);
             let source = FunctionSource { machine, model, kind: *kind, function };
-            function::emit_kernel(context, &module, source, (number, Linkage::Internal))?;
+            let names = KernelNames { version: number, linkage: Linkage::Internal };
+            function::emit_kernel(context, &module, source, (names, &mut shared))?;
         }
         if versions.len() > 1 {
             parts.restrict(&version.machine);

@@ -9,8 +9,8 @@ use super::marks::Marks;
 use super::memory::Memory;
 use super::nvptx::Nvptx;
 use super::operands::Operands;
+use super::shared::SharedCode;
 use super::types;
-use super::uses::Uses;
 use super::x86::X86;
 use crate::error::LlvmError;
 use crate::machine_kind::MachineKind;
@@ -19,7 +19,7 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Value};
+use sched_ir::lir::{self, Block, BufferId, KernelKind, Space, Stmt, Uses, Value};
 use sched_ir::verify::verify;
 use std::rc::Rc;
 
@@ -49,6 +49,16 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) marks: Option<Marks<'ctx>>,
     /// Prefix of the names of the functions that the emitter adds.
     pub(super) name_prefix: String,
+    /// Code that kernels have in common. None for launches.
+    pub(super) shared: Option<&'a mut SharedCode<'ctx>>,
+}
+
+/// The name of a kernel in LLVM.
+#[derive(Clone, Copy)]
+pub(super) struct KernelNames {
+    /// The number of the model's version.
+    pub(super) version: usize,
+    pub(super) linkage: Linkage,
 }
 
 /// One LIR function and its surroundings.
@@ -69,12 +79,12 @@ fn isa(machine: &Machine) -> Box<dyn Isa> {
     }
 }
 
-/// Emits a kernel of a LIR module. Its name has the number of the model's version.
+/// Emits a kernel of a LIR module.
 pub(super) fn emit_kernel<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     source: FunctionSource<'_>,
-    (version, linkage): (usize, Linkage),
+    (KernelNames { version, linkage }, shared): (KernelNames, &mut SharedCode<'ctx>),
 ) -> Result<FunctionValue<'ctx>, LlvmError> {
     let FunctionSource { machine, model, kind, function } = source;
     // LLVM may crash on ill-typed code before its own verifier runs.
@@ -96,13 +106,14 @@ pub(super) fn emit_kernel<'ctx>(
     let ir = IrBuilder::new(context, module);
     let mut emitter = Emitter::new(ir, source, &function.body, (llvm, ctx));
     emitter.name_prefix = name;
+    emitter.shared = Some(shared);
     emitter.marks = machine.has_loop_marks.then(|| Marks::new(context, module, model, kind));
     if let Some(marks) = &mut emitter.marks {
         marks.begin(llvm);
     }
     emitter.mark_origin_number(0);
     emitter.load_buffer_addresses()?;
-    emitter.finish(&function.body)?;
+    emitter.finish(|it| it.block(&function.body))?;
     if let Some(marks) = &emitter.marks {
         marks.finish();
     }
@@ -164,13 +175,17 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             first_blocks: None,
             marks: None,
             name_prefix: String::new(),
+            shared: None,
         }
     }
 
     /// Emits the body after the entry block, and ends the function.
-    pub(super) fn finish(&mut self, body: &Block) -> Result<(), LlvmError> {
+    pub(super) fn finish(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<(), LlvmError>,
+    ) -> Result<(), LlvmError> {
         self.operands.frame.end_entry_block(self.ir().context, &self.ir().builder)?;
-        self.block(body)?;
+        body(self)?;
         self.ir().builder.build_return(None)?;
         Ok(())
     }
@@ -246,6 +261,14 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {
         self.mark_stmt(stmt);
+        match self.shared.as_ref().and_then(|shared| shared.get(stmt)) {
+            Some(shared) => self.call_shared(stmt, &shared),
+            None => self.stmt_in_place(stmt),
+        }
+    }
+
+    /// Emits a statement, even if kernels have it in common.
+    pub(super) fn stmt_in_place(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {
         match stmt {
             Stmt::Let(value, op) => {
                 let llvm = self.op(*value, op)?;

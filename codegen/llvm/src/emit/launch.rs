@@ -90,7 +90,7 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
         emitter.memory.in_launch = true;
         emitter.device = Some(Rc::clone(&device));
         self.read_parameters((&given, split), &parameters, &mut emitter)?;
-        emitter.finish(&launch.body)?;
+        emitter.finish(|it| it.block(&launch.body))?;
         drop(emitter);
         let (shared_bytes, LaunchParameters { buffers, values, .. }) = (device.shared_bytes(), given);
         Ok(LaunchKernel { name, shared_bytes, buffers, values, is_split: split })

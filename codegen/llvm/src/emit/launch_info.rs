@@ -2,8 +2,9 @@
 //! that the runtime needs.
 
 use super::memory::reserved_bytes;
-use super::uses::Uses;
-use sched_ir::lir::{self, Block, BufferId, GpuAxis, GpuDimension, GpuLevel, Launch, Op, Space, Stmt, Value};
+use sched_ir::lir::{
+    self, Block, BufferId, GpuAxis, GpuDimension, GpuLevel, Launch, Op, Space, Stmt, Uses, Value,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Parameters of a launch's kernel, in this order.

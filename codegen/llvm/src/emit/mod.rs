@@ -2,9 +2,10 @@
 //!
 //! A kernel becomes `void name(schedc_ctx *ctx)`. Its values are SSA values from the start: loops and
 //! conditionals become blocks with phis. The body of a parallel loop becomes a separate function, `void
-//! body(void *env, i64 i)`, whose environment holds the values that the body uses from outside. Tables are
-//! reached through the context, so that machine code neither contains the model nor depends on its address. A
-//! launch becomes a kernel of a separate module (`launch.rs`).
+//! body(void *env, i64 i)`, whose environment holds the values that the body uses from outside. A statement
+//! that kernels have in common becomes a function, too. Tables are reached through the context, so that
+//! machine code neither contains the model nor depends on its address. A launch becomes a kernel of another
+//! module (`launch.rs`).
 //!
 //! Files of a row use only those of the rows above:
 //!
@@ -16,8 +17,9 @@
 //! | `frame`, `operands` | [`operands::Operands`] | LIR's values and buffers |
 //! | `memory`, `gather`, `table` | [`memory::Memory`] | loads and stores, aliases, gathers, look-ups |
 //! | `x86/`, `nvptx/` | [`isa::Isa`] | machine-specific forms of operations |
+//! | `shared` | [`shared::SharedCode`] | statements that kernels have in common |
 //! | `function`, `operations`, `control` | [`function::Emitter`] | statements |
-//! | `alloc`, `parallel`, `launch_call` | [`function::Emitter`] | memory, parallel loops, calls of launches |
+//! | `alloc`, `parallel`, `shared_call`, `launch_call` | [`function::Emitter`] | memory and calls |
 //! | `launch`, `artefact` | | modules |
 
 mod alloc;
@@ -49,9 +51,10 @@ mod operands;
 mod operations;
 mod parallel;
 mod predicate;
+mod shared;
+mod shared_call;
 mod table;
 mod types;
-mod uses;
 mod vector;
 mod x86;
 
@@ -65,10 +68,11 @@ pub(crate) use marks::mark_assembly;
 use crate::error::LlvmError;
 use crate::session::Session;
 use crate::target::Machine;
-use function::FunctionSource;
+use function::{FunctionSource, KernelNames};
 use inkwell::module::{Linkage, Module};
 use module::empty_module;
 use sched_ir::lir;
+use shared::SharedCode;
 
 /// Emits the wanted kernels of a LIR module, with external names, and nothing else.
 pub(crate) fn emit_kernels<'ctx>(
@@ -78,9 +82,12 @@ pub(crate) fn emit_kernels<'ctx>(
     wanted: &[lir::KernelKind],
 ) -> Result<Module<'ctx>, LlvmError> {
     let module = empty_module(session.context(), machine);
-    for (kind, function) in model.kernels.iter().filter(|(kind, _)| wanted.contains(kind)) {
+    let kernels = || model.kernels.iter().filter(|(kind, _)| wanted.contains(kind));
+    let mut shared = SharedCode::of(kernels().map(|(_, function)| function));
+    for (kind, function) in kernels() {
         let source = FunctionSource { machine, model, kind: *kind, function };
-        function::emit_kernel(session.context(), &module, source, (0, Linkage::External))?;
+        let names = KernelNames { version: 0, linkage: Linkage::External };
+        function::emit_kernel(session.context(), &module, source, (names, &mut shared))?;
     }
     Ok(module)
 }

@@ -1,19 +1,18 @@
-//! Parallel loops: the body becomes a function, which gets the values that it uses from outside in an
-//! environment.
+//! Parallel loops and other statements that become functions. A function gets the values that it uses from
+//! outside in an environment.
 
 use super::frame::Frame;
 use super::function::{Emitter, add_attributes, first_pointer};
 use super::types;
-use super::uses::Uses;
 use crate::error::LlvmError;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
-use sched_ir::lir::{Block, BufferId, Parallel, Ty, Value};
+use sched_ir::lir::{BufferId, Parallel, Ty, Uses, Value};
 
-/// A body's environment: the run's context, then values, then buffers.
-struct Environment<'ctx> {
+/// The environment of a separate function: the run's context, then values, then buffers.
+pub(super) struct Environment<'ctx> {
     ty: StructType<'ctx>,
     values: Vec<Value>,
     buffers: Vec<BufferId>,
@@ -24,7 +23,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Emits a call of the runtime, which distributes the iterations to threads.
     pub(super) fn parallel(&mut self, stmt: &Parallel) -> Result<(), LlvmError> {
         let trip = self.operands.index(stmt.trip)?;
-        let environment = self.environment(&stmt.body);
+        let uses = Uses::of(&stmt.body);
+        let environment = self.environment(uses.values(), uses.buffers.iter().copied());
         let memory = self.store_environment(&environment)?;
         let body = self.outline(stmt, &environment)?;
         let function = body.as_global_value().as_pointer_value();
@@ -35,19 +35,22 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(())
     }
 
-    /// The environment of a body: variables and buffers that it uses and that are defined in this function.
-    /// The body repeats constants.
-    fn environment(&self, body: &Block) -> Environment<'ctx> {
-        let uses = Uses::of(body);
+    /// The environment of statements that use these values and buffers: the variables and buffers that are
+    /// defined in this function. The statements repeat constants.
+    pub(super) fn environment(
+        &self,
+        used: impl IntoIterator<Item = Value>,
+        used_buffers: impl IntoIterator<Item = BufferId>,
+    ) -> Environment<'ctx> {
         let mut contents: Vec<BasicValueEnum> = vec![self.operands.frame.ctx.into()];
         let (mut values, mut buffers) = (Vec::new(), Vec::new());
-        for value in uses.values() {
+        for value in used {
             if let Some(llvm) = self.operands.frame.variable(value) {
                 values.push(value);
                 contents.push(llvm);
             }
         }
-        for buffer in uses.buffers {
+        for buffer in used_buffers {
             if let Ok(base) = self.operands.frame.buffer(buffer) {
                 buffers.push(buffer);
                 contents.push(base.into());
@@ -58,7 +61,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// Writes an environment to the stack, and returns its address.
-    fn store_environment(&self, environment: &Environment<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
+    pub(super) fn store_environment(
+        &self,
+        environment: &Environment<'ctx>,
+    ) -> Result<PointerValue<'ctx>, LlvmError> {
         let memory = self.operands.reserve_stack(environment.ty, "env")?;
         for (value, field) in environment.contents.iter().zip(0..) {
             let at = self.ir().builder.build_struct_gep(environment.ty, memory, field, "")?;
@@ -74,9 +80,26 @@ impl<'ctx> Emitter<'_, 'ctx> {
         environment: &Environment<'ctx>,
     ) -> Result<FunctionValue<'ctx>, LlvmError> {
         let parameters = [types::pointer(self.ir().context).into(), self.ir().context.i64_type().into()];
-        let signature: FunctionType = self.ir().context.void_type().fn_type(&parameters, false);
+        let signature = self.ir().context.void_type().fn_type(&parameters, false);
+        self.separate_function(("parallel", signature), (environment, stmt.iv), |it, llvm| {
+            let iteration =
+                llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
+            let iteration = it.ir().resize(iteration, Ty::I64, Ty::of(it.operands.source.index))?;
+            it.operands.frame.define(stmt.iv, iteration)?;
+            it.block(&stmt.body)
+        })
+    }
+
+    /// Emits a function whose first parameter is the address of an environment. `origin` is a value of the
+    /// statements that `body` emits.
+    pub(super) fn separate_function(
+        &mut self,
+        (name, signature): (&str, FunctionType<'ctx>),
+        (environment, origin): (&Environment<'ctx>, Value),
+        body: impl FnOnce(&mut Self, FunctionValue<'ctx>) -> Result<(), LlvmError>,
+    ) -> Result<FunctionValue<'ctx>, LlvmError> {
         // LLVM makes the name unique with a number.
-        let name = format!("{}.parallel", self.name_prefix);
+        let name = format!("{}.{name}", self.name_prefix);
         let llvm = self.ir().module.add_function(&name, signature, Some(Linkage::Internal));
         add_attributes(self.ir().context, self.machine, llvm);
         let noalias = Attribute::get_named_enum_kind_id("noalias");
@@ -90,19 +113,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         inner.inherit_constants(&self.operands.frame);
         let outer = std::mem::replace(&mut self.operands.frame, inner);
         let interrupted = self.marks.as_mut().and_then(|marks| marks.begin(llvm));
-        self.mark_origin(stmt.iv);
+        self.mark_origin(origin);
         self.load_environment(environment, env)?;
-        let iteration =
-            llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
-        let iteration = self.ir().resize(iteration, Ty::I64, Ty::of(self.operands.source.index))?;
-        self.operands.frame.define(stmt.iv, iteration)?;
-        self.finish(&stmt.body)?;
+        self.finish(|it| body(it, llvm))?;
 
         self.operands.frame = outer;
         if let Some(marks) = &mut self.marks {
             marks.function = interrupted;
         }
-        self.mark_origin(stmt.iv);
+        self.mark_origin(origin);
         let outside = outside.ok_or_else(|| LlvmError::ill_formed("code outside a block"))?;
         self.ir().builder.position_at_end(outside);
         Ok(llvm)

@@ -1,28 +1,29 @@
 //! Values and buffers that statements use.
 
-use sched_ir::lir::{Address, Block, BufferId, Op, Stmt, Value};
+use super::{Address, BufferId, Op, Stmt, Value};
 use std::collections::BTreeSet;
 
 /// Used values and buffers, in a fixed order.
-#[derive(Default)]
-pub(super) struct Uses {
+#[derive(Clone, Debug, Default)]
+pub struct Uses {
     /// Values that some operation uses as a whole, and not only lane by lane.
-    pub(super) whole_values: BTreeSet<Value>,
+    pub whole_values: BTreeSet<Value>,
     /// Vectors from which some operation extracts a single lane.
     in_lanes: BTreeSet<Value>,
-    pub(super) buffers: BTreeSet<BufferId>,
+    /// Buffers that are read or written.
+    pub buffers: BTreeSet<BufferId>,
 }
 
 impl Uses {
     /// The uses of a block, with all blocks inside it.
-    pub(super) fn of(body: &Block) -> Uses {
+    pub fn of(body: &[Stmt]) -> Uses {
         let mut uses = Uses::default();
         Stmt::visit_all(body, |stmt| uses.stmt(stmt));
         uses
     }
 
     /// All used values.
-    pub(super) fn values(&self) -> impl Iterator<Item = Value> {
+    pub fn values(&self) -> impl Iterator<Item = Value> {
         self.whole_values.union(&self.in_lanes).copied()
     }
 
