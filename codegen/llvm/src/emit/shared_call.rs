@@ -4,7 +4,7 @@ use super::function::Emitter;
 use super::types;
 use crate::error::LlvmError;
 use inkwell::attributes::{Attribute, AttributeLoc};
-use inkwell::values::{AnyValue, FunctionValue};
+use inkwell::values::AnyValue;
 use sched_ir::lir::{Standalone, Stmt, Value};
 
 impl<'ctx> Emitter<'_, 'ctx> {
