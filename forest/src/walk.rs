@@ -10,7 +10,7 @@
 use std::fmt;
 
 use crate::category::is_nearly_zero;
-use crate::definitions::{LeafResult, OutputDefinition};
+use crate::definition::{LeafResult, OutputDefinition};
 use crate::forest::{
     Comparison, Float, Forest, Inner, Leaf, LinearLeaf, LinearMissing, NodeRef, Predicate, Target, Tree,
 };
@@ -170,8 +170,8 @@ impl Forest {
     }
 }
 
-/// Computes an output of rows in the types that callers get, widened: [`Forest::columns_of_output`] numbers for
-/// each row.
+/// Computes an output of rows in the types that callers get, widened. Each row has
+/// [`Forest::columns_of_output`] numbers.
 ///
 /// # Errors
 /// A [`WalkError`] if the rows are not whole.

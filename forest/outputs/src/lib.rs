@@ -1,6 +1,6 @@
 //! The table of outputs: what a call can compute for each row. An output is a row here and a file in
-//! `forest/src/definitions`. `tests/main.rs` writes the list of these files, and the lists of C, Python and the
-//! documents, from the table.
+//! `forest/src/definitions`. `tests/main.rs` writes the list of these files, and the lists of C, Python and
+//! the documents, from the table.
 
 /// Element type of an output. Some depend on the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

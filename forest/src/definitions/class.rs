@@ -1,6 +1,6 @@
 //! Class numbers.
 
-use super::OutputDefinition;
+use crate::definition::OutputDefinition;
 use crate::forest::Forest;
 use crate::output::{ClassRule, Classes, Output, Transform};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The leaf that each tree ends in, by the model's own numbers.
 
-use super::{LeafResult, OutputDefinition};
+use crate::definition::{LeafResult, OutputDefinition};
 
 /// The definition.
 pub const DEFINITION: OutputDefinition = OutputDefinition::Trees(LeafResult::Index);

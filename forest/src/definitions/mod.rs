@@ -8,27 +8,10 @@ mod raw;
 mod tree;
 mod value;
 
+use crate::definition::OutputDefinition;
 use crate::forest::Forest;
 use crate::output::Transform;
 use sched_outputs::{Element, OutputKind};
-
-/// OutputDefinition of an output.
-#[derive(Clone, Copy)]
-pub enum OutputDefinition {
-    /// A result for each tree, from the leaf that the row ends in.
-    Trees(LeafResult),
-    /// Steps from the margins of a row to its results; `None` if the model lacks the output.
-    Margins(fn(&Forest) -> Option<Vec<Transform>>),
-}
-
-/// Result of a leaf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafResult {
-    /// The trainer's own number of the leaf.
-    Index,
-    /// The value that the leaf adds to the margin of its tree.
-    Value,
-}
 
 impl OutputDefinition {
     /// The definition of an output.
@@ -68,6 +51,7 @@ impl Forest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::LeafResult;
 
     #[test]
     fn definitions_agree_with_the_table() {

@@ -1,6 +1,6 @@
 //! Margins: sums of leaves before the output transform.
 
-use super::OutputDefinition;
+use crate::definition::OutputDefinition;
 
 /// The definition.
 pub const DEFINITION: OutputDefinition = OutputDefinition::Margins(|_| Some(Vec::new()));

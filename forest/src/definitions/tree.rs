@@ -1,6 +1,6 @@
 //! The leaf value that each tree adds to its margin.
 
-use super::{LeafResult, OutputDefinition};
+use crate::definition::{LeafResult, OutputDefinition};
 
 /// The definition.
 pub const DEFINITION: OutputDefinition = OutputDefinition::Trees(LeafResult::Value);

@@ -1,6 +1,6 @@
 //! Predictions, as the trainer gives them.
 
-use super::OutputDefinition;
+use crate::definition::OutputDefinition;
 
 /// The definition.
 pub const DEFINITION: OutputDefinition =
