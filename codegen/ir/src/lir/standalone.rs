@@ -104,3 +104,37 @@ impl Display for Text<'_> {
         Printer { function, names, buffers, depth: 0 }.block(f, stmts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lir::{Address, Bin, Build, Builder, Scalar, Ty};
+
+    /// A function with `before` other values, whose loop stores a sum of a value of a type.
+    fn stored(before: i64, number: i64, ty: Ty) -> Function {
+        let mut b = Builder::new("stored");
+        let output = b.buffer("out", Space::Output, Scalar::I64);
+        let n = b.n_rows();
+        let end = (0..before).fold(n, |end, _| b.bin(Bin::Max, end, n));
+        b.for_loop((n, end, 1), &[], |b, row, _| {
+            let number = b.int_of(ty, number);
+            let place = Address { buffer: output, index: row, stride: 8, offset: 0 };
+            b.store(place, number);
+            Vec::new()
+        });
+        b.finish()
+    }
+
+    fn text(function: &Function) -> String {
+        let is_loop = |stmt: &&Stmt| matches!(stmt, Stmt::For(_));
+        Standalone::of(function, function.body.iter().find(is_loop).expect("a loop")).text
+    }
+
+    #[test]
+    fn texts_do_not_depend_on_the_function_but_on_types_of_constants() {
+        let one = text(&stored(1, 5, Ty::I64));
+        assert_eq!(one, text(&stored(9, 5, Ty::I64)));
+        assert_ne!(one, text(&stored(1, 6, Ty::I64)));
+        assert_ne!(one, text(&stored(1, 5, Ty::of(Scalar::I32))));
+    }
+}

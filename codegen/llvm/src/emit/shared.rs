@@ -6,7 +6,7 @@ use sched_ir::lir::{Block, Function, Standalone, Stmt};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Fewest statements of common code. A call with its environment takes as long as some twenty of them.
+/// Fewest statements of common code. Beside smaller code, writing and reading the environment takes time.
 const LEAST_STATEMENTS: usize = 100;
 
 /// The statements that the kernels of a module have in common, and the functions emitted for them.

@@ -2,6 +2,7 @@
 
 mod functions;
 mod harness;
+mod shared;
 mod vectors;
 
 use self::harness::{Element, at, at_number, entry, module, run, run_as};
