@@ -204,6 +204,10 @@ fn schedules_among(files: &[OsString], line: &CommandLine, has_model: bool) -> (
         (|at: usize| Path::new(&files[at]), |at: usize| is_schedule(Path::new(&files[at])));
     // A file that another option takes is no schedule.
     let is_left = |at: usize| takes_one && option_of_file(path(at), command).is_none();
+    let is_no_library = |at: usize| {
+        option_of_file(path(at), command).is_none()
+            && path(at).extension().is_none_or(|ending| ending != "so")
+    };
     let has_option = || {
         let mut options = line.items.iter().filter_map(Item::name);
         options.any(|name| name.starts_with("-s") || name == "--schedule")
@@ -212,12 +216,23 @@ fn schedules_among(files: &[OsString], line: &CommandLine, has_model: bool) -> (
     let schedules = match files {
         _ if has_model && takes_many => all.collect(),
         _ if has_model => all.filter(|at| is_named(*at) || is_left(*at)).collect(),
-        [first, rest @ ..] if takes_many => {
-            let are_schedules = rest.iter().all(|file| may_be_schedule(Path::new(file)));
-            let is_old = !has_option() && !may_be_schedule(Path::new(first)) && are_schedules;
-            all.skip(1).filter(|_| is_old).collect()
+        // In the order of the command line, which `diff` reads.
+        [first, ..] if takes_many => {
+            let are_schedules =
+                |files: &[OsString]| files.iter().all(|file| may_be_schedule(Path::new(file)));
+            let last = files.len() - 1;
+            match may_be_schedule(Path::new(first)) {
+                false if are_schedules(&files[1..]) => all.skip(1).collect(),
+                true if last > 0 && are_schedules(&files[..last]) && !are_schedules(&files[last..]) => {
+                    return (all.take(last).collect(), Some(last));
+                }
+                true if has_option() && are_schedules(files) => all.collect(),
+                _ => Vec::new(),
+            }
         }
-        [_, _] if is_named(0) && !is_named(1) && is_left(1) => return (vec![0], Some(1)),
+        [_, _] if is_named(0) && !is_named(1) && (is_left(1) || is_no_library(1)) => {
+            return (vec![0], Some(1));
+        }
         [_, ..] if !is_named(0) => all.skip(1).filter(|at| is_named(*at)).collect(),
         _ => Vec::new(),
     };
@@ -363,6 +378,11 @@ mod tests {
             ("build a.sched -m m.json -o m.so", "build m.json -s a.sched -o m.so"),
             ("verify libm.so --model m.json", "verify m.json libm.so"),
             ("bench a.sched m.json", "bench m.json -s a.sched"),
+            ("verify a.sched m.json", "verify m.json -s a.sched"),
+            ("check a.sched b.sched m.json", "check m.json -s a.sched -s b.sched"),
+            ("show nest a.sched m.json", "show nest m.json -s a.sched"),
+            ("diff m.json -s b.sched a.sched", "diff m.json -s b.sched -s a.sched"),
+            ("diff -s b.sched a.sched", "diff -s b.sched -s a.sched"),
             (
                 "tune m.json --rows 1,8 --type=f32 --start a.sched",
                 "tune m.json --batch 1,8 --row-type f32 -s a.sched",

@@ -54,7 +54,8 @@ pub fn help_for_status(status: Option<i32>) -> &'static str {
              tables"
         }
         Some(Status::ROWS) => {
-            "with the model instead of the library, schedc compiles code for both types of rows"
+            "read the rows in single precision, with --row-type f32; or give the model instead of the \
+             library, or a library for both types of rows"
         }
         _ => "report it, with the model and the schedule",
     }

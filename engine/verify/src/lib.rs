@@ -72,7 +72,8 @@ pub fn verify(
         deadline: until,
     };
     let found = search.run(task.given, progress).map_err(|status| {
-        let help = "build for the machine that runs the code; --simulate runs the code of a GPU without one";
+        let help = "build for the machine that runs the code; --row-type f32 verifies a library for rows of \
+                    single precision, and --simulate the code of a GPU without one";
         Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
     })?;
     let VerificationResult { rows, outcome, unreachable, first_difference, is_of_unfolded, failing_rows } =

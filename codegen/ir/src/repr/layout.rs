@@ -85,15 +85,17 @@ pub struct Formats {
     pub for_access: fn(Walking) -> usize,
 }
 
+/// Test of the trees, and index of the format for trees that fail it.
+pub type Fallback = (fn(&LayoutRequest) -> bool, usize);
+
 /// Description of a format.
 pub struct FormatInfo {
     /// Text in printed plans.
     pub text: &'static str,
     /// Makes the layout of this format for a forest.
     pub layout: fn(&LayoutRequest) -> Result<Layout, CompileError>,
-    /// Test of the trees, and index of the format for trees that fail it; `None` if the format holds all
-    /// trees.
-    pub fallback: Option<(fn(&LayoutRequest) -> bool, usize)>,
+    /// `None` if the format holds all trees.
+    pub fallback: Option<Fallback>,
     /// Traversal by vectors of rows. `None` if each lane walks as a single row does.
     pub row_vectors: Option<RowVectorTraversal>,
     /// Trees whose tests one row makes all at once.
