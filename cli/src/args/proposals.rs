@@ -64,12 +64,12 @@ fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
             }
         }
         ErrorKind::UnknownArgument if !refused.starts_with('-') => {
-            let file = match option_of_file(Path::new(refused), command)? {
+            let option = option_of_file(Path::new(refused), command)?;
+            let file = match option {
                 "-s" => "a schedule",
                 "-o" => "the file to write",
                 _ => "the file of rows",
             };
-            let option = option_of_file(Path::new(refused), command)?;
             Some(format!("{file} follows {option}: `{option} {refused}`"))
         }
         // clap's own proposal corrects a misspelt view.

@@ -7,7 +7,7 @@
 //! adds the trees in their order.
 //!
 //! Walks that look up nodes in registers take much code, and are bound by instructions instead of waits. So
-//! their remainder has one size of groups, a single vector: 64 to 255 rows of models of 100 trees of depth 8
+//! their remainder has one size of groups, a single vector: 64 to 230 rows of models of 100 trees of depth 8
 //! take as long as with groups of all sizes (0.99 to 1.01), and LLVM compiles an eighth less.
 
 use super::group::Group;
