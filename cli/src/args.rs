@@ -439,6 +439,11 @@ pub struct CompileOptions {
 }
 
 impl Command {
+    /// Whether the arguments ask for no notes.
+    pub fn is_quiet(&self) -> bool {
+        matches!(self, Command::Predict(args) if args.quiet)
+    }
+
     /// The options for compiling; `None` for commands that compile nothing, or only to measure.
     pub fn compile_options(&self) -> Option<CompileOptions> {
         match self {

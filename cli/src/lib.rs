@@ -46,7 +46,7 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| unparsed::end(&error, &words));
     internal::set_format(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
-    note.iter().for_each(|note| terminal.say(note));
+    note.iter().filter(|_| !cli.command.is_quiet()).for_each(|note| terminal.say(note));
     let timings = cli.command.compile_options().is_some_and(|options| options.timings);
     let result = match timings {
         false => run_command(&cli, &terminal),

@@ -51,7 +51,7 @@ pub struct Bench {
     /// Rows of the timed calls.
     pub rows: TimedRowOptions,
     /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Also time each schedule on the same rows in column-major order, as calls with Arrow columns pass them
     #[arg(long, conflicts_with = "load")]

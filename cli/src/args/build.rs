@@ -38,8 +38,10 @@ pub enum Emit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RowType {
     /// 32-bit floats.
+    #[value(aliases = ["float32", "float", "single"])]
     F32,
     /// 64-bit floats.
+    #[value(aliases = ["float64", "double"])]
     F64,
 }
 
@@ -47,8 +49,10 @@ pub enum RowType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RowTypes {
     /// 32-bit floats.
+    #[value(aliases = ["float32", "float", "single"])]
     F32,
     /// 64-bit floats.
+    #[value(aliases = ["float64", "double"])]
     F64,
     /// Both types.
     Both,
@@ -127,7 +131,7 @@ pub struct Build {
     pub base_margin: bool,
     /// Types of rows that have their own code, if the model reads 64-bit floats, as LightGBM's do. With f32
     /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows [default: both]
-    #[arg(long, value_enum, value_name = "TYPE")]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE")]
     pub row_type: Option<RowTypes>,
     /// Prefix of the names of the C functions; give two models in one program two prefixes
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]

@@ -29,7 +29,7 @@ pub struct ExplainSpeed {
     /// Rows of the timed calls.
     pub rows: TimedRowOptions,
     /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Rows per call for which the speed is explained
     #[arg(long, default_value_t = 1024, value_name = "ROWS", allow_negative_numbers = true)]

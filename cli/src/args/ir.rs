@@ -54,7 +54,7 @@ pub struct Ir {
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Type of the rows that the code reads, if the model reads 64-bit floats [default: f64]
-    #[arg(long, value_enum, value_name = "TYPE")]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE")]
     pub row_type: Option<RowType>,
     /// GPU for which the code of a GPU schedule is printed.
     #[arg(long, help = gpu_help())]

@@ -66,6 +66,8 @@ pub struct CommandLine {
     pub start: Vec<OsString>,
     /// The items behind the command's name.
     pub items: Vec<Item>,
+    /// Whether some long option is unknown, so that the next word may be its value.
+    pub has_unknown: bool,
 }
 
 impl CommandLine {
@@ -82,9 +84,12 @@ impl CommandLine {
         };
         let options: Vec<Arg> = globals.into_iter().chain(command.get_arguments().cloned()).collect();
         let (start, mut rest) = arguments.split_at(at + 1);
-        let mut items = Vec::new();
+        let (mut items, mut has_unknown) = (Vec::new(), false);
         while let Some((item, words)) = next_item(rest, &options, &takes_value) {
             rest = &rest[words..];
+            let is_unknown =
+                |name: &str| name.starts_with("--") && named(name, &options).is_none() && !takes_value(name);
+            has_unknown |= item.name().is_some_and(is_unknown);
             let ends = item == Item::End;
             items.push(item);
             if ends {
@@ -92,7 +97,7 @@ impl CommandLine {
                 break;
             }
         }
-        Some(CommandLine { command, start: start.to_vec(), items })
+        Some(CommandLine { command, start: start.to_vec(), items, has_unknown })
     }
 
     /// The words of the command line.
@@ -124,16 +129,7 @@ fn next_item(
         Some((name, _)) => (name, true),
         None => (text.as_ref(), false),
     };
-    let known = match name.strip_prefix("--") {
-        Some(long) => options.iter().find(|option| option.get_long() == Some(long)),
-        None => {
-            let mut letters = name.chars().skip(1);
-            let letter = letters.next();
-            let option = options.iter().find(|option| option.get_short() == letter);
-            option.filter(|_| letters.next().is_none())
-        }
-    };
-    let values = match known {
+    let values = match named(name, options) {
         _ if has_value => 0,
         Some(option) if option.get_action().takes_values() => {
             option.get_num_args().map_or(1, |range| range.max_values())
@@ -146,6 +142,19 @@ fn next_item(
     };
     let count = words.len().min(1 + values);
     Some((Item::Option(name.to_string(), words[..count].to_vec()), count))
+}
+
+/// The option with a name.
+fn named<'a>(name: &str, options: &'a [Arg]) -> Option<&'a Arg> {
+    match name.strip_prefix("--") {
+        Some(long) => options.iter().find(|option| option.get_long() == Some(long)),
+        None => {
+            let mut letters = name.chars().skip(1);
+            let letter = letters.next();
+            let option = options.iter().find(|option| option.get_short() == letter);
+            option.filter(|_| letters.next().is_none())
+        }
+    }
 }
 
 /// The option of a command that takes a file with this ending.

@@ -19,6 +19,10 @@ enum Present {
     Batch,
     /// Type of rows.
     RowType,
+    /// Rows that the loops of a schedule process at once.
+    BatchSize,
+    /// Time of a search or a verification.
+    Budget,
 }
 
 /// Values with which an option is an old spelling.
@@ -34,12 +38,14 @@ enum Values {
 
 /// The old spellings, and those that users bring from other programs: names of an option, its values, and the
 /// present argument.
-const OLD_SPELLINGS: [(&[&str], Values, Present); 5] = [
+const OLD_SPELLINGS: [(&[&str], Values, Present); 7] = [
     (&["--model", "-m"], Values::Any, Present::Model),
     (&["--start", "--sched", "--schedules"], Values::Any, Present::Schedule),
     (&["--rows"], Values::Numbers, Present::Batch),
     (&["--rows"], Values::Types, Present::RowType),
     (&["--rowtype", "--row_type", "--type", "--dtype"], Values::Any, Present::RowType),
+    (&["--batchsize", "--batch_size"], Values::Numbers, Present::BatchSize),
+    (&["--seconds", "--time", "--time-limit"], Values::Any, Present::Budget),
 ];
 
 impl Present {
@@ -50,13 +56,23 @@ impl Present {
             Present::Schedule => "`-s`",
             Present::Batch => "`--batch`",
             Present::RowType => "`--row-type`",
+            Present::BatchSize => "`--batch-size`",
+            Present::Budget => "`--budget`",
         }
     }
 
     /// The argument as an option with a value.
     fn option(self, value: OsString) -> Item {
         let name = self.spelling().trim_matches('`');
-        Item::Option(name.to_string(), vec![name.into(), value])
+        Item::Option(name.to_string(), vec![name.into(), self.value(value)])
+    }
+
+    /// The value with a unit, if it lacks one.
+    fn value(self, value: OsString) -> OsString {
+        match value.to_str() {
+            Some(text) if self == Present::Budget && text.parse::<f64>().is_ok() => format!("{text}s").into(),
+            _ => value,
+        }
     }
 
     /// Whether a command has the argument.
@@ -66,6 +82,8 @@ impl Present {
             Present::Schedule => has(command, "schedule"),
             Present::Batch => has(command, "batch"),
             Present::RowType => has(command, "row-type"),
+            Present::BatchSize => has(command, "batch-size"),
+            Present::Budget => has(command, "budget"),
         }
     }
 }
@@ -101,20 +119,32 @@ pub fn model_index(command: &Command) -> Option<usize> {
     })
 }
 
-/// Rewrites old spellings. Also returns a note with the rewritten line, if there were any.
+/// Rewrites old spellings. Also returns a note with the rewritten line if there were any, or about an option
+/// that users mistake for another.
 pub fn rewrite(arguments: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     let is_old = |name: &str| OLD_SPELLINGS.iter().any(|(old, _, _)| old.contains(&name));
     let Some(line) = CommandLine::of(&arguments, is_old) else { return (arguments, None) };
     let mut rewriting = Rewriting { line, model: None, changes: Vec::new() };
     rewriting.rewrite_options();
-    rewriting.rewrite_words();
+    if !rewriting.line.has_unknown || rewriting.model.is_some() {
+        rewriting.rewrite_words();
+    }
     if rewriting.changes.is_empty() {
-        return (arguments, None);
+        return (arguments, limit_note(&rewriting.line));
     }
     let words = rewriting.line.words();
     let shown: Vec<OsString> = ["schedc".into()].into_iter().chain(words.iter().skip(1).cloned()).collect();
     let note = format!("note: {}: `{}`", rewriting.changes.join(", "), shell_text(&shown));
     (words, Some(note))
+}
+
+/// A note on `--batch-size` in commands whose calls have the rows of `--batch`: some users mean that option.
+fn limit_note(line: &CommandLine) -> Option<String> {
+    let names: Vec<&str> = line.items.iter().filter_map(Item::name).collect();
+    let is_meant = names.contains(&"--batch-size") && !names.contains(&"--batch");
+    let note = "note: `--batch-size` limits the rows that the schedule's loops process at once; \
+                `--batch` sets the rows of a call";
+    (is_meant && has(&line.command, "batch")).then(|| note.to_string())
 }
 
 /// A command line while it is rewritten.
@@ -136,14 +166,17 @@ impl Rewriting {
 
     /// Replaces old names of options, and takes the model out of its option.
     fn rewrite_options(&mut self) {
-        for mut item in std::mem::take(&mut self.line.items) {
+        let items = std::mem::take(&mut self.line.items);
+        let words: Vec<OsString> = items.iter().filter_map(|item| item.word().cloned()).collect();
+        for mut item in items {
             if let Some((old, now)) = present(&item, &self.line.command)
                 && let Some(value) = item.value_word()
                 && !(now == Present::Model && self.model.is_some())
             {
                 self.note(format!("`{old}` is now {}", now.spelling()));
                 if now == Present::Model {
-                    self.model = Some(value);
+                    // Some users name the model in both ways.
+                    self.model = Some(value).filter(|value| !words.contains(value));
                     continue;
                 }
                 item = now.option(value);
@@ -290,6 +323,7 @@ mod tests {
             (Values::Numbers, _) => "64",
             (_, Present::RowType) => "f32",
             (_, Present::Schedule) => "x.sched",
+            (_, Present::Budget) => "5",
             _ => "m.json",
         }
     }
@@ -305,7 +339,7 @@ mod tests {
         let note = note.unwrap_or_default();
         assert!(note.starts_with(&format!("note: `{old}` is now ")), "{line}: {note}");
         assert!(note.ends_with(&format!(": `{words}`")), "{line}: {note}");
-        assert_eq!(rewritten(new), (new.to_string(), None));
+        assert_eq!(rewritten(new).0, new);
     }
 
     #[test]
@@ -313,13 +347,20 @@ mod tests {
         let cli = Cli::command();
         let mut tried = 0;
         for command in cli.get_subcommands() {
-            let start = start_of(command);
             let model = model_index(command).map_or("", |_| " m.json");
             for (names, values, now) in OLD_SPELLINGS {
+                let mut start = start_of(command);
+                if command.get_name() == "lock" && now == Present::Budget {
+                    start += " --upgrade m.json:1";
+                }
                 let value = sample(values, now);
                 let new = match now {
                     Present::Model => format!("{start} {value}"),
-                    _ => format!("{start}{model} {} {value}", now.spelling().trim_matches('`')),
+                    _ => {
+                        let present = now.value(value.into());
+                        let option = now.spelling().trim_matches('`');
+                        format!("{start}{model} {option} {}", present.to_string_lossy())
+                    }
                 };
                 let before = if now == Present::Model { "" } else { model };
                 for old in names.iter().filter(|_| now.is_of(command)) {
@@ -330,6 +371,7 @@ mod tests {
                 }
             }
             if Present::Model.is_of(command) && Present::Schedule.is_of(command) {
+                let start = start_of(command);
                 let (words, note) = rewritten(&format!("{start} m.json x.sched"));
                 assert_eq!(words, format!("{start} m.json -s x.sched"));
                 assert_eq!(note, Some(format!("note: a schedule follows -s: `{words}`")));
@@ -388,6 +430,10 @@ mod tests {
                 "tune m.json --rows 1,8 --type=f32 --start a.sched",
                 "tune m.json --batch 1,8 --row-type f32 -s a.sched",
             ),
+            ("build m.json --model m.json -s a.sched", "build m.json -s a.sched"),
+            ("verify m.json --seconds 5", "verify m.json --budget 5s"),
+            ("tune m.json --time=2m", "tune m.json --budget 2m"),
+            ("build m.json -s a.sched --batchsize 8", "build m.json -s a.sched --batch-size 8"),
             ("--format full bench m.json --rows f32", "--format full bench m.json --row-type f32"),
         ];
         for (old, new) in lines {
@@ -395,6 +441,9 @@ mod tests {
             assert_eq!(words, format!("schedc {new}"));
             assert!(note.is_some_and(|note| note.ends_with(&format!(": `{words}`"))), "{old}");
         }
+        let (words, note) = rewritten("schedc bench m.json --batch-size 64");
+        assert_eq!(words, "schedc bench m.json --batch-size 64");
+        assert!(note.is_some_and(|note| note.ends_with("`--batch` sets the rows of a call")));
         let (_, note) = rewrite(["schedc", "ir", "--model", "a b"].map(OsString::from).to_vec());
         assert_eq!(note.unwrap_or_default(), "note: `--model` is now the first argument: `schedc ir 'a b'`");
     }
@@ -412,6 +461,7 @@ mod tests {
             "fmt --model m.json",
             "build --model",
             "predict m.json -- --rows",
+            "check a.sched --unknown m.json",
         ];
         for line in lines.map(|line| format!("schedc {line}")) {
             assert_eq!(rewritten(&line), (line.clone(), None));

@@ -52,7 +52,7 @@ pub struct Predict {
     pub array: Option<String>,
     /// Floating-point type of the rows that the code reads, f32 or f64; values of the input are rounded or
     /// widened to it [default: that of --input]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Columns of the input to copy to the output, separated by commas, such as an identifier of each row
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]

@@ -1,16 +1,29 @@
 //! Proposals for refused arguments: options of other programs, and files without their option.
 
-use super::Cli;
 use super::line::{has, option_of_file, shell_text};
 use super::old_spellings::{is_numbers, is_row_type, model_index};
-use clap::CommandFactory;
+use super::{Cli, ScheduleView};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, ValueEnum};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Options by which other programs ask for sums before the transformation of the objective.
 const RAW_OPTIONS: [&str; 5] = ["--raw", "--margin", "--raw-score", "--raw_score", "--output-margin"];
+
+/// Names that other programs give to commands of schedc.
+const COMMANDS: [(&[&str], &str); 9] = [
+    (&["compile", "export"], "build"),
+    (&["run", "infer", "apply", "score", "eval"], "predict"),
+    (&["benchmark", "time"], "bench"),
+    (&["info", "describe", "dump", "summary"], "inspect"),
+    (&["format"], "fmt"),
+    (&["lint", "validate"], "check"),
+    (&["test", "compare"], "verify"),
+    (&["search", "optimize", "optimise", "autotune"], "tune"),
+    (&["nest", "lineage"], "show"),
+];
 
 /// The error of a command line with a proposal in the words of schedc, if there is one, instead of clap's.
 pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
@@ -29,71 +42,141 @@ pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
     error
 }
 
-/// The proposal for a refused argument.
+/// The proposal for a refused argument or command.
 fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let refused = context(ContextKind::InvalidArg)?;
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let name = text_of(error, ContextKind::InvalidSubcommand)?;
+        let (_, command) = COMMANDS.iter().find(|(names, _)| names.contains(&name))?;
+        return Some(format!("`schedc {command}` is schedc's command for it"));
+    }
     let cli = Cli::command();
     let (at, command) =
         arguments.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, cli.find_subcommand(word)?)))?;
-    let has = |long| has(command, long);
+    let refused = Refused { command, arguments, at, argument: text_of(error, ContextKind::InvalidArg)? };
     match error.kind() {
-        ErrorKind::UnknownArgument if matches!(refused, "--model" | "-m") => {
-            model_index(command)?;
-            Some(format!("the model is the first argument: `schedc {} MODEL`", arguments[at]))
-        }
-        ErrorKind::UnknownArgument if is_row_type(refused) => Some(format!(
-            "`schedc {}` makes no code for a type of rows; `build` and `predict` take --row-type",
-            arguments[at]
-        )),
-        ErrorKind::UnknownArgument if RAW_OPTIONS.contains(&refused) && has("output") => {
-            Some(format!("`--output raw` is schedc's spelling of `{refused}`"))
-        }
-        ErrorKind::UnknownArgument if refused == "--rows" => {
-            let value = value_of(arguments, refused)?;
-            match is_numbers(value) {
-                false => has("input").then(|| format!("the file of rows follows -i: `-i {value}`")),
-                true => has("batch-size").then(|| {
-                    format!(
-                        "`--batch-size {value}` is the largest number of rows that the loops process at once"
-                    )
-                }),
-            }
-        }
-        ErrorKind::UnknownArgument if !refused.starts_with('-') => {
-            let option = option_of_file(Path::new(refused), command)?;
-            let file = match option {
-                "-s" => "a schedule",
-                "-o" => "the file to write",
-                _ => "the file of rows",
-            };
-            Some(format!("{file} follows {option}: `{option} {refused}`"))
-        }
+        ErrorKind::UnknownArgument if refused.argument.starts_with('-') => refused.option(),
+        ErrorKind::UnknownArgument => refused.file(),
         // clap's own proposal corrects a misspelt view.
         ErrorKind::InvalidValue
-            if refused == "<WHAT>"
-                && command.get_name() == "show"
-                && error.get(ContextKind::SuggestedValue).is_none() =>
+            if refused.argument == "<WHAT>" && error.get(ContextKind::SuggestedValue).is_none() =>
         {
-            let (before, after) = arguments.split_at(at + 1);
-            let line = [&before[1..], &["nest".to_string()], after].concat();
-            let line: Vec<OsString> = line.into_iter().map(OsString::from).collect();
-            Some(format!("the view comes first, nest or lineage: `schedc {}`", shell_text(&line)))
+            refused.view(text_of(error, ContextKind::InvalidValue)?)
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation if has("batch") => {
-            let value = context(ContextKind::InvalidValue).filter(|value| is_numbers(value))?;
-            match refused.split(' ').next()? {
-                "--row-type" => {
-                    Some(format!("`--batch {value}` sets the rows of a call; a type is f32 or f64"))
-                }
-                "--batch-size" => Some(format!("`--batch {value}` sets the rows of a call")),
-                _ => None,
-            }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            refused.value(text_of(error, ContextKind::InvalidValue)?)
         }
         _ => None,
+    }
+}
+
+/// A text that belongs to an error.
+fn text_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// An argument that clap refuses.
+struct Refused<'a> {
+    command: &'a Command,
+    /// All words of the command line.
+    arguments: &'a [String],
+    /// The index of the command's name among them.
+    at: usize,
+    /// The argument as clap names it.
+    argument: &'a str,
+}
+
+impl Refused<'_> {
+    /// Whether the command has an option.
+    fn has(&self, long: &str) -> bool {
+        has(self.command, long)
+    }
+
+    /// The proposal for an unknown option.
+    fn option(&self) -> Option<String> {
+        let (name, refused) = (self.command.get_name(), self.argument);
+        match refused {
+            "--model" | "-m" => {
+                model_index(self.command)?;
+                Some(format!("the model is the first argument: `schedc {name} MODEL`"))
+            }
+            _ if is_row_type(refused) => Some(format!(
+                "`schedc {name}` makes no code for a type of rows; `build` and `predict` take --row-type"
+            )),
+            _ if RAW_OPTIONS.contains(&refused) && self.has("output") => {
+                Some(format!("`--output raw` is schedc's spelling of `{refused}`"))
+            }
+            "--json" if self.has("fix") => Some("`--format json` prints the findings as JSON".to_string()),
+            "--rows" | "--batch" => {
+                let value = value_of(self.arguments, refused)?;
+                match is_numbers(value) {
+                    false => self.has("input").then(|| format!("the file of rows follows -i: `-i {value}`")),
+                    true => self.has("batch-size").then(|| self.rows_of_calls(value)),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The proposal for numbers of rows in a command that times no calls.
+    fn rows_of_calls(&self, rows: &str) -> String {
+        let all = "calls may have any number of rows, and `schedc bench` times some";
+        match rows.contains(',') {
+            true => format!("{all}: `--batch {rows}`"),
+            false => format!("{all}; `--batch-size {rows}` limits the rows that loops process at once"),
+        }
+    }
+
+    /// The proposal for a file without its option.
+    fn file(&self) -> Option<String> {
+        let refused = self.argument;
+        let Some(option) = option_of_file(Path::new(refused), self.command) else {
+            let options = match (self.has("schedule"), self.has("emit")) {
+                (true, true) => "a schedule follows -s, and the file to write -o",
+                (true, false) => "a schedule follows -s",
+                _ => return None,
+            };
+            return Some(options.to_string());
+        };
+        let file = match option {
+            "-s" => "a schedule",
+            "-o" => "the file to write",
+            _ => "the file of rows",
+        };
+        Some(format!("{file} follows {option}: `{option} {refused}`"))
+    }
+
+    /// The proposal for a line of `show` whose first argument, `found`, is no view.
+    fn view(&self, found: &str) -> Option<String> {
+        let views = ScheduleView::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let views: Vec<String> = views.map(|view| view.get_name().to_string()).collect();
+        let (before, after) = self.arguments.split_at(self.at + 1);
+        let mut after = after.to_vec();
+        let view = match after.iter().position(|word| views.contains(word)) {
+            Some(at) => after.remove(at),
+            None => views.first()?.clone(),
+        };
+        // A word that is no file stands for a view.
+        if !found.contains(['.', '/', '#']) && !Path::new(found).exists() {
+            after.retain(|word| word != found);
+        }
+        let line = before.iter().skip(1).cloned().chain([view]).chain(after).map(OsString::from);
+        let line: Vec<OsString> = line.collect();
+        Some(format!("the view comes first, {}: `schedc {}`", views.join(" or "), shell_text(&line)))
+    }
+
+    /// The proposal for a refused value of an option.
+    fn value(&self, value: &str) -> Option<String> {
+        if !is_numbers(value) || !self.has("batch") {
+            return None;
+        }
+        match self.argument.split(' ').next()? {
+            "--row-type" => Some(format!("`--batch {value}` sets the rows of a call; a type is f32 or f64")),
+            "--batch-size" => Some(format!("`--batch {value}` sets the rows of a call")),
+            _ => None,
+        }
     }
 }
 
@@ -133,8 +216,23 @@ mod tests {
         assert_eq!(tip("schedc build m.json libx.so"), "the file to write follows -o: `-o libx.so`");
         assert_eq!(
             tip("schedc build m.json --rows 64"),
-            "`--batch-size 64` is the largest number of rows that the loops process at once"
+            "calls may have any number of rows, and `schedc bench` times some; `--batch-size 64` limits the \
+             rows that loops process at once"
         );
+        for line in ["predict m.json --rows 1,64", "check f.sched --batch 1,64"] {
+            assert_eq!(
+                tip(&format!("schedc {line}")),
+                "calls may have any number of rows, and `schedc bench` times some: `--batch 1,64`"
+            );
+        }
+        assert_eq!(tip("schedc build m.json f g"), "a schedule follows -s, and the file to write -o");
+        assert_eq!(tip("schedc check f.sched --json"), "`--format json` prints the findings as JSON");
+        for (line, command) in [("compile m.json", "build"), ("run m.json", "predict"), ("nest f", "show")] {
+            assert_eq!(
+                tip(&format!("schedc {line}")),
+                format!("`schedc {command}` is schedc's command for it")
+            );
+        }
         assert_eq!(tip("schedc predict m.json --raw"), "`--output raw` is schedc's spelling of `--raw`");
         assert_eq!(
             tip("schedc predict m.json --margin"),
@@ -149,6 +247,12 @@ mod tests {
             tip("schedc show m.json -s f.sched"),
             "the view comes first, nest or lineage: `schedc show nest m.json -s f.sched`"
         );
+        for line in ["show m.json -s f.sched nest", "show loops m.json -s f.sched"] {
+            assert_eq!(
+                tip(&format!("schedc {line}")),
+                "the view comes first, nest or lineage: `schedc show nest m.json -s f.sched`"
+            );
+        }
         assert_eq!(tip("schedc show nets m.json"), "a similar value exists: 'nest'");
         assert_eq!(
             tip("schedc profile m.json --row-type f32"),

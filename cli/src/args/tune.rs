@@ -41,7 +41,7 @@ pub struct Tune {
     /// Rows of the timed calls.
     pub rows: TimedRowOptions,
     /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Rows per call to tune for: numbers, separated by commas. Each has an equal part of the budget
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]

@@ -1,11 +1,12 @@
 //! The arguments of `schedc verify`.
 
-use super::numbers::whole;
+use super::times::parse_time;
 use super::{CPU_HELP_END, ColumnOptions, ModelOptions, RowType, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use sched_llvm::runtime::OutputKind;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// `schedc verify`
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ pub struct Verify {
     pub columns: ColumnOptions,
     /// Verify only calls with this floating-point type of the rows, f32 or f64, under code that is compiled
     /// for it; rows of --input are rounded or widened to it [default: calls with both types]
-    #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
     /// Also compare with another program's predictions of the rows of --input: a .npy, CSV or Parquet file
     /// with one row for each of them
@@ -71,9 +72,9 @@ pub struct Verify {
     /// 1e-6 for results in single precision, 1e-9 in double]
     #[arg(long, value_name = "SIZE", value_parser = parse_tolerance)]
     pub tolerance: Option<f64>,
-    /// Time limit in seconds for constructing and running rows; the report lists what was left out
-    #[arg(long, default_value_t = 60, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
-    pub seconds: u64,
+    /// Time for constructing and running rows, such as 10s or 2m; the report lists what was left out
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1m")]
+    pub budget: Duration,
     /// Write the rows whose results differ to this .npy file
     #[arg(long, value_name = "FILE")]
     pub failing: Option<PathBuf>,

@@ -77,7 +77,6 @@ struct Verification {
 
 /// Verifies the code, and compares it with other programs and other versions if the arguments request that.
 fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Result<Verification, Failure> {
-    let began = Instant::now();
     let model = &job.model;
     let code = match &args.artefact {
         Some(path) => library(args, path, model)?,
@@ -85,7 +84,8 @@ fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Re
     };
     let progress = terminal.progress(None, "verifying");
     let row_type = args.row_type.map(Float::from);
-    let task = VerificationTask { model, code: &code, given, row_type, began, seconds: args.seconds };
+    let (began, budget) = (Instant::now(), args.budget);
+    let task = VerificationTask { model, code: &code, given, row_type, began, budget };
     let (mut report, failing) = schedc_verify::verify(&task, &mut |met| progress.advance(met))?;
     drop(progress);
     let (others, unavailable) = match compare_others(args, model, given, &mut report.notes) {

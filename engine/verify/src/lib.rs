@@ -47,8 +47,8 @@ pub struct VerificationTask<'a> {
     pub row_type: Option<Float>,
     /// The beginning of the time limit.
     pub began: Instant,
-    /// Time limit in seconds.
-    pub seconds: u64,
+    /// The time limit.
+    pub budget: Duration,
 }
 
 /// Verifies code on solved and given rows. Calls `progress` with the number of critical values that the last
@@ -62,7 +62,7 @@ pub fn verify(
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Report, Option<Values>), Failure> {
     let VerificationTask { model, code, .. } = *task;
-    let until = task.began + Duration::from_secs(task.seconds);
+    let until = task.began + task.budget;
     let unfolded = model.unfolded()?;
     let search = Search {
         forest: model.forest(),
@@ -80,12 +80,12 @@ pub fn verify(
         found;
     let mut notes = Vec::new();
     if outcome.stopped {
-        let limit = format!("the time limit of {} s", task.seconds);
+        let limit = format!("the time limit of {:?}", task.budget);
         if outcome.calls == 0 {
             let message = format!("{limit} was over before the first call of the code: nothing is verified");
-            return Err(Failure::usage(message, "allow more time, for example by --seconds 300"));
+            return Err(Failure::usage(message, "allow more time, for example by --budget 5m"));
         }
-        notes.push(format!("stopped at {limit}: --seconds allows more"));
+        notes.push(format!("stopped at {limit}: --budget allows more"));
     }
     if !code.is_exact {
         let note = "sums are added in another order than the trainer's: margins are compared within a \

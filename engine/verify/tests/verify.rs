@@ -27,8 +27,8 @@ const EXAMPLE: &str = "examples/model/breast_cancer.json";
 /// The first trees of the example: four tiles of seven and a part of a fifth, which test the last feature.
 const EXAMPLE_TREES: Iterations = Iterations::Range(0, 32);
 
-/// Time limit in seconds for a verification that must be complete.
-const UNLIMITED: u64 = 600;
+/// Time limit for a verification that must be complete.
+const UNLIMITED: Duration = Duration::from_mins(10);
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -73,9 +73,9 @@ impl Program {
     }
 
     /// Compiles and verifies the program, on the processor or in the simulator.
-    fn report(&self, is_simulated: bool, seconds: u64) -> Result<Report, Failure> {
+    fn report(&self, is_simulated: bool, budget: Duration) -> Result<Report, Failure> {
         let began = Instant::now();
-        self.report_of(&self.code(is_simulated)?, None, began, seconds)
+        self.report_of(&self.code(is_simulated)?, None, began, budget)
     }
 
     /// Compiles the program.
@@ -89,9 +89,9 @@ impl Program {
         code: &ModelCode,
         row_type: Option<Float>,
         began: Instant,
-        seconds: u64,
+        budget: Duration,
     ) -> Result<Report, Failure> {
-        let task = VerificationTask { model: &self.job.model, code, given: &[], row_type, began, seconds };
+        let task = VerificationTask { model: &self.job.model, code, given: &[], row_type, began, budget };
         verify(&task, &mut |_| {}).map(|(report, _)| report)
     }
 }
@@ -160,7 +160,7 @@ fn calls_end_at_the_time_limit() {
     let deadline = began + Duration::from_secs(1);
     let slow = SlowCode { code: code.predictor, deadline, late: Arc::clone(&late) };
     code.predictor = Box::new(slow);
-    let report = program.report_of(&code, None, began, 1).expect("a report");
+    let report = program.report_of(&code, None, began, Duration::from_secs(1)).expect("a report");
     assert!(report.outcome.stopped);
     // A call may begin just at the limit.
     assert!(late.load(Ordering::Relaxed) <= 1, "{late:?}");
@@ -422,16 +422,16 @@ fn models(folder: &Path, into: &mut Vec<PathBuf>) {
 
 /// Verifies models in two threads. Panics on differences, and on unfinished models unless the time is
 /// limited.
-fn all_equal(paths: &[PathBuf], seconds: u64) {
+fn all_equal(paths: &[PathBuf], budget: Duration) {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut problems = Vec::new();
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match Program::chosen(path).and_then(|program| program.report(false, seconds)) {
-                Ok(report) if report.is_equal() && report.outcome.stopped <= (seconds < UNLIMITED) => {}
+            match Program::chosen(path).and_then(|program| program.report(false, budget)) {
+                Ok(report) if report.is_equal() && report.outcome.stopped <= (budget < UNLIMITED) => {}
                 Ok(report) => problems.push(format!("{:#}", report.to_json())),
                 // Large models may take the whole limit to compile.
-                Err(failure) if seconds < UNLIMITED && shown(&failure).contains("nothing is verified") => {}
+                Err(failure) if budget < UNLIMITED && shown(&failure).contains("nothing is verified") => {}
                 // This model does not compile: it has categories far above all others.
                 Err(failure) if shown(&failure).contains("C0014") => {}
                 // These models need another release than the one that saved them.

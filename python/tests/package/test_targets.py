@@ -288,7 +288,7 @@ def test_verified_with_onnx_runtime(tmp_path):
     pytest.importorskip("onnxruntime")
     theirs = multioutput.MultiOutputClassifier(logistic()).fit(ROWS, LABELS["words"])
     schedc.export(theirs, tmp_path / "targets.onnx")
-    verify = [os.environ["SCHEDC"], "verify", tmp_path / "targets.onnx", "--trainer", "--seconds", "10"]
+    verify = [os.environ["SCHEDC"], "verify", tmp_path / "targets.onnx", "--trainer", "--budget", "10s"]
     run = subprocess.run(verify, capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable})
     assert run.returncode == 0, run.stderr
     assert "onnxruntime" in run.stdout and run.stdout.splitlines()[-1] == "equal", run.stdout

@@ -25,7 +25,7 @@ fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value,
     let program = crate::program::executable().map_err(|error| refused(target, &error))?;
     let mut command = Command::new(program);
     command.arg("verify").arg(&args.model).arg(path).arg("--json");
-    command.arg("--name").arg(&args.name).arg("--seconds").arg(args.seconds.to_string());
+    command.arg("--name").arg(&args.name).arg("--budget").arg(format!("{}ms", args.budget.as_millis()));
     if let Some(iterations) = &args.reading.iterations {
         command.arg("--iterations").arg(iterations.to_string());
     }
