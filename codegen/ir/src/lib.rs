@@ -79,7 +79,7 @@ pub fn compile(
     // rows.
     let sums = kernels.contains(&OutputKind::Raw);
     let transfer = if sums { plan::common_transfer(&nests, budget)? } else { None };
-    let (variants, tables) = plan_variants(nests, kernels, transfer, budget)?;
+    let (variants, tables) = plan_variants(nests, kernels, transfer, on_gpu, budget)?;
     let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
         lower::Lowering::new(&stages.hir, &stages.mir, &stages.plan, numbers, max_rows.map(i64::from))
     });
@@ -139,16 +139,19 @@ fn plan_variants(
     nests: Variants<(hir::Hir, mir::Mir)>,
     kernels: &[OutputKind],
     transfer: Option<BinTransfer>,
+    on_gpu: bool,
     budget: &Budget,
 ) -> Result<(PlannedVariants, Vec<Table>), CompileError> {
     let mut tables: Vec<Table> = Vec::new();
+    let of_trees = lower::variants_of_trees(nests.bounded(), on_gpu);
+    let of_trees: Vec<u32> = of_trees.iter().map(|variant| variant.max_rows).collect();
     let variants = nests.try_map(|max_rows, (hir, mir)| {
-        let is_last = max_rows.is_none();
-        let leaf_indices = is_last
+        let stores_trees = max_rows.is_none_or(|most| of_trees.contains(&most));
+        let leaf_indices = stores_trees
             && kernels.iter().any(|kind| {
                 matches!(OutputDefinition::of(*kind), OutputDefinition::Trees(LeafResult::Index))
             });
-        let by_tree = is_last && kernels.iter().any(|kind| kind.walks_itself());
+        let by_tree = stores_trees && kernels.iter().any(|kind| kind.walks_itself());
         let reaches = |transfer: &BinTransfer| max_rows.is_none_or(|most| transfer.least_rows <= most.into());
         let setting = plan::Setting {
             leaf_indices,

@@ -79,8 +79,14 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// Builds the kernel that computes one output. Leaf indices and leaf values always use the last variant:
-/// their tables are large, and small calls for them are rare.
+/// The bounded variants whose code is in kernels of leaf indices and leaf values, beside the last variant: the
+/// first one, for calls of few rows. More would make tables and compilations larger, for calls that are
+/// rare. `on_gpu` tells whether some variant has launches; then there is none.
+pub fn variants_of_trees<T>(bounded: &[Bounded<T>], on_gpu: bool) -> &[Bounded<T>] {
+    if on_gpu { &[] } else { &bounded[..bounded.len().min(1)] }
+}
+
+/// Builds the kernel that computes one output.
 fn kernel_of_output(
     kind: OutputKind,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),
@@ -89,7 +95,9 @@ fn kernel_of_output(
     match OutputDefinition::of(kind) {
         OutputDefinition::Trees(result) => {
             let exists = rest.hir.forest.columns_of_output(kind) > 0;
-            exists.then(|| walks(kind.word(), (&[], rest), (Results::OfTrees(result), None), processors))
+            let on_gpu = processors.iter().any(|(_, processor)| *processor == ProcessorKind::Device);
+            let variants = (variants_of_trees(bounded, on_gpu), rest);
+            exists.then(|| walks(kind.word(), variants, (Results::OfTrees(result), None), processors))
         }
         OutputDefinition::Margins(_) if kind.finishes_margins() => {
             output::after_margins(kind, rest, processors)
