@@ -123,3 +123,12 @@ pub struct ValueState {
     /// The longest chain that ends in it, if it depends on a carried value of the innermost loop.
     pub chain: Option<Chain>,
 }
+
+impl ValueState {
+    /// The state of a value that was not visited.
+    pub const UNKNOWN: ValueState = ValueState {
+        content: StaticValue { int: None, slopes: [0.0; DEPTHS], dependences: Dependences::NOTHING },
+        ready: 0.0,
+        chain: None,
+    };
+}

@@ -11,6 +11,7 @@
 //! | [`MemoryModel`] | sizes of buffers, and the level of the caches that serves an access |
 //! | [`timeline::Timeline`] | the cycles that the current code covers, and the instructions in flight |
 //! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
+//! | [`steady::SteadyStates`] | the distance between iterations of innermost loops |
 //! | [`Profiler`] | the cycles of each loop of the nest, if a breakdown is requested |
 //!
 //! Loops are estimated in `loops.rs`. There, [`loop_sample::LoopSample`] derives the time of all iterations
@@ -25,6 +26,7 @@ mod loops;
 mod prepared;
 mod recurrence;
 mod reuse;
+mod steady;
 mod timeline;
 mod values;
 
@@ -33,6 +35,7 @@ pub use prepared::PreparedKernel;
 use costs::{OperationCost, OperationCosts};
 use loop_sample::{Iteration, LoopSample};
 use loop_stack::LoopStack;
+use steady::{SteadyState, SteadyStates};
 use timeline::Timeline;
 use values::Values;
 
@@ -67,6 +70,7 @@ pub struct Estimator<'a> {
     memory: MemoryModel,
     timeline: Timeline,
     loops: LoopStack,
+    steady_states: SteadyStates,
     profiler: Profiler<'a>,
 }
 
@@ -83,6 +87,7 @@ impl<'a> Estimator<'a> {
             memory: MemoryModel::new(module, function, call),
             timeline: Timeline::new(machine),
             loops: LoopStack::default(),
+            steady_states: SteadyStates::default(),
             profiler: Profiler::new(&function.origins, false),
         }
     }
@@ -199,8 +204,8 @@ impl<'a> Estimator<'a> {
     /// Records an access in the first pass. In the second pass, adds the access's cache lines to the work,
     /// and returns the cycles for which the result waits.
     fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
-        let index = self.values.get(operand.index).content;
-        let Some(placed) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };
+        let index = &self.values.get(operand.index).content;
+        let Some(placed) = self.memory.access(operand, index, self.loops.around()) else { return 0.0 };
         self.profiler.note_access(operand, &placed.residency, self.machine);
         work.add_lines(placed.busy);
         placed.wait
@@ -224,7 +229,7 @@ impl<'a> Estimator<'a> {
         work.merge(&arm);
         work.add_instructions(1.0);
         for joined in &this.joined {
-            let state = self.values.get(if holds { joined.then } else { joined.otherwise });
+            let state = *self.values.get(if holds { joined.then } else { joined.otherwise });
             let dependences = state.content.dependences | condition.dependences;
             let content = StaticValue { dependences, ..state.content };
             self.define(joined.after, ValueState { content, ..state });
@@ -252,7 +257,13 @@ impl<'a> Estimator<'a> {
         }
         sample.add(&first, 1.0);
         if has_more && is_innermost {
-            sample.set_distance(self.steady_distance((begin, first_end), trips, &mut visit));
+            let known = self.steady_states.find(around.name, &first, trips);
+            let state = known.unwrap_or_else(|| {
+                let state = self.simulate_steady_state((begin, first_end), trips, &mut visit);
+                self.steady_states.add(around.name, &first, trips, state);
+                state
+            });
+            sample.set_distance(state.distance);
         }
         self.timeline.restart(earliest_start, begin);
         let has_inner_loops = self.loops.has_inner_loops(&entered);
@@ -297,14 +308,14 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// Cycles from the end of an iteration to the end of the next one in the steady state of a loop. Its
-    /// first iteration begins and ends in the given cycles.
-    fn steady_distance(
+    /// Simulates consecutive iterations of a loop up to its steady state. Its first iteration begins and ends
+    /// in the given cycles.
+    fn simulate_steady_state(
         &mut self,
         (begin, first_end): (f64, f64),
         trips: f64,
         visit: &mut dyn FnMut(&mut Self, f64) -> Work,
-    ) -> f64 {
+    ) -> SteadyState {
         let paused = self.profiler.pause();
         let mut ends = vec![first_end];
         let enough = BUFFERS_SIMULATED * self.machine.in_flight;
@@ -323,9 +334,11 @@ impl<'a> Estimator<'a> {
         // The first half fills the queues.
         let last = ends.len() - 1;
         let from = last / 2;
-        match (ends.get(from), ends.get(last)) {
+        let distance = match (ends.get(from), ends.get(last)) {
             (Some(begin), Some(end)) if from < last => (end - begin) / (last - from) as f64,
             _ => 0.0,
-        }
+        };
+        let simulated = ends.len() as f64;
+        SteadyState { distance, simulated, ended_early: simulated < trips }
     }
 }

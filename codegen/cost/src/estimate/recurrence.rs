@@ -33,7 +33,7 @@ impl<'l> Recurrence<'l> {
     /// Sets the carried values at the beginning of iteration `at`.
     pub fn enter(&self, values: &mut Values<'_>, timeline: &mut Timeline, loops: &LoopStack, at: f64) {
         for (n, one) in self.carried.iter().enumerate() {
-            let first = values.get(one.first);
+            let first = *values.get(one.first);
             let before = if loops.is_consecutive() { values.get(one.next).ready } else { first.ready };
             let growth = self.growth.get(n).copied().unwrap_or((at == 0.0).then_some(0));
             let mut content = first.content;
@@ -70,7 +70,7 @@ impl<'l> Recurrence<'l> {
     pub fn leave(&self, values: &mut Values<'_>, timeline: &mut Timeline, elapsed: f64, trips: f64) {
         let ready = timeline.latest() + elapsed;
         for one in self.carried {
-            let (first, next) = (values.get(one.first), values.get(one.next));
+            let (first, next) = (*values.get(one.first), *values.get(one.next));
             let chain = first.chain.map(|chain| Chain { cycles: chain.cycles + self.chain * trips, ..chain });
             let dependences = first.content.dependences | next.content.dependences;
             let content = StaticValue { dependences, ..StaticValue::default() };
@@ -84,7 +84,7 @@ impl<'l> Recurrence<'l> {
     pub fn set_totals(&self, values: &mut Values<'_>, trips: f64, bounds: Dependences) {
         for (one, growth) in self.carried.iter().zip(&self.growth) {
             let first = values.get(one.first).content;
-            let mut after = values.get(one.after);
+            let mut after = *values.get(one.after);
             let total = first.int.zip(*growth).map(|(first, growth)| first + growth * trips as i64);
             let dependences = (after.content.dependences | bounds).without_loop(self.depth);
             after.content = StaticValue { int: total, slopes: first.slopes, dependences };
@@ -100,7 +100,7 @@ impl<'l> Recurrence<'l> {
     /// For a loop without iterations, sets the values after the loop to the initial ones.
     pub fn skip(&self, values: &mut Values<'_>, timeline: &mut Timeline) {
         for one in self.carried {
-            let first = values.get(one.first);
+            let first = *values.get(one.first);
             timeline.reach(first.ready);
             values.set(one.after, first);
         }

@@ -39,8 +39,8 @@ impl<'a> Values<'a> {
     }
 
     /// The state of a value.
-    pub fn get(&self, value: Value) -> ValueState {
-        self.states.get(value.0 as usize).copied().unwrap_or_default()
+    pub fn get(&self, value: Value) -> &ValueState {
+        self.states.get(value.0 as usize).unwrap_or(&ValueState::UNKNOWN)
     }
 
     /// Replaces the state of a value.
@@ -76,7 +76,7 @@ impl<'a> Values<'a> {
     /// The state of an earlier load from the same address in this iteration, if it may be reused. Otherwise
     /// later loads may reuse `value`.
     pub fn reuse_load(&mut self, value: Value) -> Option<ValueState> {
-        self.loads.reuse_or_record(value).map(|earlier| self.get(earlier))
+        self.loads.reuse_or_record(value).map(|earlier| *self.get(earlier))
     }
 
     /// Number of loads that can be reused.
@@ -91,7 +91,7 @@ impl<'a> Values<'a> {
 
     /// The content of an operation's result.
     pub fn evaluate(&self, op: &Op, is_scalar: bool) -> StaticValue {
-        let content = |value: Value| self.get(value).content;
+        let content = |value: Value| &self.get(value).content;
         let mut result = StaticValue::default();
         op.for_each_value(|operand| result.dependences = result.dependences | content(operand).dependences);
         match op {
@@ -100,7 +100,7 @@ impl<'a> Values<'a> {
             Op::Bin(op, a, b) if is_scalar => {
                 let (a, b) = (content(*a), content(*b));
                 if let (Some(m), Some(n)) = (a.int, b.int) {
-                    (result.int, result.slopes) = binary(*op, (&a, m), (&b, n));
+                    (result.int, result.slopes) = binary(*op, (a, m), (b, n));
                 }
             }
             Op::Cmp(cmp, a, b) if is_scalar => {
@@ -126,7 +126,7 @@ impl<'a> Values<'a> {
 
     /// The content of a load: an integer of the model's tables, a word of the input's layout, or data.
     fn load(&self, at: &Address, mut result: StaticValue, is_scalar: bool) -> StaticValue {
-        let index = self.get(at.index).content;
+        let index = &self.get(at.index).content;
         let buffer = self.function.buffer(at.buffer);
         match (buffer.space, index.int) {
             // Word 0 is 0 for row-major input. Otherwise word `1 + f` is the position of feature `f` in row
