@@ -2,13 +2,10 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Cells, Element, Tensor, Text};
+use super::tensor::{Cells, Element, Outputs, Tensor, Text};
 use super::whole;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
-use sched_forest::ModelError;
 use sched_forest::onnx::element;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 pub(super) fn identity(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
     Ok(vec![Tensor::clone(node.input(0)?)])

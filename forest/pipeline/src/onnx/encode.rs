@@ -2,13 +2,11 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Cells, Element, Tensor, Text};
+use super::tensor::{Cells, Element, Outputs, Tensor, Text};
 use sched_columns::{Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Edges, Expr, Ties, Unary};
 use sched_forest::onnx::Tensor as FileTensor;
 use sched_forest::{CategoryRule, Float, ModelError};
 use std::sync::Arc;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Keys or values of a mapping.
 enum Items<'a> {

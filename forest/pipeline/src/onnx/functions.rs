@@ -4,19 +4,16 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{ColumnResult, Element, Outputs};
 use super::whole;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
-type Cell = Result<ColumnId, ModelError>;
 
 /// Applies a formula to each cell of a tensor of floats.
 fn unary(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    mut formula: impl FnMut(&mut Formula, ColumnId) -> Cell,
+    mut formula: impl FnMut(&mut Formula, ColumnId) -> ColumnResult,
 ) -> Outputs {
     let of = node.input(0)?;
     if !of.element.is_float() {
@@ -285,7 +282,7 @@ pub(super) fn mean(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 fn variadic(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    formula: impl Fn(&mut Formula, &[ColumnId]) -> Cell,
+    formula: impl Fn(&mut Formula, &[ColumnId]) -> ColumnResult,
 ) -> Outputs {
     let element = node.input(0)?.element;
     let count = node.inputs.len();

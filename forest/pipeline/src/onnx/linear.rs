@@ -4,15 +4,13 @@ use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::normalize;
 use super::reduce::index_of_largest;
-use super::tensor::{Cells, Element, Tensor};
+use super::tensor::{Cells, Element, Outputs, Tensor};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, Unary};
 use sched_forest::{
     Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, ModelError, NodeRef, Target,
     Tree, Types,
 };
 use std::collections::HashMap;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// A weighted sum: a number, and products that are added to it.
 pub(super) struct WeightedSum {

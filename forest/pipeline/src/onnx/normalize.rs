@@ -3,11 +3,9 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor, places};
+use super::tensor::{Element, Outputs, Tensor, places};
 use sched_columns::{Binary, ColumnId, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// First version of the standard operators in which `Softmax` works along one axis, the last one by default.
 const FIRST_ONE_AXIS_VERSION: i64 = 13;

@@ -4,11 +4,9 @@ use super::builder::GraphColumns;
 use super::distance;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor, places, size};
+use super::tensor::{Element, Outputs, Tensor, places, size};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Replaces each group of cells along some axes by the result of an operation on the group.
 fn reduced(

@@ -2,11 +2,9 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{Element, Outputs, Tensor};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Parameters for the cells along the last axis: one for all cells, or one for each.
 struct Parameters {

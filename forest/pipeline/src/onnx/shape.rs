@@ -2,13 +2,11 @@
 
 use super::builder::GraphColumns;
 use super::node::{GraphNode, Size};
-use super::tensor::{Cells, Element, Tensor, Text, places, size};
+use super::tensor::{Cells, Element, Outputs, Tensor, Text, places, size};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 use sched_forest::ModelError;
 use std::rc::Rc;
 use std::sync::Arc;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// A view of a tensor as a new tensor: cells from position `start` on, with these strides.
 pub(super) fn moved(

@@ -5,11 +5,9 @@ use super::builder::GraphColumns;
 use super::constant::constant_tensor;
 use super::node::{GraphNode, Size};
 use super::shape::moved;
-use super::tensor::{Cells, Element, Tensor, size};
+use super::tensor::{Cells, Element, Outputs, Tensor, size};
 use sched_columns::ColumnValue;
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// `Shape`: the sizes of a tensor's axes.
 pub(super) fn shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {

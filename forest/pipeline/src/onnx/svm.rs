@@ -8,11 +8,9 @@ use super::formula::Formula;
 use super::linear::class_label;
 use super::node::GraphNode;
 use super::reduce::index_of_largest;
-use super::tensor::{Element, Tensor};
+use super::tensor::{Element, Outputs, Tensor};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Term, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Largest degree up to which a polynomial kernel is computed by repeated multiplication.
 const MOST_FACTORS: f64 = 16.0;

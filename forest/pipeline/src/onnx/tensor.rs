@@ -1,6 +1,7 @@
 //! Tensors: the values of a graph. Their first axis can be the axis of rows.
 
 use sched_columns::{ColumnId, ColumnType};
+use sched_forest::ModelError;
 use sched_forest::onnx::element;
 use std::rc::Rc;
 
@@ -67,6 +68,12 @@ pub(super) struct Tensor {
     pub element: Element,
     pub cells: Cells,
 }
+
+/// The outputs of a node, or the reason why it is refused.
+pub(super) type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// The column of a formula's result, or the reason why the formula is refused.
+pub(super) type ColumnResult = Result<ColumnId, ModelError>;
 
 /// The cells of a tensor, the last axis fastest.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::builder::GraphColumns;
 use super::parts::PartForest;
 use super::reduce::index_of_largest;
-use super::tensor::{Cells, Element, Tensor};
+use super::tensor::{Cells, Element, Outputs, Tensor};
 use crate::leaf_vectors::merged;
 use crate::prepared::{PreparedForest, SetTests};
 use sched_columns::{
@@ -25,7 +25,7 @@ pub(super) fn results_as_columns(
     part: &PartForest,
     builder: &mut GraphColumns,
     label: &str,
-) -> Result<Vec<Tensor>, ModelError> {
+) -> Outputs {
     let Output { raw, value, classes } = &part.forest.output;
     let sums = tree_columns(part, builder)?;
     let margins = part.after(raw, sums, builder, label)?;

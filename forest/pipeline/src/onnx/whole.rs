@@ -6,12 +6,9 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{ColumnResult, Element, Outputs};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
-type Cell = Result<ColumnId, ModelError>;
 
 /// Bound of divisors of whole numbers. Doubles represent remainders of up to twice this bound exactly, so
 /// that their quotients, rounded down, are exact too.
@@ -142,7 +139,7 @@ fn remainders(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 /// The exact remainder of a single, with its sign. Subtracts multiples of the divisor, the largest first.
 /// Every difference is exact in double precision.
-fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> Cell {
+fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> ColumnResult {
     let wide = builder.cast(&[x], Element::F64)?[0];
     let mut formula = Formula { builder, element: Element::F64 };
     let divisor = f64::from(by.abs());
