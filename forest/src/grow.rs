@@ -3,7 +3,7 @@
 use crate::MAX_DEPTH;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 
 /// A position still to be filled with a node, and its depth: the root, or a child of an inner node.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct TreeBuilder(Tree);
 
 impl TreeBuilder {
     /// A tree without nodes. The caller must add at least one.
-    pub fn new(target: Target, source: u32) -> TreeBuilder {
+    pub fn new(target: TreeTarget, source: u32) -> TreeBuilder {
         TreeBuilder(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
     }
 

@@ -1,15 +1,15 @@
 //! Formulas over columns, from which operators are built.
 
-use super::tensor::{ColumnResult};
 use super::builder::GraphColumns;
-use super::tensor::Element;
+use super::tensor::ColumnResult;
+use super::tensor::TensorElement;
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
 
 /// A builder of formulas over columns of one type. Constants in a formula are rounded to that type.
 pub(super) struct Formula<'b> {
     pub builder: &'b mut GraphColumns,
-    pub element: Element,
+    pub element: TensorElement,
 }
 
 impl Formula<'_> {
@@ -35,7 +35,11 @@ impl Formula<'_> {
     }
 
     /// The sum of a term for each cell, from left to right.
-    pub fn sum_of(&mut self, cells: &[ColumnId], mut term: impl FnMut(&mut Self, ColumnId) -> ColumnResult) -> ColumnResult {
+    pub fn sum_of(
+        &mut self,
+        cells: &[ColumnId],
+        mut term: impl FnMut(&mut Self, ColumnId) -> ColumnResult,
+    ) -> ColumnResult {
         let mut sum = None;
         for &cell in cells {
             let term = term(self, cell)?;

@@ -4,7 +4,7 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{ColumnResult, Element, Outputs};
+use super::tensor::{ColumnResult, Outputs, TensorElement};
 use sched_columns::{Binary, ColumnId, Expr, Unary};
 use std::f64::consts::LN_2;
 
@@ -28,15 +28,19 @@ fn wide(
         return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
     }
     let computed = node.elementwise(builder, &[of], of.element, |builder, cells| {
-        let x = builder.cast(cells, Element::F64)?[0];
-        let result = formula(&mut Formula { builder, element: Element::F64 }, x)?;
+        let x = builder.cast(cells, TensorElement::F64)?[0];
+        let result = formula(&mut Formula { builder, element: TensorElement::F64 }, x)?;
         Ok(builder.cast(&[result], of.element)?[0])
     });
     Ok(vec![computed?])
 }
 
 /// An odd function, computed by `above` for the magnitude of `x`.
-fn odd(formula: &mut Formula, x: ColumnId, above: impl Fn(&mut Formula, ColumnId) -> ColumnResult) -> ColumnResult {
+fn odd(
+    formula: &mut Formula,
+    x: ColumnId,
+    above: impl Fn(&mut Formula, ColumnId) -> ColumnResult,
+) -> ColumnResult {
     let size = formula.unary(Unary::Abs, x)?;
     let result = above(formula, size)?;
     let negative = formula.unary(Unary::Negate, result)?;
