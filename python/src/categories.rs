@@ -19,11 +19,11 @@ pub struct LibraryCategories {
 #[derive(IntoPyObject)]
 enum CategoryCode {
     Code(f64),
-    Refused(Refused),
+    Refused(RefusedCell),
 }
 
 /// A cell without a code: the message, the help, and the name if it is unknown.
-type Refused = (String, String, Option<String>);
+type RefusedCell = (String, String, Option<String>);
 
 #[pymethods]
 impl LibraryCategories {
@@ -126,7 +126,7 @@ impl LibraryCategories {
 }
 
 /// The codes, or the first row without one and the reason.
-type CodesOrRefusal<'py> = (Option<Bound<'py, PyAny>>, Option<(usize, Refused)>);
+type CodesOrRefusal<'py> = (Option<Bound<'py, PyAny>>, Option<(usize, RefusedCell)>);
 
 /// Codes as an array in single precision if that represents all of them exactly, otherwise in double
 /// precision.
@@ -146,7 +146,7 @@ fn parse_choice<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all
     of_word(word).ok_or_else(|| PyValueError::new_err(format!("{option} is one of {all}, not '{word}'")))
 }
 
-fn refused(refusal: Refusal) -> Refused {
+fn refused(refusal: Refusal) -> RefusedCell {
     let message = refusal.message(|name| format!("\"{}\"", shortened(name)));
     let name = match &refusal {
         Refusal::Unseen(name) => Some(name.clone()),

@@ -5,7 +5,7 @@ mod kernels;
 
 use self::files::{BuildFiles, PkgConfig};
 use super::load_locked_job;
-use crate::args::{Build, Emit, RowTypes};
+use crate::args::{ArtefactRowTypes, Build, Emit};
 use crate::outputs::{Companion, refuse_foreign};
 use crate::terminal::Terminal;
 use sched_forest::Float;
@@ -109,7 +109,7 @@ fn build(
         return kernels::run(args, job, &files.out, terminal).map(|()| None);
     }
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
-    let rows = args.row_type.unwrap_or(RowTypes::Both).into();
+    let rows = args.row_type.unwrap_or(ArtefactRowTypes::Both).into();
     let served = ServedCalls { cpus: args.cpu.clone(), rows, rules, effort: args.effort };
     let versions = versions(&mut job, &args.schedule.values, &served, terminal)?;
     if args.explain_schedule {

@@ -23,7 +23,7 @@ pub mod timed_rows;
 pub mod tune;
 pub mod verify;
 
-use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
+use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ValueOptions};
 use crate::terminal::Terminal;
 use sched_diagnostics::Diagnostic;
 use sched_forest::ReadOptions;
@@ -73,7 +73,7 @@ pub fn find_job(
 pub fn model_for_check(
     source: &ScheduleSource,
     choice: &ModelChoice,
-    values: &ScheduleValues,
+    values: &ValueOptions,
 ) -> Result<(Option<Model>, Option<NamedModel>), Failure> {
     if choice.no_model {
         return Ok((None, None));
@@ -93,7 +93,7 @@ pub fn model_for_check(
 pub fn model_for_display(
     source: &ScheduleSource,
     choice: &ModelChoice,
-    values: &ScheduleValues,
+    values: &ValueOptions,
     terminal: &Terminal,
 ) -> Result<Option<Model>, Failure> {
     let (model, missing) = model_for_check(source, choice, values)?;
@@ -110,7 +110,7 @@ pub fn model_for_display(
 pub fn checked_for_display(
     source: &ScheduleSource,
     choice: &ModelChoice,
-    values: &ScheduleValues,
+    values: &ValueOptions,
     least: Severity,
     terminal: &Terminal,
 ) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {

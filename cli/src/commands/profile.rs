@@ -1,6 +1,6 @@
 //! `schedc profile`: counts the rows that reach each leaf.
 
-use crate::args::Profile;
+use crate::args::ProfileCommand;
 use crate::model_rows::{expected_of, missing_in};
 use crate::outputs::refuse_overwriting;
 use crate::stdout::print;
@@ -12,7 +12,7 @@ use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
 
 /// Runs the command.
-pub fn run(args: &Profile, terminal: &Terminal) -> Result<(), Failure> {
+pub fn run(args: &ProfileCommand, terminal: &Terminal) -> Result<(), Failure> {
     refuse_overwriting(&[Some(&args.rows.input), Some(&args.model)], &args.out)?;
     let model = Model::read(&args.model, &args.reading.options())?;
     let forest = model.forest();
