@@ -80,8 +80,8 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// The bounded variants whose code is in kernels of leaf indices and leaf values, beside the last variant: the
-/// first one, for calls of few rows. More would make tables and compilations larger, for calls that are
+/// The bounded variants whose code is in kernels of leaf indices and leaf values, beside the last variant:
+/// the first one, for calls of few rows. More would make tables and compilations larger, for calls that are
 /// rare. `on_gpu` tells whether some variant has launches; then there is none.
 pub fn variants_of_trees<T>(bounded: &[Bounded<T>], on_gpu: bool) -> &[Bounded<T>] {
     if on_gpu { &[] } else { &bounded[..bounded.len().min(1)] }
