@@ -31,18 +31,18 @@ use sched_machines::{GpuKind, Maker};
 use std::path::PathBuf;
 
 pub use bench::Bench;
-pub use build::{Build, Emit, RowType, RowTypes};
+pub use build::{ArtefactRowTypes, Build, Emit, RowType};
 pub use convert::Convert;
 pub use explain_speed::ExplainSpeed;
 pub use ir::{Ir, Stage};
 pub use lock::{Lock, LockOptions};
 pub use model_and_schedules::{ModelAndSchedules, ModelChoice};
-pub use package::{Package, Server};
+pub use package::{ModelServer, Package};
 pub use predict::Predict;
-pub use profile::Profile;
+pub use profile::ProfileCommand;
 pub use rows::{ColumnOptions, RowOptions, TimedRowOptions};
 pub use tune::{Calibrate, GpuStrategy, Tune};
-pub use values::ScheduleValues;
+pub use values::ValueOptions;
 pub use verify::Verify;
 
 /// Compiles trained decision forests to native code that predicts rows. A schedule decides how.
@@ -121,7 +121,7 @@ pub enum Command {
     /// Describe a model or a library: trees, features, objective
     Inspect(Inspect),
     /// Count the rows of a sample that end in each leaf of a model
-    Profile(Profile),
+    Profile(ProfileCommand),
     /// Time schedules on a model, and compare them
     Bench(Bench),
     /// Search for a fast schedule by timing many
@@ -178,7 +178,7 @@ pub struct ScheduleOptions {
     pub schedule: Option<PathBuf>,
     #[command(flatten)]
     /// Values for the schedule.
-    pub values: ScheduleValues,
+    pub values: ValueOptions,
 }
 
 fn parse_set(text: &str) -> Result<(String, i64), String> {
@@ -267,7 +267,7 @@ pub struct Check {
     pub files: ModelAndSchedules,
     #[command(flatten)]
     /// Values for the schedule.
-    pub values: ScheduleValues,
+    pub values: ValueOptions,
     /// Fix the findings that have a single possible fix, and write the files
     #[arg(long)]
     pub fix: bool,
@@ -333,7 +333,7 @@ pub struct Show {
     pub json: bool,
     #[command(flatten)]
     /// Values for the schedule.
-    pub values: ScheduleValues,
+    pub values: ValueOptions,
 }
 
 fn parse_line(text: &str) -> Result<usize, String> {
@@ -357,7 +357,7 @@ pub struct Diff {
     pub files: ModelAndSchedules,
     #[command(flatten)]
     /// Values for both schedules.
-    pub values: ScheduleValues,
+    pub values: ValueOptions,
     /// Exit with status 1 if the nests differ; otherwise the status is 0
     #[arg(long)]
     pub exit_code: bool,

@@ -4,7 +4,7 @@
 use crate::args::ColumnOptions;
 use sched_categories::{Categories, Choices, from_json};
 use sched_forest::Float;
-use schedc_data::{Expect, Missing, Precision, Rows, Source, WholeNumbers, read_rows};
+use schedc_data::{DataSource, Expect, MissingNumber, Precision, Rows, WholePrecision, read_rows};
 use schedc_driver::categories::{WholeNumbers as Rule, categories_of};
 use schedc_driver::{Failure, Model};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use std::path::Path;
 pub fn rows_of_file(input: &Path, columns: ColumnOptions, model: &Model) -> Result<Rows, Failure> {
     let categories = categories_of(model, columns.categories.choices());
     let expect = expected_of(model).by_position(columns.by_position).with_categories(categories.as_ref());
-    Ok(read_rows(&Source::from_argument(input), expect)?)
+    Ok(read_rows(&DataSource::from_argument(input), expect)?)
 }
 
 /// The rows that a model expects.
@@ -32,12 +32,12 @@ pub fn renames_blanks(trainer: &str) -> bool {
 }
 
 /// The types of whole numbers in a library's rows. `about` is the library's description of its model.
-pub fn whole_numbers_of_library(about: &Value) -> WholeNumbers {
+pub fn whole_numbers_of_library(about: &Value) -> WholePrecision {
     whole_numbers(Rule::from_about(&about["model"]["whole_numbers"]))
 }
 
-fn whole_numbers(rule: Rule) -> WholeNumbers {
-    WholeNumbers { of_tables: precision_of(rule.of_tables), of_arrays: precision_of(rule.of_arrays) }
+fn whole_numbers(rule: Rule) -> WholePrecision {
+    WholePrecision { of_tables: precision_of(rule.of_tables), of_arrays: precision_of(rule.of_arrays) }
 }
 
 /// The precision of a floating-point type.
@@ -49,8 +49,8 @@ pub fn precision_of(float: Float) -> Precision {
 }
 
 /// The number `value` as a missing value of a model's rows.
-pub fn missing_in(model: &Model, value: f64) -> Missing {
-    Missing { value, single: model.forest().types.input == Float::F32 }
+pub fn missing_in(model: &Model, value: f64) -> MissingNumber {
+    MissingNumber { value, single: model.forest().types.input == Float::F32 }
 }
 
 /// The categories of a library. `about` is the library's description of its model.

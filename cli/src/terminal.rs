@@ -5,7 +5,7 @@ use crate::stdout::print;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::{Diagnostic, Findings, Severity, codes, concise, full, github, json, sarif};
-use schedc_driver::{Failure, Reporter, Source};
+use schedc_driver::{Failure, Reporter, ScheduleSource};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -131,7 +131,7 @@ impl Terminal {
     }
 
     /// Reports findings in a schedule.
-    pub fn explain(&self, source: &Source, findings: Vec<Diagnostic>) {
+    pub fn explain(&self, source: &ScheduleSource, findings: Vec<Diagnostic>) {
         if !self.is_for_people() && (self.to_output || !findings.is_empty()) {
             self.keep(&source.name, &source.text, findings);
         } else if self.is_for_people() && !findings.is_empty() {
@@ -140,7 +140,7 @@ impl Terminal {
     }
 
     /// Findings of a schedule with the source text around each, for standard output.
-    pub fn full(&self, source: &Source, findings: &[Diagnostic]) -> String {
+    pub fn full(&self, source: &ScheduleSource, findings: &[Diagnostic]) -> String {
         full::render(&source.name, &source.text, findings, self.color_out)
     }
 
@@ -185,7 +185,7 @@ impl Terminal {
 }
 
 impl Reporter for Terminal {
-    fn report(&self, source: &Source, checked: &CheckedSchedule, least: Severity) -> usize {
+    fn report(&self, source: &ScheduleSource, checked: &CheckedSchedule, least: Severity) -> usize {
         // A schedule for GPUs that does not name its target is worth a note, though it is fine.
         let is_note = |d: &Diagnostic| least <= Severity::Warning && d.code == codes::NO_TARGET;
         if self.is_for_people() {

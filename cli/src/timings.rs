@@ -7,10 +7,10 @@ use tracing::{Event, Metadata, Subscriber};
 
 /// Measures the stages of a command that runs in this thread. The time of a stage includes the stages inside.
 #[derive(Clone, Default)]
-pub struct Timings(Arc<Mutex<Times>>);
+pub struct Timings(Arc<Mutex<StageTimes>>);
 
 #[derive(Default)]
-struct Times {
+struct StageTimes {
     /// Name and time of each stage, in the order in which they began first.
     stages: Vec<(&'static str, Duration)>,
     /// Number of stages that are open.
@@ -28,7 +28,7 @@ impl Timings {
         (result, timings.with(|times| line(&times.stages, all)))
     }
 
-    fn with<T>(&self, use_times: impl FnOnce(&mut Times) -> T) -> T {
+    fn with<T>(&self, use_times: impl FnOnce(&mut StageTimes) -> T) -> T {
         use_times(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

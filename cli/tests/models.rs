@@ -7,12 +7,12 @@
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
 use sched_ir::Budget;
-use sched_lang::{CheckPurpose, CheckedSchedule, ModelInfo, Options, TargetKind, check};
+use sched_lang::{CheckOptions, CheckPurpose, CheckedSchedule, ModelInfo, TargetKind, check};
 use sched_llvm::runtime::OutputKind;
-use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
+use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows};
 use sched_nest::Accumulation;
 use sched_testing::in_parallel;
-use schedc_data::{Expect, Source, read_rows};
+use schedc_data::{DataSource, Expect, read_rows};
 use schedc_driver::Model;
 use schedc_driver::choice::{ChosenSchedules, CodeDestination, Evaluator};
 use std::collections::BTreeSet;
@@ -165,11 +165,11 @@ fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
 
 /// The schedule checked for the model.
 fn checked(case: &Case, schedule: &Schedule) -> CheckedSchedule {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(case.facts.clone().into()),
         batch_size: schedule.text.contains("batch_size").then_some(BATCH_SIZE),
         purpose: CheckPurpose::Compile,
-        ..Options::default()
+        ..CheckOptions::default()
     };
     check(&schedule.text, &options)
 }
@@ -195,7 +195,7 @@ fn run(jit: &Jit, case: &Case, kind: OutputKind, rows: usize, threads: i32) -> R
     };
     let mut results = vec![f32::NAN; rows * columns];
     let values = &case.rows[..rows * case.forest.num_features];
-    let done = jit.predict(kind, Rows::F32(values), rows, Results::F32(&mut results), threads);
+    let done = jit.predict(kind, PackedRows::F32(values), rows, PackedResults::F32(&mut results), threads);
     done.map_err(|status| status.to_string())?;
     Ok(results)
 }
@@ -237,7 +237,7 @@ fn schedules() -> Result<Vec<Schedule>> {
     for path in files(&repository().join("examples"))? {
         if path.extension().is_some_and(|extension| extension == "sched") {
             let text = fs::read_to_string(&path)?;
-            if check(&text, &Options::default()).target.kind == TargetKind::Cpu {
+            if check(&text, &CheckOptions::default()).target.kind == TargetKind::Cpu {
                 schedules.push(Schedule { name: file_name(&path), text });
             }
         }
@@ -338,7 +338,7 @@ fn load(path: &Path) -> Result<Forest> {
 }
 
 fn numbers(path: &Path, columns: usize) -> Result<Vec<f32>> {
-    Ok(read_rows(&Source::Path(path.to_path_buf()), Expect::unnamed(columns))?.into_f32())
+    Ok(read_rows(&DataSource::Path(path.to_path_buf()), Expect::unnamed(columns))?.into_f32())
 }
 
 impl Case {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,12 @@ const OPEN_NAMES: &str = "Told Found Asked Known Said Run Line Place";
 /// Names of the field that several rooms could claim. Each stands for at most one type, too.
 const CLAIMED_NAMES: &str =
     "Batch Builder Fault Group Index Level Levels LoopTree Site Sum Tile Trap WalkContext";
+
+/// Names that several types may have, each with the reason.
+const SHARED_NAMES: &[(&str, &str)] = &[
+    ("ResidentRows", "a build has one of the two: with CUDA or without"),
+    ("Result", "as in the standard library, with the module's own error"),
+];
 
 /// Longest line of sources and documents, in characters.
 const WIDEST: usize = 110;
@@ -279,6 +286,76 @@ fn open_names_stand_for_one_type_at_most() -> Result<()> {
     Ok(())
 }
 
+/// The type that a line of source begins to define: its keyword and its name.
+fn type_of(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start();
+    let line = match line.strip_prefix("pub(") {
+        Some(rest) => rest.split_once(") ")?.1,
+        None => line.strip_prefix("pub ").unwrap_or(line),
+    };
+    let line = line.strip_prefix("unsafe ").unwrap_or(line);
+    let (keyword, rest) = line.split_once(' ')?;
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let is_type = ["struct", "enum", "union", "trait", "type"].contains(&keyword);
+    (is_type && name.starts_with(char::is_uppercase)).then_some((keyword, name))
+}
+
+/// The types that a source defines, each with its line, without those of unit tests and without associated
+/// types. rustfmt puts the end of a block at the indentation of its first line.
+fn types_of(source: &str) -> Vec<(usize, &str)> {
+    let mut types = Vec::new();
+    let (mut end_of_tests, mut end_of_items): (Option<String>, Option<String>) = (None, None);
+    let mut previous = "";
+    for (number, line) in source.lines().enumerate() {
+        let code = line.trim_start();
+        let end = || Some(format!("{}}}", &line[..line.len() - code.len()]));
+        let is_open = !line.ends_with('}') && !line.ends_with(';');
+        let defined = type_of(line);
+        for block in [&mut end_of_tests, &mut end_of_items] {
+            block.take_if(|end| end == line);
+        }
+        if is_open && code.contains("mod ") && previous.starts_with("#[cfg(test)]") {
+            end_of_tests = end();
+        }
+        if let Some((keyword, name)) = defined
+            && end_of_tests.is_none()
+            && (keyword != "type" || end_of_items.is_none())
+        {
+            types.push((number + 1, name));
+        }
+        let has_items = ["impl ", "impl<", "unsafe impl"].iter().any(|begin| code.starts_with(begin))
+            || defined.is_some_and(|(keyword, _)| keyword == "trait");
+        if is_open && has_items && end_of_items.is_none() {
+            end_of_items = end();
+        }
+        previous = code;
+    }
+    types
+}
+
+#[test]
+fn no_name_stands_for_more_than_one_type() -> Result<()> {
+    let mut sources = texts(&["rs"])?;
+    // The tests of a crate are programs of their own, as are examples for users.
+    let is_other = |part: &OsStr| ["tests", "tests.rs", "examples"].iter().any(|name| part == *name);
+    sources.retain(|path, _| !path.iter().any(is_other));
+    let mut homes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (path, source) in &sources {
+        for (line, name) in types_of(source) {
+            homes.entry(name).or_default().push(format!("{}:{line}", path.display()));
+        }
+    }
+    assert!(homes.len() > 1000, "only {} types were found", homes.len());
+    let is_shared = |name: &str| SHARED_NAMES.iter().any(|(shared, _)| *shared == name);
+    let several = homes.iter().filter(|(name, homes)| homes.len() > 1 && !is_shared(name));
+    let single = SHARED_NAMES.iter().filter(|(name, _)| homes.get(name).is_none_or(|homes| homes.len() == 1));
+    let mut problems: Vec<String> =
+        several.map(|(name, homes)| format!("{name}: {}", homes.join(", "))).collect();
+    problems.extend(single.map(|(name, _)| format!("{name} has one type: remove it from SHARED_NAMES")));
+    assert_none(&problems);
+    Ok(())
+}
+
 /// Folders and files of the repository, each by all its trailing parts: `a/b/c.rs`, `b/c.rs`, `c.rs`.
 fn trailing_parts(paths: impl Iterator<Item = PathBuf>) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
@@ -428,6 +505,10 @@ fn the_checks_see_what_they_look_for() {
     assert_eq!(code_names("Forest"), ["Forest"]);
     assert_eq!(code_names("tile_lut(tree)"), ["tile_lut"]);
     assert!(code_names("word").is_empty() && code_names("NAN").is_empty());
+    let types = "pub(in a::b) trait A {\n    type B: C;\n}\nunsafe impl A for D {}\ntype E = F;\n\
+                 impl A for E {\n    type B = G;\n    fn f() {\n        enum H {}\n    }\n}\n\
+                 #[cfg(test)]\nmod tests {\n    struct I;\n}\nunion J {}\n";
+    assert_eq!(types_of(types), [(1, "A"), (5, "E"), (9, "H"), (16, "J")]);
     let table = "| instead of | term | x | in code | from |\n|---|\n| `a` | b | c | `D::E`, f; `g.rs` | |\n";
     assert_eq!(in_code(table), [(3, "D::E".into()), (3, "f".into()), (3, "g.rs".into())]);
 }

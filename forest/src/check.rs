@@ -5,7 +5,7 @@
 
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Float, Forest, ForestParts, Inner, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Float, Forest, ForestParts, Inner, NodeRef, Predicate, Tree, TreeTarget};
 use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
 
 impl Forest {
@@ -103,8 +103,8 @@ fn check_single_margins(parts: &ForestParts) -> Result<(), ModelError> {
     }
     let mut linear = parts.linear.iter().zip(&parts.trees).filter(|(leaves, _)| !leaves.is_empty());
     let is_single = |tree: &Tree| match tree.target {
-        Target::One(margin) => parts.single_margins.get(margin as usize) == Some(&true),
-        Target::All => false,
+        TreeTarget::One(margin) => parts.single_margins.get(margin as usize) == Some(&true),
+        TreeTarget::All => false,
     };
     match linear.any(|(_, tree)| is_single(tree)) {
         true => bad("linear leaves add to a margin of single precision".to_string()),
@@ -119,7 +119,7 @@ fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
             continue;
         }
         same_length(&place, leaves.len(), "leaves", tree.leaves.len())?;
-        if tree.target == Target::All {
+        if tree.target == TreeTarget::All {
             let message = "a tree with vectors of values has linear leaves";
             return Err(ModelError::new(codes::BAD_VALUE, message).at(place));
         }
@@ -159,9 +159,9 @@ fn check_value(value: f64, float: Float, what: &str) -> Result<(), ModelError> {
 
 fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelError> {
     let values = match tree.target {
-        Target::All => parts.num_margins,
-        Target::One(margin) if (margin as usize) < parts.num_margins => 1,
-        Target::One(margin) => {
+        TreeTarget::All => parts.num_margins,
+        TreeTarget::One(margin) if (margin as usize) < parts.num_margins => 1,
+        TreeTarget::One(margin) => {
             let message = format!("the tree adds to output {margin} of {}", parts.num_margins);
             return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at("target"));
         }
@@ -177,7 +177,7 @@ fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) 
             return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place()));
         }
         for (at, &value) in leaf.values.iter().enumerate() {
-            let margin = if let Target::One(margin) = tree.target { margin as usize } else { at };
+            let margin = if let TreeTarget::One(margin) = tree.target { margin as usize } else { at };
             check_value(value, precision(parts, margin), "leaf value").map_err(|error| error.at(place()))?;
         }
     }

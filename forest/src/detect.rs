@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::ModelError;
-use crate::formats::{READERS, Reader, ReaderInput, lightgbm, phrase};
+use crate::formats::{FormatReader, READERS, ReaderInput, lightgbm, phrase};
 
 /// A known format without a reader.
 struct UnreadableFormat {
@@ -116,7 +116,7 @@ const LEARNER_KEY: &[u8] = b"\"learner\"";
 ///
 /// # Errors
 /// `M0002` for a known format without a reader, `M0001` for anything else.
-pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelError> {
+pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static FormatReader, &[u8]), ModelError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let find = |input: ReaderInput, part: &[u8]| {
         READERS.iter().find(|reader| reader.input == input && (reader.sniff)(part))

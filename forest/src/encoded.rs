@@ -66,12 +66,12 @@ impl EncodedCategories {
 
 /// The sets of the rewritten forest, each once.
 #[derive(Default)]
-struct Sets {
+struct RewrittenSets {
     all: Vec<CategorySet>,
     known: HashMap<CategorySet, u32>,
 }
 
-impl Sets {
+impl RewrittenSets {
     fn number(&mut self, set: CategorySet) -> u32 {
         let next = self.all.len() as u32;
         *self.known.entry(set).or_insert_with_key(|set| {
@@ -92,7 +92,7 @@ impl Forest {
         let mut parts = self.into_parts();
         let by_feature: HashMap<u32, &EncodedCategories> =
             features.iter().map(|it| (it.feature, &it.categories)).collect();
-        let mut sets = Sets::default();
+        let mut sets = RewrittenSets::default();
         let trees = std::mem::take(&mut parts.trees);
         let rewritten = trees.into_iter().map(|tree| decode_sets(tree, &parts.sets, &by_feature, &mut sets));
         parts.trees = rewritten.collect::<Result<_, _>>()?;
@@ -112,7 +112,7 @@ fn decode_sets(
     tree: Tree,
     old: &[CategorySet],
     features: &HashMap<u32, &EncodedCategories>,
-    sets: &mut Sets,
+    sets: &mut RewrittenSets,
 ) -> Result<Tree, ModelError> {
     let mut out = TreeBuilder::new(tree.target, tree.source);
     let mut todo = vec![(Slot::ROOT, tree.root)];
@@ -157,7 +157,7 @@ fn decode_sets(
 mod tests {
     use super::*;
     use crate::ForestParts;
-    use crate::forest::{Inner, Leaf, Target};
+    use crate::forest::{Inner, Leaf, TreeTarget};
     use crate::walk::predict_leaves;
 
     /// A node whose codes 0 and 2 go left, and missing values to a side.
@@ -173,7 +173,7 @@ mod tests {
                 right: NodeRef::Leaf(1),
             }],
             leaves: vec![leaf(1), leaf(2)],
-            target: Target::One(0),
+            target: TreeTarget::One(0),
             source: 0,
         };
         let sets = vec![[0, 2].into_iter().collect()];

@@ -89,7 +89,7 @@ impl Inner {
 pub struct Leaf {
     /// The leaf index: the model file's own number of this node, which `--output leaf` reports.
     pub source: u32,
-    /// One value per output of the tree's [`Target`], in the accumulator's type, widened.
+    /// One value per output of the tree's [`TreeTarget`], in the accumulator's type, widened.
     pub values: LeafValues,
 }
 
@@ -119,7 +119,7 @@ pub type LeafValues = SmallVec<[f64; 1]>;
 
 /// The margins to which a tree adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum TreeTarget {
     /// The tree adds one value to this margin.
     One(u32),
     /// The tree adds a vector with one value for each margin.
@@ -136,7 +136,7 @@ pub struct Tree {
     /// Leaves, at least one.
     pub leaves: Vec<Leaf>,
     /// The margins to which it adds.
-    pub target: Target,
+    pub target: TreeTarget,
     /// The tree's position in the model file. `--output leaf` and the order of accumulation `exact` refer to
     /// it.
     pub source: u32,
@@ -328,7 +328,7 @@ impl Forest {
 
     /// Whether some tree has leaves with a value for each margin.
     pub fn has_leaf_vectors(&self) -> bool {
-        self.trees.iter().any(|tree| tree.target == Target::All)
+        self.trees.iter().any(|tree| tree.target == TreeTarget::All)
     }
 
     /// The value that a leaf adds to a margin in every row. -0.0, which leaves sums unchanged, for leaves
@@ -337,11 +337,11 @@ impl Forest {
         let values = &self.trees[tree].leaves[leaf].values;
         let linear = self.linear.get(tree).and_then(|leaves| leaves.get(leaf));
         match (self.trees[tree].target, linear) {
-            (Target::All, _) => values[margin],
-            (Target::One(one), _) if one as usize != margin => -0.0,
-            (Target::One(_), None) => values[0],
-            (Target::One(_), Some(linear)) if linear.terms.is_empty() => linear.constant,
-            (Target::One(_), Some(_)) => -0.0,
+            (TreeTarget::All, _) => values[margin],
+            (TreeTarget::One(one), _) if one as usize != margin => -0.0,
+            (TreeTarget::One(_), None) => values[0],
+            (TreeTarget::One(_), Some(linear)) if linear.terms.is_empty() => linear.constant,
+            (TreeTarget::One(_), Some(_)) => -0.0,
         }
     }
 

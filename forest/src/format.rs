@@ -2,7 +2,7 @@
 
 /// A format of model files. [`FORMATS`](crate::FORMATS) lists all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct ModelFormat {
     /// The name of the format, such as `UBJSON`.
     pub name: &'static str,
     /// The program that trains models of this format, such as `XGBoost`; empty where files do not name it.
@@ -35,7 +35,7 @@ pub enum Quirk {
     ValuesOnly,
 }
 
-impl Format {
+impl ModelFormat {
     /// Whether the format has a quirk.
     pub fn has(&self, quirk: Quirk) -> bool {
         self.quirks.contains(&quirk)

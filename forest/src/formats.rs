@@ -8,14 +8,14 @@ mod treelite;
 mod xgboost;
 
 use crate::error::ModelError;
-use crate::format::{Format, Quirk};
+use crate::format::{ModelFormat, Quirk};
 use crate::loaded::{LoadedForest, ReadOptions};
 pub use treelite::write_treelite;
 
 /// The functions that recognise and read files of a format.
-pub(crate) struct Reader {
+pub(crate) struct FormatReader {
     /// The format.
-    pub format: &'static Format,
+    pub format: &'static ModelFormat,
     /// The part of a file that both functions get.
     pub input: ReaderInput,
     /// The sniffer: whether a file has this format. Sniffers run in the order of the table.
@@ -51,7 +51,7 @@ macro_rules! formats {
     )*) => {
         $(
             $(#[$doc])*
-            pub const $name: Format = Format {
+            pub const $name: ModelFormat = ModelFormat {
                 name: $title,
                 trainer: $trainer,
                 endings: &$endings,
@@ -62,11 +62,11 @@ macro_rules! formats {
         )*
 
         /// All formats that schedc reads.
-        pub const FORMATS: &[&Format] = &[$(&$name),*];
+        pub const FORMATS: &[&ModelFormat] = &[$(&$name),*];
 
         /// The functions of each format.
-        pub(crate) const READERS: &[Reader] = &[
-            $(Reader { format: &$name, input: ReaderInput::$input, sniff: $sniff, read: $read }),*
+        pub(crate) const READERS: &[FormatReader] = &[
+            $(FormatReader { format: &$name, input: ReaderInput::$input, sniff: $sniff, read: $read }),*
         ];
     };
 }

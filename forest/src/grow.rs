@@ -3,7 +3,7 @@
 use crate::MAX_DEPTH;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Inner, Leaf, NodeRef, Target, Tree};
+use crate::forest::{Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 
 /// A position still to be filled with a node, and its depth: the root, or a child of an inner node.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +21,9 @@ impl Slot {
 #[derive(Debug)]
 pub struct TreeBuilder(Tree);
 
-/// The test of an inner node.
-pub type Test = crate::forest::Predicate;
-
 impl TreeBuilder {
     /// A tree without nodes. The caller must add at least one.
-    pub fn new(target: Target, source: u32) -> TreeBuilder {
+    pub fn new(target: TreeTarget, source: u32) -> TreeBuilder {
         TreeBuilder(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
     }
 
@@ -45,7 +42,7 @@ impl TreeBuilder {
         &mut self,
         slot: Slot,
         feature: u32,
-        predicate: Test,
+        predicate: Predicate,
         missing_left: bool,
     ) -> Result<(Slot, Slot), ModelError> {
         if slot.depth >= MAX_DEPTH {

@@ -62,9 +62,9 @@ pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
     Comparison, Forest, ForestParts, Inner, Leaf, LeafValues, LinearLeaf, LinearMissing, NodeRef, Predicate,
-    Target, Tree, Types,
+    Tree, TreeTarget, Types,
 };
-pub use format::{Format, Quirk};
+pub use format::{ModelFormat, Quirk};
 pub use formats::*;
 pub use loaded::{Iterations, LoadedForest, ModelSource, Note, ParseIterationsError, ReadOptions};
 pub use output::{
@@ -78,7 +78,7 @@ pub use release::{ParseReleaseError, Release, ReleaseRule};
 pub use row_values::RowValues;
 pub use sched_categories::{Label, Names, Naming};
 pub use sched_columns::{CategoryRule, Float};
-pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
+pub use summary::{FeatureUse, LeafValueRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use walk::{
     WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_output, predict_tree_values,
 };

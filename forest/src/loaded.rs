@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Forest;
-use crate::format::{Format, Quirk};
+use crate::format::{ModelFormat, Quirk};
 use crate::release::{Release, ReleaseRule};
 
 /// Which boosting iterations of a model are used.
@@ -131,7 +131,7 @@ pub struct LoadedForest {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSource {
     /// Format of the file; none for forests that come from no file. [`load`](crate::load) fills it in.
-    pub format: Option<&'static Format>,
+    pub format: Option<&'static ModelFormat>,
     /// Program that trained the model, such as `XGBoost`; empty if the file does not say.
     pub trainer: &'static str,
     /// Type of each feature in the trainer's words, such as `float` or `c`; empty if the file does not say.

@@ -29,7 +29,7 @@ pub struct Profile {
 /// The file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ProfileFile {
     format: u32,
     fingerprint: String,
     rows: u64,
@@ -97,7 +97,7 @@ impl Profile {
     /// another model or of other trees of it.
     pub fn from_json(bytes: &[u8], forest: &Forest, fingerprint: &str) -> Result<Profile, ModelError> {
         let bad = |message: String| ModelError::new(codes::BAD_PROFILE, message).help(MAKE_AGAIN_HELP);
-        let file: File =
+        let file: ProfileFile =
             from_json(bytes).map_err(|error| bad(error.message.clone()).at(error.place.clone()))?;
         if file.format != FORMAT_VERSION {
             let message = format!(

@@ -4,7 +4,7 @@ use crate::codes;
 use crate::detect::detect;
 use crate::error::ModelError;
 use crate::forest::Forest;
-use crate::format::{Format, Quirk};
+use crate::format::{ModelFormat, Quirk};
 use crate::loaded::{LoadedForest, ReadOptions};
 
 /// Reads a model with all its iterations.
@@ -42,14 +42,14 @@ impl ReadOptions {
     ///
     /// # Errors
     /// `M0018` if iterations were chosen, `M0025` if a release of the trainer was.
-    pub fn check_whole(&self, format: &Format) -> Result<(), ModelError> {
+    pub fn check_whole(&self, format: &ModelFormat) -> Result<(), ModelError> {
         self.iterations.select(1, None)?;
         refuse_release(format, self)
     }
 }
 
 /// Refuses `--as-release` for a file that XGBoost did not save.
-fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
+fn refuse_release(format: &ModelFormat, options: &ReadOptions) -> Result<(), ModelError> {
     let Some(release) = options.as_release.filter(|_| !format.has(Quirk::DependsOnRelease)) else {
         return Ok(());
     };

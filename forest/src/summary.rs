@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::forest::{Float, Forest, Predicate, Target};
+use crate::forest::{Float, Forest, Predicate, TreeTarget};
 use crate::loaded::ModelSource;
 use crate::output::{Output, Transform};
 use crate::release::ReleaseRule;
@@ -80,7 +80,7 @@ pub struct ModelSummary {
     /// Largest number of different thresholds of one feature; 255 or fewer make one-byte bins possible.
     pub max_thresholds: usize,
     /// Range of the leaf values; `None` without trees.
-    pub leaf_values: Option<LeafRange>,
+    pub leaf_values: Option<LeafValueRange>,
     /// Default directions of the inner nodes.
     pub missing: MissingDirections,
     /// The values that count as missing.
@@ -113,7 +113,7 @@ pub struct FeatureUse {
 
 /// Smallest, average and largest leaf value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LeafRange {
+pub struct LeafValueRange {
     /// Smallest leaf value.
     pub min: f64,
     /// Average of the leaf values, each leaf counted once.
@@ -176,7 +176,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         value_steps: forest.output.value.iter().map(Transform::name).collect(),
         labels: labels(forest),
         targets: forest.output.classes.as_ref().map(|classes| classes.targets.clone()).unwrap_or_default(),
-        vector_trees: forest.trees.iter().filter(|tree| tree.target == Target::All).count(),
+        vector_trees: forest.trees.iter().filter(|tree| tree.target == TreeTarget::All).count(),
         linear_leaves: forest.linear.iter().map(Vec::len).sum(),
         linear_terms: forest.linear.iter().flatten().map(|leaf| leaf.terms.len()).sum(),
         sets: forest.sets.len(),
@@ -293,10 +293,10 @@ fn missing_values(forest: &Forest) -> MissingValues {
     }
 }
 
-fn leaf_range(forest: &Forest) -> Option<LeafRange> {
+fn leaf_range(forest: &Forest) -> Option<LeafValueRange> {
     let values = || forest.trees.iter().flat_map(|tree| &tree.leaves).flat_map(|leaf| &leaf.values).copied();
     let count = values().count();
-    (count > 0).then(|| LeafRange {
+    (count > 0).then(|| LeafValueRange {
         min: values().fold(f64::INFINITY, f64::min),
         mean: values().sum::<f64>() / count as f64,
         max: values().fold(f64::NEG_INFINITY, f64::max),

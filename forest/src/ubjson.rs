@@ -15,7 +15,7 @@ const MAX_NESTING: u32 = 128;
 
 /// The reason why the bytes could not be read.
 #[derive(Debug)]
-pub(crate) struct Error {
+pub(crate) struct UbjsonError {
     /// The message for the user.
     pub message: String,
     /// Whether the bytes are well-formed, but a value does not have the type that the caller expects.
@@ -24,36 +24,36 @@ pub(crate) struct Error {
     pub is_encoding: bool,
 }
 
-impl Error {
-    fn syntax(message: impl Into<String>) -> Error {
-        Error { message: message.into(), is_data: false, is_encoding: false }
+impl UbjsonError {
+    fn syntax(message: impl Into<String>) -> UbjsonError {
+        UbjsonError { message: message.into(), is_data: false, is_encoding: false }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for UbjsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for UbjsonError {}
 
-impl serde::de::Error for Error {
-    fn custom<T: fmt::Display>(message: T) -> Error {
-        Error { message: message.to_string(), is_data: true, is_encoding: false }
+impl serde::de::Error for UbjsonError {
+    fn custom<T: fmt::Display>(message: T) -> UbjsonError {
+        UbjsonError { message: message.to_string(), is_data: true, is_encoding: false }
     }
 }
 
 /// A position in the bytes.
-pub(crate) struct Reader<'de> {
+pub(crate) struct UbjsonReader<'de> {
     bytes: &'de [u8],
     position: usize,
     nesting: u32,
 }
 
-impl<'de> Reader<'de> {
-    pub(crate) fn new(bytes: &'de [u8]) -> Reader<'de> {
-        Reader { bytes, position: 0, nesting: 0 }
+impl<'de> UbjsonReader<'de> {
+    pub(crate) fn new(bytes: &'de [u8]) -> UbjsonReader<'de> {
+        UbjsonReader { bytes, position: 0, nesting: 0 }
     }
 
     /// Offset of the next byte to be read.
@@ -62,37 +62,37 @@ impl<'de> Reader<'de> {
     }
 
     /// Fails unless all bytes have been read.
-    pub(crate) fn end(&self) -> Result<(), Error> {
+    pub(crate) fn end(&self) -> Result<(), UbjsonError> {
         if self.position == self.bytes.len() {
             return Ok(());
         }
-        Err(Error::syntax("there is more data after the end of the document"))
+        Err(UbjsonError::syntax("there is more data after the end of the document"))
     }
 
     fn remaining(&self) -> usize {
         self.bytes.len() - self.position
     }
 
-    fn take(&mut self, count: usize) -> Result<&'de [u8], Error> {
+    fn take(&mut self, count: usize) -> Result<&'de [u8], UbjsonError> {
         let taken = self.bytes[self.position..].get(..count);
-        let taken = taken.ok_or_else(|| Error::syntax("the file ends in the middle of a value"))?;
+        let taken = taken.ok_or_else(|| UbjsonError::syntax("the file ends in the middle of a value"))?;
         self.position += count;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], UbjsonError> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    fn byte(&mut self) -> Result<u8, Error> {
+    fn byte(&mut self) -> Result<u8, UbjsonError> {
         let [byte] = self.array()?;
         Ok(byte)
     }
 
     /// The type marker of the next value. Skips `N`, the marker without a value.
-    fn marker(&mut self) -> Result<u8, Error> {
+    fn marker(&mut self) -> Result<u8, UbjsonError> {
         loop {
             match self.byte()? {
                 b'N' => {}
@@ -101,7 +101,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    fn integer(&mut self, marker: u8) -> Result<i64, Error> {
+    fn integer(&mut self, marker: u8) -> Result<i64, UbjsonError> {
         Ok(match marker {
             b'i' => i64::from(i8::from_be_bytes(self.array()?)),
             b'U' | b'C' => i64::from(self.byte()?),
@@ -110,35 +110,35 @@ impl<'de> Reader<'de> {
             b'L' => i64::from_be_bytes(self.array()?),
             _ => {
                 let found = char::from(marker).escape_default();
-                return Err(Error::syntax(format!("a length should follow here, not `{found}`")));
+                return Err(UbjsonError::syntax(format!("a length should follow here, not `{found}`")));
             }
         })
     }
 
     /// A count of items, checked against the remaining bytes: each item takes at least `width` bytes.
-    fn count(&mut self, marker: u8, width: usize) -> Result<usize, Error> {
+    fn count(&mut self, marker: u8, width: usize) -> Result<usize, UbjsonError> {
         let count = self.integer(marker)?;
         let count = usize::try_from(count).ok().filter(|&count| count <= self.remaining() / width);
-        count.ok_or_else(|| Error::syntax("a count is larger than the rest of the file"))
+        count.ok_or_else(|| UbjsonError::syntax("a count is larger than the rest of the file"))
     }
 
-    fn string(&mut self, marker: u8) -> Result<&'de str, Error> {
+    fn string(&mut self, marker: u8) -> Result<&'de str, UbjsonError> {
         let length = self.count(marker, 1)?;
         let bytes = self.take(length)?;
         std::str::from_utf8(bytes).map_err(|error| {
             self.position -= length - error.valid_up_to();
-            Error { is_encoding: true, ..Error::syntax("a string is not valid UTF-8") }
+            UbjsonError { is_encoding: true, ..UbjsonError::syntax("a string is not valid UTF-8") }
         })
     }
 
     /// The optional type and count after the opening bracket of a container.
-    fn header(&mut self, close: u8) -> Result<Header, Error> {
+    fn header(&mut self, close: u8) -> Result<ContainerHeader, UbjsonError> {
         let mut kind = None;
         if self.bytes.get(self.position) == Some(&b'$') {
             self.position += 1;
             let marker = self.byte()?;
             if matches!(marker, b'Z' | b'T' | b'F' | b'N') {
-                return Err(Error::syntax("an array of values that take no bytes is not supported"));
+                return Err(UbjsonError::syntax("an array of values that take no bytes is not supported"));
             }
             kind = Some(marker);
         }
@@ -148,14 +148,17 @@ impl<'de> Reader<'de> {
             let marker = self.byte()?;
             left = Some(self.count(marker, kind.and_then(width).unwrap_or(1))?);
         } else if kind.is_some() {
-            return Err(Error::syntax("a typed container needs a count"));
+            return Err(UbjsonError::syntax("a typed container needs a count"));
         }
-        Ok(Header { kind, left, close })
+        Ok(ContainerHeader { kind, left, close })
     }
 
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+    fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, UbjsonError>,
+    ) -> Result<T, UbjsonError> {
         if self.nesting == MAX_NESTING {
-            return Err(Error::syntax(format!("objects and arrays nest more than {MAX_NESTING} deep")));
+            return Err(UbjsonError::syntax(format!("objects and arrays nest more than {MAX_NESTING} deep")));
         }
         self.nesting += 1;
         let value = read(self);
@@ -177,24 +180,24 @@ fn width(marker: u8) -> Option<usize> {
 
 /// The header of a container: the type of its items, the number of items left, and the closing bracket if the
 /// items are not counted.
-struct Header {
+struct ContainerHeader {
     kind: Option<u8>,
     left: Option<usize>,
     close: u8,
 }
 
 /// A value whose type marker has been read.
-struct Value<'r, 'de> {
-    reader: &'r mut Reader<'de>,
+struct MarkedValue<'r, 'de> {
+    reader: &'r mut UbjsonReader<'de>,
     marker: u8,
 }
 
-impl<'de> Value<'_, 'de> {
-    fn container<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+impl<'de> MarkedValue<'_, 'de> {
+    fn container<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, UbjsonError> {
         let is_array = self.marker == b'[';
         self.reader.nested(|reader| {
             let header = reader.header(if is_array { b']' } else { b'}' })?;
-            let mut items = Items { reader, header, ended: false };
+            let mut items = UbjsonItems { reader, header, ended: false };
             let value = if is_array { visitor.visit_seq(&mut items) } else { visitor.visit_map(&mut items) }?;
             // The visitor may stop before the end of the container, so the end is checked here.
             if !items.ended && items.next()?.is_some() {
@@ -205,10 +208,10 @@ impl<'de> Value<'_, 'de> {
     }
 }
 
-impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
-    type Error = Error;
+impl<'de> serde::Deserializer<'de> for MarkedValue<'_, 'de> {
+    type Error = UbjsonError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, UbjsonError> {
         match self.marker {
             b'{' | b'[' => self.container(visitor),
             b'S' => {
@@ -220,7 +223,8 @@ impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
             b'H' => {
                 let length = self.reader.byte()?;
                 let number = self.reader.string(length)?.parse();
-                visitor.visit_f64(number.map_err(|_| Error::syntax("a number in text form is malformed"))?)
+                visitor
+                    .visit_f64(number.map_err(|_| UbjsonError::syntax("a number in text form is malformed"))?)
             }
             b'T' => visitor.visit_bool(true),
             b'F' => visitor.visit_bool(false),
@@ -228,12 +232,12 @@ impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
             marker if width(marker).is_some() => visitor.visit_i64(self.reader.integer(marker)?),
             marker => {
                 let found = char::from(marker).escape_default();
-                Err(Error::syntax(format!("`{found}` begins no value")))
+                Err(UbjsonError::syntax(format!("`{found}` begins no value")))
             }
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, UbjsonError> {
         if self.marker == b'Z' { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
@@ -241,12 +245,12 @@ impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Error> {
+    ) -> Result<V::Value, UbjsonError> {
         visitor.visit_newtype_struct(self)
     }
 
     /// Skips arrays of numbers, which make up most of a file, without parsing them.
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, UbjsonError> {
         let start = self.reader.position;
         if self.marker == b'[' {
             let header = self.reader.header(b']')?;
@@ -265,12 +269,12 @@ impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
     }
 }
 
-impl<'de> serde::Deserializer<'de> for &mut Reader<'de> {
-    type Error = Error;
+impl<'de> serde::Deserializer<'de> for &mut UbjsonReader<'de> {
+    type Error = UbjsonError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, UbjsonError> {
         let marker = self.marker()?;
-        Value { reader: self, marker }.deserialize_any(visitor)
+        MarkedValue { reader: self, marker }.deserialize_any(visitor)
     }
 
     forward_to_deserialize_any! {
@@ -280,16 +284,16 @@ impl<'de> serde::Deserializer<'de> for &mut Reader<'de> {
 }
 
 /// The contents of a container.
-struct Items<'r, 'de> {
-    reader: &'r mut Reader<'de>,
-    header: Header,
+struct UbjsonItems<'r, 'de> {
+    reader: &'r mut UbjsonReader<'de>,
+    header: ContainerHeader,
     ended: bool,
 }
 
-impl Items<'_, '_> {
+impl UbjsonItems<'_, '_> {
     /// The type byte of the next item, or `None` at the end. In a typed array it is the common type, which
     /// takes no byte; in an object it is always the type of the key's length.
-    fn next(&mut self) -> Result<Option<u8>, Error> {
+    fn next(&mut self) -> Result<Option<u8>, UbjsonError> {
         let is_object = self.header.close == b'}';
         let more = self.header.left != Some(0);
         if let Some(left) = &mut self.header.left {
@@ -306,12 +310,15 @@ impl Items<'_, '_> {
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
-    type Error = Error;
+impl<'de> SeqAccess<'de> for &mut UbjsonItems<'_, 'de> {
+    type Error = UbjsonError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, UbjsonError> {
         let Some(marker) = self.next()? else { return Ok(None) };
-        seed.deserialize(Value { reader: self.reader, marker }).map(Some)
+        seed.deserialize(MarkedValue { reader: self.reader, marker }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -319,21 +326,21 @@ impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
-    type Error = Error;
+impl<'de> MapAccess<'de> for &mut UbjsonItems<'_, 'de> {
+    type Error = UbjsonError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, UbjsonError> {
         let Some(marker) = self.next()? else { return Ok(None) };
         let key = self.reader.string(marker)?;
         seed.deserialize(key.into_deserializer()).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, UbjsonError> {
         let marker = match self.header.kind {
             Some(kind) => kind,
             None => self.reader.marker()?,
         };
-        seed.deserialize(Value { reader: self.reader, marker })
+        seed.deserialize(MarkedValue { reader: self.reader, marker })
     }
 }
 
@@ -346,7 +353,7 @@ mod tests {
     use super::*;
 
     fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-        let mut reader = Reader::new(bytes);
+        let mut reader = UbjsonReader::new(bytes);
         let value = T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
         value.map_err(|error| error.message)
     }

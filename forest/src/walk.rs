@@ -12,7 +12,7 @@ use std::fmt;
 use crate::category::is_nearly_zero;
 use crate::definition::{LeafResult, OutputDefinition};
 use crate::forest::{
-    Comparison, Float, Forest, Inner, Leaf, LinearLeaf, LinearMissing, NodeRef, Predicate, Target, Tree,
+    Comparison, Float, Forest, Inner, Leaf, LinearLeaf, LinearMissing, NodeRef, Predicate, Tree, TreeTarget,
 };
 use crate::output::{Transform, apply_steps};
 use crate::real::{Real, rounded};
@@ -123,7 +123,7 @@ pub fn predict_tree_values<X: Real, Y: Real>(
 impl Forest {
     /// Number of values of [`predict_tree_values`] for a row: one for each tree, or 0 if leaves hold vectors.
     pub fn num_tree_values(&self) -> usize {
-        let scalar = self.trees.iter().all(|tree| tree.target != Target::All);
+        let scalar = self.trees.iter().all(|tree| tree.target != TreeTarget::All);
         if scalar { self.trees.len() } else { 0 }
     }
 
@@ -263,8 +263,8 @@ fn row_sums<X: Real>(forest: &Forest, row: &RowValues<'_, X>, margins: &mut Vec<
     for (number, tree) in forest.trees.iter().enumerate() {
         let index = leaf_index(forest, tree, row) as usize;
         match tree.target {
-            Target::One(margin) => add(margin as usize, tree_value(forest, number, index, row)),
-            Target::All => {
+            TreeTarget::One(margin) => add(margin as usize, tree_value(forest, number, index, row)),
+            TreeTarget::All => {
                 let values = &tree.leaves[index].values;
                 values.iter().enumerate().for_each(|(margin, value)| add(margin, *value));
             }

@@ -5,7 +5,7 @@ use crate::common::{files, fixtures};
 use sched_columns::{Binary, ColumnType, ColumnValue, Columns, Edges, Expr, Ties};
 use sched_forest::{
     Boundary, BoundaryOptions, ComputedColumns, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef,
-    Predicate, Target, Tree, read,
+    Predicate, Tree, TreeTarget, read,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -318,7 +318,7 @@ fn rows_lie_on_edges_of_computed_columns() {
         root: NodeRef::Leaf(0),
         inner: Vec::new(),
         leaves: vec![leaf],
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     };
     let terms = vec![(3, 1.0), (4, 1.0), (5, 1.0)];

@@ -4,8 +4,8 @@ use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
     MissingDirections, MissingValues, ModelSource, Names, NodeRef, Output, Predicate, Sigmoid, Softmax,
-    Target, Transform, Tree, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes, predict_leaves,
-    predict_margins, summarize,
+    Transform, Tree, TreeTarget, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes,
+    predict_leaves, predict_margins, summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -25,7 +25,7 @@ fn tree() -> Tree {
             test(1, 2.0, NodeRef::Leaf(1), NodeRef::Leaf(2)),
         ],
         leaves: vec![leaf(1, &[10.0]), leaf(3, &[20.0]), leaf(4, &[30.0])],
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     }
 }
@@ -54,7 +54,7 @@ fn oblivious_trees_are_found_by_their_shape() {
         root: NodeRef::Inner(0),
         inner,
         leaves: (0..4).map(leaf).collect(),
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     };
     let root = inner(0, NodeRef::Inner(1), NodeRef::Inner(2));
@@ -91,7 +91,7 @@ fn broken_parts_are_refused() {
         ("NaN base", codes::BAD_VALUE, |it| it.base[0] = f64::NAN),
         ("base beyond single precision", codes::BAD_VALUE, |it| it.base[0] = 0.1),
         ("iterations", codes::BAD_ITERATIONS, |it| it.iteration_starts = vec![0, 2]),
-        ("target", codes::TARGET_OUT_OF_RANGE, |it| it.trees[0].target = Target::One(1)),
+        ("target", codes::TARGET_OUT_OF_RANGE, |it| it.trees[0].target = TreeTarget::One(1)),
         ("vector", codes::LENGTH_MISMATCH, |it| it.trees[0].leaves[1].values.push(0.0)),
         ("NaN leaf", codes::BAD_VALUE, |it| it.trees[0].leaves[1].values[0] = f64::NAN),
         ("feature", codes::FEATURE_OUT_OF_RANGE, |it| it.trees[0].inner[1].feature = 2),
@@ -150,7 +150,7 @@ fn sums_are_in_tree_order_and_in_the_accumulators_type() {
         root: NodeRef::Leaf(0),
         inner: vec![],
         leaves: vec![leaf(0, &[value])],
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     };
     let values = [16777216.0, 1.0, 1.0, -16777216.0];
@@ -256,10 +256,10 @@ fn raw_output_has_its_own_steps() {
 #[test]
 fn vector_leaves_add_to_all_margins() {
     let mut vector = tree();
-    vector.target = Target::All;
+    vector.target = TreeTarget::All;
     vector.leaves = vec![leaf(1, &[1.0, 2.0]), leaf(3, &[3.0, 4.0]), leaf(4, &[5.0, 6.0])];
     let mut scalar = tree();
-    scalar.target = Target::One(1);
+    scalar.target = TreeTarget::One(1);
     let mut parts = parts(vec![vector, scalar]);
     parts.num_margins = 2;
     parts.base = vec![0.5, 0.25];
@@ -334,7 +334,7 @@ fn summaries_say_what_values_are() {
     let mut first = tree();
     first.inner[0].predicate = Predicate::Member { set: 1 };
     first.inner[1].predicate = Predicate::NumericNotZero { threshold: 2.0 };
-    let mut both = Tree { target: Target::All, ..tree() };
+    let mut both = Tree { target: TreeTarget::All, ..tree() };
     both.inner[0].predicate = Predicate::Member { set: 0 };
     both.inner[1].predicate = Predicate::NumericNotZero { threshold: 2.0 };
     both.leaves.iter_mut().for_each(|leaf| leaf.values.push(1.0));

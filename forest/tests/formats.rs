@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::common::{bits, files, fixtures, floats, leaves, margins};
-use sched_forest::{FORMATS, Format, ReadOptions, load};
+use sched_forest::{FORMATS, ModelFormat, ReadOptions, load};
 use serde::Deserialize;
 
 /// The trainer's results for rows, in the form that suits most formats: a file `NAME.expected.json` beside
@@ -29,12 +29,12 @@ fn text(path: &str) -> String {
 }
 
 /// The distinct values of one field of the table, without the empty text.
-fn words(field: impl Fn(&Format) -> &'static str) -> BTreeSet<&'static str> {
+fn words(field: impl Fn(&ModelFormat) -> &'static str) -> BTreeSet<&'static str> {
     FORMATS.iter().map(|format| field(format)).filter(|word| !word.is_empty()).collect()
 }
 
 /// The trainer of a format, or the format's word if its files name no trainer.
-fn family(format: &Format) -> &'static str {
+fn family(format: &ModelFormat) -> &'static str {
     if format.trainer.is_empty() { format.name } else { format.trainer }
 }
 

@@ -1,7 +1,7 @@
 //! Profiles: counts of rows at leaves, and the file that holds them.
 
 use sched_forest::{
-    Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree, WalkError, codes,
+    Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Tree, TreeTarget, WalkError, codes,
 };
 
 const FINGERPRINT: &str = "sha256:12";
@@ -18,7 +18,7 @@ fn forest() -> Forest {
             right: NodeRef::Leaf(1),
         }],
         leaves: [1, 2].map(|source| Leaf { source, values: [0.5].into() }).to_vec(),
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: source as u32,
     });
     Forest::new(ForestParts { trees: trees.collect(), ..ForestParts::default() }).unwrap()

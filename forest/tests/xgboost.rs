@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{files, fixtures, leaves, margins, next_random, predictions};
 use sched_forest::{
-    Forest, Iterations, Label, Predicate, ReadOptions, Target, codes, load, predict_leaves, read, read_with,
+    Forest, Iterations, Label, Predicate, ReadOptions, TreeTarget, codes, load, predict_leaves, read,
+    read_with,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -443,7 +444,7 @@ fn sets_are_kept_once() {
 fn vectors_are_read_from_both_places() {
     let tree = |path: &str| {
         let forest = read(&std::fs::read(fixtures(path)).unwrap()).unwrap();
-        assert!(forest.trees.iter().all(|tree| tree.target == Target::All), "{path}");
+        assert!(forest.trees.iter().all(|tree| tree.target == TreeTarget::All), "{path}");
         forest
     };
     let old = tree("2.1.4/vector.json");

@@ -9,10 +9,10 @@
 use libfuzzer_sys::fuzz_target;
 use sched_lang::diagnostics::apply::apply;
 use sched_lang::diagnostics::{Diagnostic, concise, full, github, json};
-use sched_lang::{CheckPurpose, ModelInfo, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, ModelInfo, check};
 use sched_nest::show::show_nest;
 
-fn options() -> [Options; 3] {
+fn options() -> [CheckOptions; 3] {
     let depths = vec![3, 1, 2, 2, 3, 1, 6];
     let model = ModelInfo {
         num_trees: 7,
@@ -22,14 +22,14 @@ fn options() -> [Options; 3] {
         ..ModelInfo::default()
     };
     [
-        Options::default(),
-        Options { model: Some(model.clone().into()), ..Options::default() },
-        Options {
+        CheckOptions::default(),
+        CheckOptions { model: Some(model.clone().into()), ..CheckOptions::default() },
+        CheckOptions {
             model: Some(model.into()),
             batch_size: Some(100),
             strict: true,
             purpose: CheckPurpose::Compile,
-            ..Options::default()
+            ..CheckOptions::default()
         },
     ]
 }

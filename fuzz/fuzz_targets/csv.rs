@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sched_diagnostics::Place;
-use schedc_data::{Expect, Source, Values, read_rows};
+use schedc_data::{DataSource, Expect, FeatureValues, read_rows};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&choice, text)) = input.split_first() else { return };
@@ -18,10 +18,10 @@ fuzz_target!(|input: &[u8]| {
         (false, true) => Expect::untold(columns),
         (false, false) => Expect::unnamed(columns),
     };
-    let source = Source::Bytes { name: "input".to_owned(), bytes: text.to_vec() };
+    let source = DataSource::Bytes { name: "input".to_owned(), bytes: text.to_vec() };
     match read_rows(&source, expect.by_position(choice & 32 != 0)) {
         Ok(rows) => {
-            let Values::F64(values) = &rows.values else {
+            let FeatureValues::F64(values) = &rows.values else {
                 assert!(text.starts_with(b"\x93NUMPY"), "text is read in double precision");
                 return;
             };

@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sched_grammar::ast::File;
+use sched_grammar::ast::ScheduleFile;
 use sched_grammar::{erase_spans, parse, parse_strict};
 use sched_lang::format;
 
-fn bare(mut file: File) -> File {
+fn bare(mut file: ScheduleFile) -> ScheduleFile {
     erase_spans(&mut file);
     file
 }

@@ -5,18 +5,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use schedc_data::{Expect, Source, Values, read_rows};
+use schedc_data::{DataSource, Expect, FeatureValues, read_rows};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&columns, content)) = input.split_first() else { return };
     let columns = usize::from(columns);
     let bytes = [b"\x93NUMPY", content].concat();
-    let source = Source::Bytes { name: "input".to_owned(), bytes };
+    let source = DataSource::Bytes { name: "input".to_owned(), bytes };
     match read_rows(&source, Expect::unnamed(columns)) {
         Ok(rows) => {
             let length = match &rows.values {
-                Values::F32(values) => values.len(),
-                Values::F64(values) => values.len(),
+                FeatureValues::F32(values) => values.len(),
+                FeatureValues::F64(values) => values.len(),
             };
             assert_eq!(rows.columns, columns);
             assert_eq!(length, rows.rows * columns);

@@ -4,14 +4,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sched_grammar::ast::{File, Span};
+use sched_grammar::ast::{ScheduleFile, Span};
 use sched_grammar::{each_span, erase_spans, parse, parse_strict, print_file};
 
 fn assert_inside(source: &str, span: Span) {
     assert!(source.get(span.range()).is_some(), "{span:?} is no part of the text");
 }
 
-fn bare(mut file: File) -> File {
+fn bare(mut file: ScheduleFile) -> ScheduleFile {
     erase_spans(&mut file);
     file
 }

@@ -22,7 +22,7 @@ fn compare(pipeline: &Pipeline) {
     let Ok(ready) = fold_constants(remove_unread_columns(pipeline.clone())) else { return };
     let Ok(folding) = fold(ready) else { return };
     let whole = |value: f64| if value.is_finite() { value.trunc().min(1e9) } else { f64::NAN };
-    let cell = |input: &sched_pipeline::Input, value: f64| match input.kind {
+    let cell = |input: &sched_pipeline::PipelineInput, value: f64| match input.kind {
         sched_pipeline::InputKind::Float(sched_forest::Float::F64) => value,
         sched_pipeline::InputKind::Float(sched_forest::Float::F32) => f64::from(value as f32),
         sched_pipeline::InputKind::Integer => whole(value),

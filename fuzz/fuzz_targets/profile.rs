@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree};
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Tree, TreeTarget};
 
 fn stump() -> Tree {
     let predicate = Predicate::Numeric { threshold: 1.0 };
@@ -11,7 +11,7 @@ fn stump() -> Tree {
         root: NodeRef::Inner(0),
         inner: vec![Inner { feature: 0, predicate, missing_left: true, left, right }],
         leaves: [1, 2].map(|source| Leaf { source, values: [0.5].into() }).to_vec(),
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     }
 }

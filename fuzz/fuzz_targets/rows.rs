@@ -8,7 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sched_categories::{Categories, Choices, Label, Names, NumbersAs, Unseen};
-use schedc_data::{Expect, Missing, Reading, RowStream, Source, Values, panics_are_errors};
+use schedc_data::{DataSource, Expect, FeatureValues, MissingNumber, Reading, RowStream, panics_are_errors};
 use std::sync::Once;
 
 /// Magic strings of the formats; empty for text.
@@ -53,7 +53,7 @@ fuzz_target!(|input: &[u8]| {
         expect = expect.with_categories(Some(&categories));
     }
     if choice & 4 != 0 {
-        expect = expect.with_missing(Some(Missing { value: 0.5, single: choice & 8 != 0 }));
+        expect = expect.with_missing(Some(MissingNumber { value: 0.5, single: choice & 8 != 0 }));
     }
     let kept = usize::from(choice >> 4 & 3).min(keep.len());
     let reading = Reading {
@@ -62,14 +62,14 @@ fuzz_target!(|input: &[u8]| {
         shard: (choice & 64 != 0).then(|| "1/3".parse().expect("a shard")),
         ..Reading::default()
     };
-    let source = Source::Bytes { name: "input".to_owned(), bytes };
+    let source = DataSource::Bytes { name: "input".to_owned(), bytes };
     let Ok(mut stream) = RowStream::open(&source, expect.by_position(choice & 128 != 0), reading) else {
         return;
     };
     while let Ok(Some(batch)) = stream.next(PIECE) {
         let length = match &batch.values {
-            Values::F32(values) => values.len(),
-            Values::F64(values) => values.len(),
+            FeatureValues::F32(values) => values.len(),
+            FeatureValues::F64(values) => values.len(),
         };
         assert!((1..=PIECE).contains(&batch.rows));
         assert_eq!(length, batch.rows * names.len());

@@ -20,7 +20,7 @@ pub struct Segment {
     /// The name before the brackets.
     pub name: Ident,
     /// The expression in brackets: the number of one copy of the loop.
-    pub index: Option<Box<Expr>>,
+    pub index: Option<Box<ScheduleExpr>>,
 }
 
 /// A possibly qualified name: `b0`, `first.b1`, `v[3].t1`, `grid.x`.
@@ -59,7 +59,7 @@ pub enum BinOp {
 
 /// An expression with its span.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expr {
+pub struct ScheduleExpr {
     /// Kind of the expression.
     pub kind: ExprKind,
     /// Span, parentheses included.
@@ -75,11 +75,11 @@ pub enum ExprKind {
     /// A name: an index, a param, a const, a property, or a keyword argument such as `sparse` or `grid.x`.
     Path(Path),
     /// `-e`
-    Neg(Box<Expr>),
+    Neg(Box<ScheduleExpr>),
     /// `a op b`
-    Binary(BinOp, Box<Expr>, Box<Expr>),
+    Binary(BinOp, Box<ScheduleExpr>, Box<ScheduleExpr>),
     /// `min(a, b)`, `max(a, b)`, `ceildiv(a, b)`, `trees_to_depth(d)`, or an unknown function.
-    Call(Ident, Vec<Expr>),
+    Call(Ident, Vec<ScheduleExpr>),
     /// Text that did not parse. The parser reported an error.
     Error,
 }
@@ -95,7 +95,7 @@ pub struct Str {
 
 /// One statement with its span.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stmt {
+pub struct ScheduleStmt {
     /// Kind of the statement.
     pub kind: StmtKind,
     /// Span, without a closing `;`.
@@ -106,7 +106,7 @@ pub struct Stmt {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
     /// `sched 1`: the language edition.
-    Edition(Expr),
+    Edition(ScheduleExpr),
     /// `model "file" ["fingerprint"]`
     Model {
         /// Path of the model, relative to the schedule.
@@ -126,16 +126,16 @@ pub enum StmtKind {
         /// The name declared.
         name: Ident,
         /// Value unless overridden.
-        default: Expr,
+        default: ScheduleExpr,
         /// The choices to try; empty without `in`.
-        choices: Vec<Expr>,
+        choices: Vec<ScheduleExpr>,
     },
     /// `const NAME = value`
     Const {
         /// The name declared.
         name: Ident,
         /// The value.
-        value: Expr,
+        value: ScheduleExpr,
     },
     /// `tile(batch, b0, b1, 64)`: any call; the checker knows the directives.
     Directive(Directive),
@@ -153,7 +153,7 @@ pub struct Directive {
     /// Name of the directive.
     pub name: Ident,
     /// Arguments in order.
-    pub args: Vec<Expr>,
+    pub args: Vec<ScheduleExpr>,
     /// The argument list, parentheses included.
     pub args_span: Span,
 }
@@ -162,20 +162,20 @@ pub struct Directive {
 #[derive(Clone, Debug, PartialEq)]
 pub struct When {
     /// Left side of the comparison.
-    pub left: Expr,
+    pub left: ScheduleExpr,
     /// The comparison.
-    pub comparison: Comparison,
+    pub comparison: Relation,
     /// Right side of the comparison.
-    pub right: Expr,
+    pub right: ScheduleExpr,
     /// Statements of the block; blocks do not nest.
-    pub body: Vec<Stmt>,
+    pub body: Vec<ScheduleStmt>,
     /// The block, braces included.
     pub block: Span,
 }
 
 /// Comparisons of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Comparison {
+pub enum Relation {
     /// `<`
     Less,
     /// `<=`
@@ -190,21 +190,21 @@ pub enum Comparison {
 
 /// A whole file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct File {
+pub struct ScheduleFile {
     /// Statements in order.
-    pub stmts: Vec<Stmt>,
+    pub stmts: Vec<ScheduleStmt>,
 }
 
-impl File {
+impl ScheduleFile {
     /// All statements in order. Statements of a block follow the statement of the block.
-    pub fn all_stmts(&self) -> impl Iterator<Item = &Stmt> {
+    pub fn all_stmts(&self) -> impl Iterator<Item = &ScheduleStmt> {
         self.stmts.iter().flat_map(|stmt| std::iter::once(stmt).chain(stmt.body()))
     }
 }
 
-impl Stmt {
+impl ScheduleStmt {
     /// Statements inside the block; empty if the statement is no block.
-    pub fn body(&self) -> &[Stmt] {
+    pub fn body(&self) -> &[ScheduleStmt] {
         match &self.kind {
             StmtKind::When(when) => &when.body,
             _ => &[],

@@ -5,7 +5,7 @@
 //! not swallow the rest of the file. Each statement has balanced brackets and bounded nesting, so the parser
 //! can recover inside it.
 
-use crate::ast::{Ident, Span, Stmt};
+use crate::ast::{Ident, ScheduleStmt, Span};
 use crate::brackets::Bracket;
 use crate::error::SyntaxErrorKind;
 use crate::lexer::{RawKind, RawToken, bom_len};
@@ -65,7 +65,7 @@ impl<'s> LayoutPass<'s> {
     }
 
     /// The next statement, if `known` has it from before an edit.
-    pub fn reuse_statement(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
+    pub fn reuse_statement(&mut self, known: &mut Reusable<'_>) -> Option<ScheduleStmt> {
         let first = self.skip_blank()?;
         let rest = self.stream.rest();
         let count = tokens_of_line(rest);

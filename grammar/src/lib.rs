@@ -42,7 +42,7 @@ pub use print::{print_file, write_expr, write_stmt};
 pub use spans::{each_span, erase_spans};
 pub use token::{is_reserved, is_reserved_for_later};
 
-use ast::{File, Span, Stmt, StmtKind};
+use ast::{ScheduleFile, ScheduleStmt, Span, StmtKind};
 use layout::LayoutPass;
 use reuse::Reusable;
 use statement::{Statement, StatementBody};
@@ -65,11 +65,11 @@ fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
     let stmts = parse_statements(&mut layout, &mut known);
     let mut errors = layout.stream.errors;
     errors.sort_by_key(|error| error.span);
-    Parsed { file: File { stmts }, comments, errors }
+    Parsed { file: ScheduleFile { stmts }, comments, errors }
 }
 
 /// Parses the statements up to the end of the text or of the current block.
-fn parse_statements(layout: &mut LayoutPass<'_>, known: &mut Option<Reusable<'_>>) -> Vec<Stmt> {
+fn parse_statements(layout: &mut LayoutPass<'_>, known: &mut Option<Reusable<'_>>) -> Vec<ScheduleStmt> {
     let mut stmts = Vec::new();
     while !layout.is_at_end() {
         if let Some(stmt) = known.as_mut().and_then(|known| layout.reuse_statement(known)) {
@@ -99,12 +99,12 @@ fn parse_statements(layout: &mut LayoutPass<'_>, known: &mut Option<Reusable<'_>
 /// # Errors
 ///
 /// All syntax errors of the text, in its order.
-pub fn parse_strict(source: &str) -> Result<File, Vec<SyntaxError>> {
+pub fn parse_strict(source: &str) -> Result<ScheduleFile, Vec<SyntaxError>> {
     let parsed = parse(source);
     if parsed.errors.is_empty() { Ok(parsed.file) } else { Err(parsed.errors) }
 }
 
-fn parse_statement(layout: &mut LayoutPass<'_>, statement: Statement<'_>) -> Stmt {
+fn parse_statement(layout: &mut LayoutPass<'_>, statement: Statement<'_>) -> ScheduleStmt {
     let Statement { body, span, has_error } = statement;
     let kind = match body {
         StatementBody::Unparsable => StmtKind::Error,
@@ -119,5 +119,5 @@ fn parse_statement(layout: &mut LayoutPass<'_>, statement: Statement<'_>) -> Stm
             kind
         }
     };
-    Stmt { kind, span }
+    ScheduleStmt { kind, span }
 }

@@ -8,7 +8,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use crate::ast::{
-    BinOp, Comparison, Directive, Expr, ExprKind, File, Ident, Path, Segment, Stmt, StmtKind, Str, When,
+    BinOp, Directive, ExprKind, Ident, Path, Relation, ScheduleExpr, ScheduleFile, ScheduleStmt, Segment,
+    StmtKind, Str, When,
 };
 use crate::escape::escape;
 
@@ -21,7 +22,7 @@ enum Precedence {
 }
 
 /// The text of a whole file, each statement ended by a newline.
-pub fn print_file(file: &File) -> String {
+pub fn print_file(file: &ScheduleFile) -> String {
     file.to_string()
 }
 
@@ -30,7 +31,7 @@ pub fn print_file(file: &File) -> String {
 /// # Errors
 ///
 /// Errors of `out`.
-pub fn write_stmt(out: &mut impl Write, stmt: &Stmt) -> fmt::Result {
+pub fn write_stmt(out: &mut impl Write, stmt: &ScheduleStmt) -> fmt::Result {
     match &stmt.kind {
         StmtKind::Edition(edition) => write!(out, "sched {edition}"),
         StmtKind::Model { path, fingerprint: None } => write!(out, "model {path}"),
@@ -73,12 +74,12 @@ pub fn write_stmt(out: &mut impl Write, stmt: &Stmt) -> fmt::Result {
 /// # Errors
 ///
 /// Errors of `out`.
-pub fn write_expr(out: &mut impl Write, expr: &Expr) -> fmt::Result {
+pub fn write_expr(out: &mut impl Write, expr: &ScheduleExpr) -> fmt::Result {
     write_in(out, expr, Precedence::Sum)
 }
 
 /// Writes `expr`, in parentheses if its precedence is below `needed`.
-fn write_in(out: &mut impl Write, expr: &Expr, needed: Precedence) -> fmt::Result {
+fn write_in(out: &mut impl Write, expr: &ScheduleExpr, needed: Precedence) -> fmt::Result {
     if precedence(expr) >= needed {
         return write_bare(out, expr);
     }
@@ -87,7 +88,7 @@ fn write_in(out: &mut impl Write, expr: &Expr, needed: Precedence) -> fmt::Resul
     out.write_char(')')
 }
 
-fn precedence(expr: &Expr) -> Precedence {
+fn precedence(expr: &ScheduleExpr) -> Precedence {
     match &expr.kind {
         ExprKind::Binary(op, ..) => op_precedence(*op),
         // The smallest integer has no literal and is written as a difference.
@@ -103,7 +104,7 @@ fn op_precedence(op: BinOp) -> Precedence {
     }
 }
 
-fn write_bare(out: &mut impl Write, expr: &Expr) -> fmt::Result {
+fn write_bare(out: &mut impl Write, expr: &ScheduleExpr) -> fmt::Result {
     match &expr.kind {
         ExprKind::Int(i64::MIN) => write!(out, "{} - 1", i64::MIN + 1),
         ExprKind::Int(value) => write!(out, "{value}"),
@@ -125,13 +126,13 @@ fn write_bare(out: &mut impl Write, expr: &Expr) -> fmt::Result {
     }
 }
 
-fn write_call(out: &mut impl Write, name: &Ident, args: &[Expr]) -> fmt::Result {
+fn write_call(out: &mut impl Write, name: &Ident, args: &[ScheduleExpr]) -> fmt::Result {
     write!(out, "{}(", name.text)?;
     write_list(out, args)?;
     out.write_char(')')
 }
 
-fn write_list(out: &mut impl Write, exprs: &[Expr]) -> fmt::Result {
+fn write_list(out: &mut impl Write, exprs: &[ScheduleExpr]) -> fmt::Result {
     for (i, expr) in exprs.iter().enumerate() {
         if i > 0 {
             out.write_str(", ")?;
@@ -153,19 +154,19 @@ impl Display for BinOp {
     }
 }
 
-impl Display for Comparison {
+impl Display for Relation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Comparison::Less => "<",
-            Comparison::AtMost => "<=",
-            Comparison::Greater => ">",
-            Comparison::AtLeast => ">=",
-            Comparison::Equal => "=",
+            Relation::Less => "<",
+            Relation::AtMost => "<=",
+            Relation::Greater => ">",
+            Relation::AtLeast => ">=",
+            Relation::Equal => "=",
         })
     }
 }
 
-impl Display for Expr {
+impl Display for ScheduleExpr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write_expr(f, self)
     }
@@ -190,13 +191,13 @@ impl Display for Str {
     }
 }
 
-impl Display for Stmt {
+impl Display for ScheduleStmt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write_stmt(f, self)
     }
 }
 
-impl Display for File {
+impl Display for ScheduleFile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.stmts.iter().try_for_each(|stmt| writeln!(f, "{stmt}"))
     }

@@ -3,7 +3,7 @@
 //! A statement on one line without mistakes has the same meaning anywhere. Nothing before its first token or
 //! after the end of its line affects it.
 
-use crate::ast::{Span, Stmt, StmtKind};
+use crate::ast::{ScheduleStmt, Span, StmtKind};
 use crate::error::SyntaxErrorKind;
 use crate::parsed::Parsed;
 use crate::spans::stmt_spans;
@@ -13,7 +13,7 @@ pub(crate) struct Reusable<'o> {
     old: &'o Parsed,
     /// All statements, including those of blocks. Blocks themselves are not among them, since they may span
     /// lines.
-    stmts: Vec<&'o Stmt>,
+    stmts: Vec<&'o ScheduleStmt>,
     /// Number of bytes at the start that both texts share.
     before: usize,
     /// Byte of the new text from which both texts end alike.
@@ -44,7 +44,7 @@ impl<'o> Reusable<'o> {
 
     /// The statement from `start` to `end`, if the old text has it without mistakes. `line_end` is the end of
     /// the token that ends it. Calls must be in the order of the text.
-    pub fn statement(&mut self, start: usize, end: usize, line_end: Option<usize>) -> Option<Stmt> {
+    pub fn statement(&mut self, start: usize, end: usize, line_end: Option<usize>) -> Option<ScheduleStmt> {
         let shift = if line_end.is_some_and(|end| end <= self.before) {
             0
         } else if start >= self.after {

@@ -1,20 +1,20 @@
 //! Visits every span of a tree, for callers that move or forget them.
 
-use crate::ast::{Expr, ExprKind, File, Ident, Path, Span, Stmt, StmtKind, When};
+use crate::ast::{ExprKind, Ident, Path, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind, When};
 
 /// Calls `f` with every span of `file`, each node's before those of its parts.
-pub fn each_span(file: &mut File, f: &mut dyn FnMut(&mut Span)) {
+pub fn each_span(file: &mut ScheduleFile, f: &mut dyn FnMut(&mut Span)) {
     for stmt in &mut file.stmts {
         stmt_spans(stmt, f);
     }
 }
 
 /// Sets every span to the empty one at 0, so that trees compare by content.
-pub fn erase_spans(file: &mut File) {
+pub fn erase_spans(file: &mut ScheduleFile) {
     each_span(file, &mut |span| *span = Span::default());
 }
 
-pub(crate) fn stmt_spans(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Span)) {
+pub(crate) fn stmt_spans(stmt: &mut ScheduleStmt, f: &mut dyn FnMut(&mut Span)) {
     f(&mut stmt.span);
     match &mut stmt.kind {
         StmtKind::Edition(edition) => expr_spans(edition, f),
@@ -58,11 +58,11 @@ fn idents(idents: &mut [Ident], f: &mut dyn FnMut(&mut Span)) {
     idents.iter_mut().for_each(|ident| f(&mut ident.span));
 }
 
-fn exprs(exprs: &mut [Expr], f: &mut dyn FnMut(&mut Span)) {
+fn exprs(exprs: &mut [ScheduleExpr], f: &mut dyn FnMut(&mut Span)) {
     exprs.iter_mut().for_each(|expr| expr_spans(expr, f));
 }
 
-fn expr_spans(expr: &mut Expr, f: &mut dyn FnMut(&mut Span)) {
+fn expr_spans(expr: &mut ScheduleExpr, f: &mut dyn FnMut(&mut Span)) {
     f(&mut expr.span);
     match &mut expr.kind {
         ExprKind::Int(_) | ExprKind::Error => {}

@@ -1,7 +1,7 @@
 //! Collects the tokens of one statement. It refuses bad literals, balances brackets and bounds the nesting.
 //! Missing commas, brackets and keywords are inserted, each with its own error.
 
-use crate::ast::{Comparison, Ident, Span};
+use crate::ast::{Ident, Relation, Span};
 use crate::brackets::{Bracket, OpenBrackets};
 use crate::error::{MAX_NESTING, SyntaxErrorKind};
 use crate::lexer::{RawKind, RawToken};
@@ -30,7 +30,7 @@ pub(crate) enum StatementBody<'s> {
 }
 
 /// An open bracket of the statement.
-struct Frame {
+struct OpenBracket {
     kind: Bracket,
     /// Index of the bracket's raw token in the stream.
     index: usize,
@@ -42,7 +42,7 @@ struct Frame {
 /// The statement up to the cursor.
 pub(crate) struct StatementBuilder<'s> {
     tokens: Vec<Spanned<'s>>,
-    frames: Vec<Frame>,
+    frames: Vec<OpenBracket>,
     open: OpenBrackets,
     span: Span,
     /// Byte offset of the end of the last token.
@@ -202,7 +202,7 @@ impl<'s> StatementBuilder<'s> {
     }
 
     fn open(&mut self, stream: &mut TokenStream<'s>, raw: RawToken, kind: Bracket) {
-        self.frames.push(Frame { kind, index: stream.next, span: raw.span(), outer: self.base });
+        self.frames.push(OpenBracket { kind, index: stream.next, span: raw.span(), outer: self.base });
         self.open.add(kind);
         self.add_level(stream, raw);
         self.base = self.level;
@@ -210,7 +210,7 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// Closes the innermost bracket with a token at `at`.
-    fn pop(&mut self, at: RawToken) -> Option<Frame> {
+    fn pop(&mut self, at: RawToken) -> Option<OpenBracket> {
         let frame = self.frames.pop()?;
         self.open.remove(frame.kind);
         self.base = frame.outer;
@@ -244,7 +244,7 @@ impl<'s> StatementBuilder<'s> {
     }
 
     /// Closes the open brackets, innermost first, until one is `wanted`; one error covers them all.
-    fn close_until(&mut self, stream: &mut TokenStream<'s>, wanted: impl Fn(&Frame) -> bool) {
+    fn close_until(&mut self, stream: &mut TokenStream<'s>, wanted: impl Fn(&OpenBracket) -> bool) {
         let here = RawToken { kind: RawKind::Bad, start: self.end, end: self.end };
         let mut close = String::new();
         let mut outermost = None;
@@ -303,10 +303,10 @@ impl<'s> StatementBuilder<'s> {
             return self.bad(stream, raw);
         }
         Token::Compare(match stream.text(raw) {
-            "<" => Comparison::Less,
-            ">" => Comparison::Greater,
-            ">=" => Comparison::AtLeast,
-            _ => Comparison::AtMost,
+            "<" => Relation::Less,
+            ">" => Relation::Greater,
+            ">=" => Relation::AtLeast,
+            _ => Relation::AtMost,
         })
     }
 

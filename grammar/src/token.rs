@@ -1,6 +1,6 @@
 //! Tokens of the grammar, after the layout pass cut the text into statements.
 
-use crate::ast::Comparison;
+use crate::ast::Relation;
 
 /// A token of one statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub(crate) enum Token<'s> {
     When,
     In,
     /// A comparison other than `=`.
-    Compare(Comparison),
+    Compare(Relation),
     /// Text that is not a token. No rule accepts it, so the parser recovers there.
     Bad,
 }

@@ -3,7 +3,7 @@
 use lalrpop_util::{ErrorRecovery, ParseError};
 use std::convert::Infallible;
 
-use crate::ast::{BinOp, Comparison, Expr, ExprKind, Ident, Path, Segment, Span, StmtKind, When};
+use crate::ast::{BinOp, ExprKind, Ident, Path, Relation, ScheduleExpr, Segment, Span, StmtKind, When};
 use crate::error::{
     BLOCK_START_TERM, MAX_NESTING, STATEMENT_END_TERM, STRING_TERM, SyntaxError, SyntaxErrorKind,
 };
@@ -12,7 +12,7 @@ use crate::token::Token;
 /// An expression with the depth of its tree.
 #[derive(Clone, Debug)]
 pub(crate) struct SyntaxNode {
-    pub expr: Expr,
+    pub expr: ScheduleExpr,
     pub depth: usize,
 }
 
@@ -75,13 +75,13 @@ impl<'s> ParseContext<'s> {
     fn node(&mut self, kind: ExprKind, depth: usize, span: Span) -> SyntaxNode {
         if depth > MAX_NESTING {
             self.note(span, SyntaxErrorKind::TooDeep);
-            return SyntaxNode { expr: Expr { kind: ExprKind::Error, span }, depth: 1 };
+            return SyntaxNode { expr: ScheduleExpr { kind: ExprKind::Error, span }, depth: 1 };
         }
-        SyntaxNode { expr: Expr { kind, span }, depth }
+        SyntaxNode { expr: ScheduleExpr { kind, span }, depth }
     }
 
     pub fn error(&self, l: usize, r: usize) -> SyntaxNode {
-        SyntaxNode { expr: Expr { kind: ExprKind::Error, span: self.span(l, r) }, depth: 1 }
+        SyntaxNode { expr: ScheduleExpr { kind: ExprKind::Error, span: self.span(l, r) }, depth: 1 }
     }
 
     pub fn int(&mut self, value: i64, l: usize, r: usize) -> SyntaxNode {
@@ -127,12 +127,12 @@ impl<'s> ParseContext<'s> {
     }
 
     /// A block without statements, which follow later.
-    pub fn when(left: SyntaxNode, comparison: Comparison, right: SyntaxNode) -> StmtKind {
+    pub fn when(left: SyntaxNode, comparison: Relation, right: SyntaxNode) -> StmtKind {
         let (body, block) = (Vec::new(), Span::default());
         StmtKind::When(When { left: left.expr, comparison, right: right.expr, body, block })
     }
 
-    pub fn exprs(nodes: Vec<SyntaxNode>) -> Vec<Expr> {
+    pub fn exprs(nodes: Vec<SyntaxNode>) -> Vec<ScheduleExpr> {
         nodes.into_iter().map(|node| node.expr).collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use sched_grammar::ast::{File, Span, StmtKind};
+use sched_grammar::ast::{ScheduleFile, Span, StmtKind};
 use sched_grammar::{SyntaxError, each_span, erase_spans, parse, parse_strict, print_file};
 
 fn cases(folder: &str) -> Vec<(PathBuf, String)> {
@@ -28,7 +28,7 @@ fn compare(path: &Path, actual: &str) {
     assert_eq!(actual, expected, "{} (UPDATE=1 rewrites it)", out.display());
 }
 
-fn bare(mut file: File) -> File {
+fn bare(mut file: ScheduleFile) -> ScheduleFile {
     erase_spans(&mut file);
     file
 }

@@ -1,6 +1,6 @@
 //! Broken and hostile texts cause no panic and no overflow, and every span is inside the text.
 
-use sched_grammar::ast::{ExprKind, Span, Stmt, StmtKind};
+use sched_grammar::ast::{ExprKind, ScheduleStmt, Span, StmtKind};
 use sched_grammar::{Parsed, each_span, parse, parse_edited};
 
 fn check_span(source: &str, span: Span, outer: Span) {
@@ -9,7 +9,7 @@ fn check_span(source: &str, span: Span, outer: Span) {
 }
 
 /// Statements are in order and do not overlap.
-fn check_order(source: &str, stmts: &[Stmt], is_sound: bool) {
+fn check_order(source: &str, stmts: &[ScheduleStmt], is_sound: bool) {
     let mut end = 0;
     for stmt in stmts {
         assert!(end <= stmt.span.start && stmt.span.start < stmt.span.end, "{:?} of {source:?}", stmt.span);

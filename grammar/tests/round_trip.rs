@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use sched_grammar::ast::{
-    BinOp, Comparison, Directive, Expr, ExprKind, File, Ident, Path, Segment, Span, Stmt, StmtKind, Str, When,
+    BinOp, Directive, ExprKind, Ident, Path, Relation, ScheduleExpr, ScheduleFile, ScheduleStmt, Segment,
+    Span, StmtKind, Str, When,
 };
 use sched_grammar::{erase_spans, is_reserved, is_reserved_for_later, parse, parse_strict, print_file};
 
@@ -17,22 +18,22 @@ fn string() -> impl Strategy<Value = Str> {
         .prop_map(|value| Str { value, span: Span::default() })
 }
 
-fn plain(kind: ExprKind) -> Expr {
-    Expr { kind, span: Span::default() }
+fn plain(kind: ExprKind) -> ScheduleExpr {
+    ScheduleExpr { kind, span: Span::default() }
 }
 
 fn operator() -> impl Strategy<Value = BinOp> {
     prop::sample::select(vec![BinOp::Add, BinOp::Sub, BinOp::Mul, BinOp::Div, BinOp::Rem])
 }
 
-fn path(index: impl Strategy<Value = Expr>) -> impl Strategy<Value = Expr> {
+fn path(index: impl Strategy<Value = ScheduleExpr>) -> impl Strategy<Value = ScheduleExpr> {
     let segment = (name(), prop::option::of(index.prop_map(Box::new)))
         .prop_map(|(name, index)| Segment { name, index });
     prop::collection::vec(segment, 1..4)
         .prop_map(|segments| plain(ExprKind::Path(Path { segments, span: Span::default() })))
 }
 
-fn expr() -> impl Strategy<Value = Expr> {
+fn expr() -> impl Strategy<Value = ScheduleExpr> {
     let leaf = prop_oneof![
         prop_oneof![0..300i64, 0..=i64::MAX].prop_map(|value| plain(ExprKind::Int(value))),
         path(Just(plain(ExprKind::Int(0)))),
@@ -49,7 +50,7 @@ fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
-fn exprs() -> impl Strategy<Value = Vec<Expr>> {
+fn exprs() -> impl Strategy<Value = Vec<ScheduleExpr>> {
     prop::collection::vec(expr(), 0..5)
 }
 
@@ -63,24 +64,24 @@ fn word() -> impl Strategy<Value = Ident> {
         .prop_map(|text| Ident { text, span: Span::default() })
 }
 
-fn stmt() -> impl Strategy<Value = Stmt> {
+fn stmt() -> impl Strategy<Value = ScheduleStmt> {
     let comparison = prop::sample::select(vec![
-        Comparison::Less,
-        Comparison::AtMost,
-        Comparison::Greater,
-        Comparison::AtLeast,
-        Comparison::Equal,
+        Relation::Less,
+        Relation::AtMost,
+        Relation::Greater,
+        Relation::AtLeast,
+        Relation::Equal,
     ]);
     let block = (expr(), comparison, expr(), prop::collection::vec(simple(), 0..4));
     let block = block.prop_map(|(left, comparison, right, body)| {
         let when = When { left, comparison, right, body, block: Span::default() };
-        Stmt { kind: StmtKind::When(when), span: Span::default() }
+        ScheduleStmt { kind: StmtKind::When(when), span: Span::default() }
     });
     prop_oneof![8 => simple(), 1 => block]
 }
 
 /// A statement other than a block.
-fn simple() -> impl Strategy<Value = Stmt> {
+fn simple() -> impl Strategy<Value = ScheduleStmt> {
     let reserved = prop::sample::select(vec!["use", "def", "require", "tune"]);
     prop_oneof![
         1 => expr().prop_map(StmtKind::Edition),
@@ -97,10 +98,10 @@ fn simple() -> impl Strategy<Value = Stmt> {
         1 => reserved
             .prop_map(|text| StmtKind::Reserved(Ident { text: text.to_owned(), span: Span::default() })),
     ]
-    .prop_map(|kind| Stmt { kind, span: Span::default() })
+    .prop_map(|kind| ScheduleStmt { kind, span: Span::default() })
 }
 
-fn bare(mut file: File) -> File {
+fn bare(mut file: ScheduleFile) -> ScheduleFile {
     erase_spans(&mut file);
     file
 }
@@ -110,7 +111,7 @@ proptest! {
 
     #[test]
     fn print_then_parse(stmts in prop::collection::vec(stmt(), 0..6)) {
-        let file = File { stmts };
+        let file = ScheduleFile { stmts };
         let text = print_file(&file);
         let parsed = parse(&text);
         prop_assert!(parsed.errors.iter().all(|error| error.code == "S0008"), "{text}\n{:?}", parsed.errors);

@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use sched_lang::{ModelInfo, Options, check};
+use sched_lang::{CheckOptions, ModelInfo, check};
 
 /// A kind of schedule, and a function that writes one of about `n` lines.
-type Kind = (&'static str, fn(usize) -> String);
+type ScheduleKind = (&'static str, fn(usize) -> String);
 
-const KINDS: &[Kind] = &[
+const KINDS: &[ScheduleKind] = &[
     ("chain of splits", splits),
     ("chain of splits above trees", splits_above),
     ("tiled splits", tiled_splits),
@@ -39,8 +39,8 @@ fn main() {
     let depths = (0..trees).map(|at| at % 9).collect();
     let model =
         ModelInfo { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelInfo::default() };
-    let symbolic = Options::default();
-    let concrete = Options { model: Some(model.into()), ..Options::default() };
+    let symbolic = CheckOptions::default();
+    let concrete = CheckOptions { model: Some(model.into()), ..CheckOptions::default() };
     println!(
         "{:24} {:>22} {:>22} {:>22} {:>22}",
         "", "200 lines", "5,000 lines", "10,000 lines", "10,000, model"
@@ -62,7 +62,7 @@ fn main() {
 }
 
 /// Mean time of one check, and its number of diagnostics.
-fn time(text: &str, options: &Options) -> (Duration, usize) {
+fn time(text: &str, options: &CheckOptions) -> (Duration, usize) {
     const LONG_ENOUGH: Duration = Duration::from_millis(400);
     let count = check(text, options).diagnostics.len();
     let begin = Instant::now();

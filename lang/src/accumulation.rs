@@ -14,7 +14,7 @@ use sched_nest::{Accumulation, Axis, GpuLevel, LoopId, TreeOrder};
 
 /// Loops around a point of the nest.
 #[derive(Clone, Copy, Default)]
-struct Path {
+struct EnclosingLoops {
     /// Innermost tree loop that iterates more than once.
     outer: Option<LoopId>,
     /// The parallel region around the point.
@@ -53,8 +53,8 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
     if builder.tree_order() == TreeOrder::ByDepth {
         return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
     }
-    let mut stack: Vec<(LoopId, Path)> =
-        builder.tree().roots().iter().map(|id| (*id, Path::default())).collect();
+    let mut stack: Vec<(LoopId, EnclosingLoops)> =
+        builder.tree().roots().iter().map(|id| (*id, EnclosingLoops::default())).collect();
     while let Some((id, mut path)) = stack.pop() {
         let node = builder.node(id);
         let several = node.axis == Axis::Tree && (builder.node(id).trips() != Some(1) || node.is_part);

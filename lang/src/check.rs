@@ -14,7 +14,7 @@ mod words;
 mod work;
 
 use crate::diagnostics::Diagnostic;
-use crate::options::Options;
+use crate::options::CheckOptions;
 use crate::report::Report;
 use crate::resolve;
 use crate::schedule::{CheckedSchedule, Header, Lineage};
@@ -26,10 +26,10 @@ pub use prepare::{ResolvedSchedule, prepare};
 pub(crate) use problem_counter::{ProblemCounter, Trial, judge};
 pub use stage_variant::StageVariant;
 pub use variant::Variant;
-pub use work::Work;
+pub use work::WorkBudget;
 
 /// Checks a schedule. It never fails and never panics: the diagnostics contain all problems.
-pub fn check(source: &str, options: &Options) -> CheckedSchedule {
+pub fn check(source: &str, options: &CheckOptions) -> CheckedSchedule {
     let parsed = sched_grammar::parse(source);
     Outcome::of(source, &parsed, options).into_checked(source, &parsed, options)
 }
@@ -49,7 +49,7 @@ pub fn read_header(source: &str) -> Header {
 }
 
 /// Checks a schedule. Also returns the lineage of its index variables for each number of rows.
-pub fn check_lineage(source: &str, options: &Options) -> (CheckedSchedule, Variants<Lineage>) {
+pub fn check_lineage(source: &str, options: &CheckOptions) -> (CheckedSchedule, Variants<Lineage>) {
     let parsed = sched_grammar::parse(source);
     let outcome = Outcome::of(source, &parsed, options);
     let lineages = outcome.lineages(source, &parsed.file);

@@ -3,13 +3,13 @@
 //! Limits of GPUs are those of one block. Shared memory is in bytes, as much as a kernel may ask for. Cache
 //! sizes are typical of the processors that have the instructions.
 
-use crate::options::{Options, Target, TargetKind};
+use crate::options::{CheckOptions, Target, TargetKind};
 use sched_machines::{GPUS, GpuKind, GpuLimits, Level, Maker, cpu_words};
 use sched_nest::GpuAxis;
 
 /// A class of CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpu {
+pub struct CpuClass {
     /// The name in a `target` line.
     pub name: &'static str,
     /// Processor level; `None` for `native`.
@@ -19,9 +19,9 @@ pub struct Cpu {
 /// Bytes of a core's second-level cache if the level is not known.
 const NATIVE_L2: u64 = 2 << 20;
 
-impl Cpu {
+impl CpuClass {
     /// The class of a word.
-    pub fn named(word: &str) -> Option<Cpu> {
+    pub fn named(word: &str) -> Option<CpuClass> {
         cpus().find(|cpu| cpu.name == word)
     }
 
@@ -37,8 +37,8 @@ impl Cpu {
 }
 
 /// The classes of CPUs that a target can name.
-pub fn cpus() -> impl Iterator<Item = Cpu> {
-    cpu_words().map(|(name, level)| Cpu { name, level })
+pub fn cpus() -> impl Iterator<Item = CpuClass> {
+    cpu_words().map(|(name, level)| CpuClass { name, level })
 }
 
 /// The words that a target of this kind can name.
@@ -76,21 +76,21 @@ impl Limits {
         let named = |name: &str| target.options.iter().any(|option| option == name);
         let gpu = GPUS.iter().find(|gpu| named(gpu.name));
         let cpu = cpus().find(|cpu| named(cpu.name));
-        let any_l2 = cpus().map(Cpu::l2).max().unwrap_or(0);
+        let any_l2 = cpus().map(CpuClass::l2).max().unwrap_or(0);
         Limits {
             kind: target.kind,
             gpu: gpu.map_or_else(any_gpu, |gpu| gpu.limits),
             shared_everywhere: gpu.map_or_else(least_shared_memory, |gpu| gpu.limits.shared_bytes),
             warp: gpu.unwrap_or(GpuKind::default_of(Maker::Nvidia)).warp.into(),
-            l2: cpu.map_or(any_l2, Cpu::l2),
-            vector_bits: cpu.and_then(Cpu::vector_bits),
+            l2: cpu.map_or(any_l2, CpuClass::l2),
+            vector_bits: cpu.and_then(CpuClass::vector_bits),
             max_rows: None,
         }
     }
 
     /// The limits of a target, completed by the options of a check: the registers of this machine and the
     /// most rows.
-    pub fn of_check(target: &Target, options: &Options) -> Self {
+    pub fn of_check(target: &Target, options: &CheckOptions) -> Self {
         let limits = Limits::of(target);
         let is_named = cpus()
             .any(|cpu| cpu.vector_bits().is_some() && target.options.iter().any(|option| option == cpu.name));

@@ -101,7 +101,7 @@ pub struct Parameter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The directive.
-    pub op: Op,
+    pub op: DirectiveOp,
     /// Name in the text.
     pub name: &'static str,
     /// Parameters in order. A directive with `repeats` takes the last one any number of times.
@@ -140,7 +140,7 @@ impl Signature {
     /// Whether the directive may be written without the parameter at a position.
     pub fn is_optional(&self, at: usize) -> bool {
         // `representation` has an optional first parameter, all others an optional last one.
-        if self.op == Op::Representation { at < self.required } else { at >= self.required }
+        if self.op == DirectiveOp::Representation { at < self.required } else { at >= self.required }
     }
 
     /// The position of the directive's first parameter of this kind.
@@ -205,7 +205,7 @@ macro_rules! signatures {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the names are the language's own; `Signature::summary` describes \
                                         each")]
-        pub enum Op {
+        pub enum DirectiveOp {
             $($shape,)*
             $($note,)*
         }
@@ -213,7 +213,7 @@ macro_rules! signatures {
         /// All directives.
         pub const SIGNATURES: &[Signature] = &[
             $(Signature {
-                op: Op::$shape,
+                op: DirectiveOp::$shape,
                 name: $shape_name,
                 parameters: &[
                     $(Parameter { name: stringify!($part), role: role!($part_role $($part_words)?) }),*
@@ -226,7 +226,7 @@ macro_rules! signatures {
                 page: page!($shape_name),
             },)*
             $(Signature {
-                op: Op::$note,
+                op: DirectiveOp::$note,
                 name: $note_name,
                 parameters: &[
                     $(Parameter { name: stringify!($given), role: role!($given_role $($given_words)?) },)*
@@ -285,6 +285,6 @@ pub fn find(name: &str) -> Option<&'static Signature> {
 }
 
 /// Signature of a directive.
-pub fn of(op: Op) -> Option<&'static Signature> {
+pub fn of(op: DirectiveOp) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.op == op)
 }

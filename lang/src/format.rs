@@ -14,7 +14,7 @@
 
 mod statement;
 
-use sched_grammar::ast::{Comment, Span, Stmt, StmtKind, When};
+use sched_grammar::ast::{Comment, ScheduleStmt, Span, StmtKind, When};
 use sched_grammar::{Lexeme, SyntaxError, lexemes, parse};
 
 pub use statement::WIDTH;
@@ -132,7 +132,7 @@ impl Writer<'_> {
         comments.iter().for_each(|comment| self.comment(comment));
     }
 
-    fn statements(&mut self, stmts: &[Stmt], rest: &mut RemainingInput) {
+    fn statements(&mut self, stmts: &[ScheduleStmt], rest: &mut RemainingInput) {
         for stmt in stmts {
             self.comments(rest.comments_before(stmt.span.start));
             match &stmt.kind {
@@ -143,7 +143,7 @@ impl Writer<'_> {
     }
 
     /// Writes a statement, or the head of one with a block.
-    fn statement(&mut self, stmt: &Stmt, end: u32, rest: &mut RemainingInput) {
+    fn statement(&mut self, stmt: &ScheduleStmt, end: u32, rest: &mut RemainingInput) {
         self.blank(stmt.span);
         let cut = StatementParts::new(
             self.source,
@@ -157,7 +157,7 @@ impl Writer<'_> {
     }
 
     /// Writes a statement with a block. Blocks do not nest, so recursion is bounded.
-    fn block(&mut self, stmt: &Stmt, when: &When, rest: &mut RemainingInput) {
+    fn block(&mut self, stmt: &ScheduleStmt, when: &When, rest: &mut RemainingInput) {
         self.statement(stmt, when.block.start + 1, rest);
         self.indent = INDENT;
         self.statements(&when.body, rest);

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use sched_grammar::ast::{Span, StmtKind};
 
-use crate::check::{ProblemCounter, Trial, Work, judge, prepare};
+use crate::check::{ProblemCounter, Trial, WorkBudget, judge, prepare};
 use crate::device::Limits;
-use crate::directives::{Op, SIGNATURES};
+use crate::directives::{DirectiveOp, SIGNATURES};
 use crate::lineage::NestBuilder;
-use crate::options::Options;
+use crate::options::CheckOptions;
 
 use crate::operation::TRIED_OPERATION;
 pub use crate::operation::{Argument, Operation};
@@ -49,7 +49,7 @@ impl NextStep {
 
 /// The legal next operations on a builder, of one directive or of all. Each proposal costs about one legality
 /// check.
-pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<NextStep> {
+pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<DirectiveOp>) -> Vec<NextStep> {
     let mut known = ProblemCounter::default();
     judge(builder, limits, &mut known);
     let mut trial = builder.clone();
@@ -77,22 +77,23 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<NextS
 ///
 /// Steps that the rest of the text makes illegal are left out too. An annotation costs about one legality
 /// check of the whole nest. A modifier also repeats the later modifiers.
-pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> Vec<NextStep> {
+pub fn at(source: &str, offset: usize, options: &CheckOptions, only: Option<DirectiveOp>) -> Vec<NextStep> {
     let gap = InsertionGap::find(source, offset);
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
     let mut point = prepared.insertion_point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
     let wanted = candidate_ops(only);
-    let (on_gpu, others): (Vec<Op>, Vec<Op>) = wanted.into_iter().partition(|op| *op == Op::GpuDimension);
+    let (on_gpu, others): (Vec<DirectiveOp>, Vec<DirectiveOp>) =
+        wanted.into_iter().partition(|op| *op == DirectiveOp::GpuDimension);
     let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, point.nest(), &is_taken));
     let all: Vec<Forms> = forms.collect();
     all.into_iter()
-        .filter_map(|forms| legal_step(forms, &mut |form| point.fits(form, &mut { Work::ENDLESS })))
+        .filter_map(|forms| legal_step(forms, &mut |form| point.fits(form, &mut { WorkBudget::ENDLESS })))
         .collect()
 }
 
 /// The directives to propose: all, or `only`.
-pub fn candidate_ops(only: Option<Op>) -> Vec<Op> {
+pub fn candidate_ops(only: Option<DirectiveOp>) -> Vec<DirectiveOp> {
     let signatures = SIGNATURES.iter();
     signatures.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()
 }

@@ -34,6 +34,6 @@ pub mod variations;
 
 pub use check::{check, check_lineage, check_syntax, read_header};
 pub use format::format;
-pub use options::{CheckPurpose, Options, Target, TargetKind};
+pub use options::{CheckOptions, CheckPurpose, Target, TargetKind};
 pub use sched_nest::ModelInfo;
 pub use schedule::{CheckedSchedule, DirectiveText, Header, Lineage, Param};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::slice::Iter;
 
-use crate::directives::{Op, SIGNATURES, Signature, directives};
+use crate::directives::{DirectiveOp, SIGNATURES, Signature, directives};
 use crate::illegal::Illegal;
 use crate::lineage::{
     Annotation, DirectiveIndex, LoopSelector, NestBuilder, ReorderLoops, SortTrees, SpecializeLoop,
@@ -177,20 +177,20 @@ macro_rules! operations {
 
         impl Operation {
             /// The directive.
-            pub fn op(&self) -> Op {
+            pub fn op(&self) -> DirectiveOp {
                 match self {
-                    $(Operation::$shape(..) => Op::$shape,)*
-                    Operation::Layout(_) => Op::Representation,
-                    Operation::TileTrees(_) => Op::TileTrees,
+                    $(Operation::$shape(..) => DirectiveOp::$shape,)*
+                    Operation::Layout(_) => DirectiveOp::Representation,
+                    Operation::TileTrees(_) => DirectiveOp::TileTrees,
                     Operation::Annotate(_, annotation) => annotation.op(),
                 }
             }
 
             /// The modifier `op` with these arguments, if they have the right number and kinds.
-            pub(crate) fn modifier(op: Op, args: &[Arg]) -> Option<Operation> {
+            pub(crate) fn modifier(op: DirectiveOp, args: &[Arg]) -> Option<Operation> {
                 let mut args = args.iter();
                 let operation = match op {
-                    $(Op::$shape => {
+                    $(DirectiveOp::$shape => {
                         Operation::$shape($(<held!($role) as ArgumentValue>::take(&mut args)?),*)
                     })*
                     _ => return None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sched_grammar::ast::{Stmt, StmtKind};
+use sched_grammar::ast::{ScheduleStmt, StmtKind};
 pub use sched_nest::ModelInfo;
 
 /// Kind of machine code.
@@ -46,7 +46,7 @@ impl std::str::FromStr for Target {
     /// Reads the text of a `target` line after the word: `cpu`, `cpu(avx512)`, `gpu(sm_90)`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let file = sched_grammar::parse_strict(&format!("target {text}")).map_err(drop)?;
-        let [Stmt { kind: StmtKind::Target { kind, options }, .. }] = file.stmts.as_slice() else {
+        let [ScheduleStmt { kind: StmtKind::Target { kind, options }, .. }] = file.stmts.as_slice() else {
             return Err(());
         };
         let kind = match kind.text.as_str() {
@@ -77,7 +77,7 @@ impl CheckPurpose {
 
 /// Input of a check besides the text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
+pub struct CheckOptions {
     /// The model; without one, ranges are symbolic. Shared, because models may have many trees and callers
     /// check often.
     pub model: Option<Arc<ModelInfo>>,

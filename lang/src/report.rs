@@ -1,6 +1,6 @@
 //! Collects diagnostics, and knows the spans and texts of directives.
 
-use sched_grammar::ast::{Directive, Expr, File, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind};
 use sched_grammar::{SyntaxError, SyntaxErrorKind};
 
 use crate::diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, codes};
@@ -24,13 +24,14 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub fn new(source: &'a str, file: &'a File, strict: bool) -> Self {
+    pub fn new(source: &'a str, file: &'a ScheduleFile, strict: bool) -> Self {
         let directives = file.stmts.iter().filter_map(|stmt| match &stmt.kind {
             StmtKind::Directive(directive) => Some((directive, stmt.span)),
             _ => None,
         });
         let directives = directives.collect();
-        let is_header = |stmt: &&Stmt| !matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_));
+        let is_header =
+            |stmt: &&ScheduleStmt| !matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_));
         let end_of_header = file.stmts.iter().find(|stmt| !is_header(stmt)).map_or(0, |stmt| stmt.span.start);
         Report { source, directives, end_of_header, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
@@ -95,7 +96,7 @@ impl<'a> Report<'a> {
     pub fn place(&self, step: DirectiveIndex, argument: Option<usize>) -> Span {
         let Some((directive, span)) = self.directives.get(step.0 as usize) else { return Span::default() };
         let argument = argument.and_then(|at| directive.args.get(at));
-        argument.map_or(*span, |expr: &Expr| expr.span)
+        argument.map_or(*span, |expr: &ScheduleExpr| expr.span)
     }
 
     /// The name of an operation's directive.
@@ -141,7 +142,7 @@ impl<'a> Report<'a> {
     }
 
     /// Expressions as written.
-    pub fn texts(&self, exprs: &[Expr]) -> Vec<&'a str> {
+    pub fn texts(&self, exprs: &[ScheduleExpr]) -> Vec<&'a str> {
         exprs.iter().map(|expr| self.source.get(expr.span.range()).unwrap_or_default()).collect()
     }
 

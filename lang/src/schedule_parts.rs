@@ -1,7 +1,7 @@
 //! Parts of a schedule's text, from which other crates assemble new texts: they join schedules that were
 //! found for different sizes of calls into one schedule with blocks.
 
-use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
+use sched_grammar::ast::{ExprKind, Relation, ScheduleFile, ScheduleStmt, Span, StmtKind, When};
 use sched_grammar::{LexemeKind, lexemes};
 use sched_nest::Variants;
 
@@ -65,19 +65,19 @@ fn renamed(text: &str, names: &[String], suffix: &str) -> String {
     new + text.get(done..).unwrap_or_default()
 }
 
-fn declares(stmt: &Stmt) -> bool {
+fn declares(stmt: &ScheduleStmt) -> bool {
     declared(stmt).is_some()
 }
 
 /// The name that a statement declares.
-fn declared(stmt: &Stmt) -> Option<&str> {
+fn declared(stmt: &ScheduleStmt) -> Option<&str> {
     match &stmt.kind {
         StmtKind::Param { name, .. } | StmtKind::Const { name, .. } => Some(&name.text),
         _ => None,
     }
 }
 
-fn directives(source: &str, stmts: &[Stmt]) -> Option<String> {
+fn directives(source: &str, stmts: &[ScheduleStmt]) -> Option<String> {
     let mut all = String::new();
     for stmt in stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_))) {
         all += source.get(stmt.span.range())?;
@@ -91,8 +91,8 @@ fn bound(source: &str, when: &When) -> Option<u32> {
     let left = source.get(when.left.span.range())?;
     let ExprKind::Int(right) = when.right.kind else { return None };
     match when.comparison {
-        Comparison::AtMost if left == "n_rows" => u32::try_from(right).ok(),
-        Comparison::Less if left == "n_rows" => u32::try_from(right.checked_sub(1)?).ok(),
+        Relation::AtMost if left == "n_rows" => u32::try_from(right).ok(),
+        Relation::Less if left == "n_rows" => u32::try_from(right.checked_sub(1)?).ok(),
         _ => None,
     }
 }
@@ -100,7 +100,7 @@ fn bound(source: &str, when: &When) -> Option<u32> {
 /// The text without the line that names a model. A schedule apart from its model serves any model that it
 /// fits.
 pub fn without_model(source: &str) -> String {
-    let file: File = sched_grammar::parse(source).file;
+    let file: ScheduleFile = sched_grammar::parse(source).file;
     let named = file.stmts.iter().find(|stmt| matches!(stmt.kind, StmtKind::Model { .. }));
     let Some(named) = named else { return source.to_string() };
     let range = named.span.range();

@@ -7,30 +7,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::directives::Op;
+use crate::directives::DirectiveOp;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, LoopSelector};
 use crate::obligation::Obligation;
-use crate::resolve::{Arg, Call};
+use crate::resolve::{Arg, DirectiveCall};
 use sched_nest::{ModelInfo, StageInfo, StageKind};
 
 /// The calls of a schedule by stage.
 #[derive(Debug, Default)]
 pub(crate) struct StageCalls {
     /// Calls that concern the nest of trees, without the name of its stage before loops.
-    pub forest: Vec<Call>,
+    pub forest: Vec<DirectiveCall>,
     /// Stages of sums whose loops some directive names, with the calls that concern them.
-    pub stages: Vec<(StageInfo, Vec<Call>)>,
+    pub stages: Vec<(StageInfo, Vec<DirectiveCall>)>,
     /// Problems of the names of stages.
     pub problems: Vec<Illegal>,
 }
 
 /// Sorts the calls of a schedule by stage. Without a model, a name before a loop that no directive makes is
 /// taken for a stage.
-pub(crate) fn by_stage(calls: &[Call], model: Option<&ModelInfo>) -> StageCalls {
+pub(crate) fn by_stage(calls: &[DirectiveCall], model: Option<&ModelInfo>) -> StageCalls {
     let mut sorter = CallSorter::new(calls, model);
     // Annotations are of loops of the final nest.
-    let (modifiers, annotations): (Vec<&Call>, Vec<&Call>) = calls.iter().partition(|call| call.is_modifier);
+    let (modifiers, annotations): (Vec<&DirectiveCall>, Vec<&DirectiveCall>) =
+        calls.iter().partition(|call| call.is_modifier);
     modifiers.into_iter().chain(annotations).for_each(|call| sorter.add(call));
     sorter.finish()
 }
@@ -41,7 +42,7 @@ struct StageLoops {
     names: BTreeSet<String>,
     /// Names of loops that some call has replaced.
     replaced: BTreeSet<String>,
-    calls: Vec<Call>,
+    calls: Vec<DirectiveCall>,
     /// Whether some call names a loop that the nest of trees lacks.
     is_arranged: bool,
     /// The first call that divides rows in a way that stages of sums cannot follow.
@@ -62,8 +63,9 @@ struct CallSorter<'m> {
 }
 
 impl<'m> CallSorter<'m> {
-    fn new(calls: &[Call], model: Option<&'m ModelInfo>) -> Self {
-        let made: BTreeSet<String> = calls.iter().flat_map(Call::new_names).map(str::to_owned).collect();
+    fn new(calls: &[DirectiveCall], model: Option<&'m ModelInfo>) -> Self {
+        let made: BTreeSet<String> =
+            calls.iter().flat_map(DirectiveCall::new_names).map(str::to_owned).collect();
         let roots = ["batch", "tree"].map(str::to_owned);
         let mut sorter = CallSorter {
             model,
@@ -84,7 +86,7 @@ impl<'m> CallSorter<'m> {
     }
 
     /// The stages that a text without a model names.
-    fn guess_stages(&mut self, calls: &[Call]) -> Vec<StageInfo> {
+    fn guess_stages(&mut self, calls: &[DirectiveCall]) -> Vec<StageInfo> {
         let mut kinds: BTreeMap<String, StageKind> = BTreeMap::new();
         for (step, at, select) in selects(calls) {
             let kind = match select.name.as_str() {
@@ -119,7 +121,7 @@ impl<'m> CallSorter<'m> {
         (!is_loop).then_some(&*first.name)
     }
 
-    fn add(&mut self, call: &Call) {
+    fn add(&mut self, call: &DirectiveCall) {
         let named: BTreeSet<String> =
             call.selects().filter_map(|(_, select)| self.stage_name(select)).map(str::to_owned).collect();
         if let Some(unknown) = named.iter().find(|name| !self.is_stage(name)) {
@@ -146,7 +148,7 @@ impl<'m> CallSorter<'m> {
     }
 
     /// The problem of a call that names loops of several stages.
-    fn mixed_stages(&self, call: &Call) -> Option<Illegal> {
+    fn mixed_stages(&self, call: &DirectiveCall) -> Option<Illegal> {
         let mut common: Option<(&LoopSelector, Vec<&str>)> = None;
         for (at, select) in call.selects() {
             let own = self.owners(select);
@@ -187,7 +189,7 @@ impl<'m> CallSorter<'m> {
     }
 
     /// Refuses a call that names no stage of the model.
-    fn refuse_name(&mut self, call: &Call, name: &str) {
+    fn refuse_name(&mut self, call: &DirectiveCall, name: &str) {
         let at = call.selects().find(|(_, select)| self.stage_name(select) == Some(name)).map(|(at, _)| at);
         let stages = self.model.map_or(&[][..], |model| &model.stages);
         let known = stages.iter().map(|stage| (stage.name.clone(), stage.kind)).collect();
@@ -218,7 +220,7 @@ impl StageLoops {
     }
 
     /// Whether the stage has, or once had, all loops that a call names without a stage.
-    fn had_all_loops(&self, call: &Call) -> bool {
+    fn had_all_loops(&self, call: &DirectiveCall) -> bool {
         let had =
             |select: &LoopSelector| self.names.contains(&select.name) || self.replaced.contains(&select.name);
         call.selects().all(|(_, select)| select.scope.is_empty() && had(select))
@@ -226,14 +228,14 @@ impl StageLoops {
     }
 
     /// Adds a call whose loops the stage lacks, so that its nest refuses it.
-    fn refuse(&mut self, call: &Call) {
+    fn refuse(&mut self, call: &DirectiveCall) {
         self.is_arranged = true;
         self.calls.push(call.clone());
     }
 
     /// Adds a call that concerns the stage. Returns whether it does. `named` are the stages that the call
     /// names. `in_forest` is true if the nest of trees has all its loops, too.
-    fn add(&mut self, call: &Call, named: &BTreeSet<String>, in_forest: bool) -> bool {
+    fn add(&mut self, call: &DirectiveCall, named: &BTreeSet<String>, in_forest: bool) -> bool {
         let is_named = named.contains(&self.info.name);
         let has_loop = |select: &LoopSelector| self.names.contains(&select.name) && !has_copies(select);
         let mut selects = call.selects().peekable();
@@ -249,7 +251,7 @@ impl StageLoops {
             return is_own;
         }
         if in_forest && !is_named {
-            if matches!(call.op, Op::Split | Op::SplitByDepth | Op::Specialize) {
+            if matches!(call.op, DirectiveOp::Split | DirectiveOp::SplitByDepth | DirectiveOp::Specialize) {
                 self.copied_by = self.copied_by.or(Some((call.step, 0)));
                 return true;
             }
@@ -259,7 +261,7 @@ impl StageLoops {
         } else {
             self.is_arranged = true;
         }
-        if call.op == Op::Tile {
+        if call.op == DirectiveOp::Tile {
             for (_, select) in call.selects().filter(|(_, select)| self.names.remove(&select.name)) {
                 self.replaced.insert(select.name.clone());
             }
@@ -271,17 +273,17 @@ impl StageLoops {
 }
 
 /// Whether a directive acts on the loops of a stage of sums.
-pub(crate) fn acts_on_stages(op: Op) -> bool {
+pub(crate) fn acts_on_stages(op: DirectiveOp) -> bool {
     matches!(
         op,
-        Op::Tile
-            | Op::Reorder
-            | Op::Unroll
-            | Op::Vectorize
-            | Op::Interleave
-            | Op::Parallel
-            | Op::Cache
-            | Op::GpuDimension
+        DirectiveOp::Tile
+            | DirectiveOp::Reorder
+            | DirectiveOp::Unroll
+            | DirectiveOp::Vectorize
+            | DirectiveOp::Interleave
+            | DirectiveOp::Parallel
+            | DirectiveOp::Cache
+            | DirectiveOp::GpuDimension
     )
 }
 
@@ -293,12 +295,12 @@ fn has_copies(select: &LoopSelector) -> bool {
 }
 
 /// The names of loops in calls, with their places.
-fn selects(calls: &[Call]) -> impl Iterator<Item = (DirectiveIndex, usize, &LoopSelector)> {
+fn selects(calls: &[DirectiveCall]) -> impl Iterator<Item = (DirectiveIndex, usize, &LoopSelector)> {
     calls.iter().flat_map(|call| call.selects().map(|(at, select)| (call.step, at, select)))
 }
 
 /// The call without the name of the stage of trees before its loops.
-fn without_stage(call: &Call, trees: &BTreeSet<String>) -> Call {
+fn without_stage(call: &DirectiveCall, trees: &BTreeSet<String>) -> DirectiveCall {
     let mut call = call.clone();
     for arg in &mut call.args {
         if let Arg::Index(select) = arg

@@ -1,13 +1,13 @@
 //! Variations of a schedule: without some directives, or with another number. Measuring them shows the worth
 //! of each part of a schedule.
 
-use sched_grammar::ast::{Expr, ExprKind, File, Span, Stmt, StmtKind};
+use sched_grammar::ast::{ExprKind, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind};
 use sched_grammar::{Parsed, parse};
 use sched_nest::Nest;
 
 use crate::check::Outcome;
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::options::Options;
+use crate::options::CheckOptions;
 use crate::part::parts;
 use crate::schedule::DirectiveText;
 use crate::show::until::{blank, is_annotation};
@@ -15,7 +15,7 @@ use crate::show::until::{blank, is_annotation};
 /// The schedules of a text: the one outside of all blocks, then those in blocks in the order of the text.
 pub struct Variations<'s> {
     source: &'s str,
-    options: &'s Options,
+    options: &'s CheckOptions,
     parsed: Parsed,
     outcome: Outcome,
 }
@@ -42,7 +42,7 @@ pub struct NumberLiteral {
 
 impl<'s> Variations<'s> {
     /// The schedules of `source`.
-    pub fn new(source: &'s str, options: &'s Options) -> Self {
+    pub fn new(source: &'s str, options: &'s CheckOptions) -> Self {
         let parsed = parse(source);
         let outcome = Outcome::of(source, &parsed, options);
         Variations { source, options, parsed, outcome }
@@ -101,7 +101,8 @@ impl<'s> Variations<'s> {
     /// The number at `offset`, with its schedule.
     pub fn number_at(&self, offset: usize) -> Option<(usize, NumberLiteral)> {
         let number = number_at(&self.parsed.file, offset)?;
-        let holds = |stmt: &&Stmt| stmt.span.start <= number.span.start && number.span.end <= stmt.span.end;
+        let holds =
+            |stmt: &&ScheduleStmt| stmt.span.start <= number.span.start && number.span.end <= stmt.span.end;
         let owner = (0..self.schedule_count()).find(|at| self.statements(*at).iter().any(holds));
         Some((owner.unwrap_or(0), number))
     }
@@ -112,7 +113,7 @@ impl<'s> Variations<'s> {
         &self,
         schedule: usize,
         numbers: &[usize],
-        may_go: &dyn Fn(usize, &Stmt) -> bool,
+        may_go: &dyn Fn(usize, &ScheduleStmt) -> bool,
     ) -> Variation {
         let all = self.statements(schedule);
         let mut text = self.source.to_owned();
@@ -132,7 +133,7 @@ impl<'s> Variations<'s> {
                 errors.iter().any(|found| span.start <= found.span().start && found.span().end <= span.end)
             };
             let stays = |at: &usize| !numbers.contains(at) && !left_out.contains(at);
-            let goes = |at: usize, stmt: &Stmt| stays(&at) && is_wrong(stmt.span) && may_go(at, stmt);
+            let goes = |at: usize, stmt: &ScheduleStmt| stays(&at) && is_wrong(stmt.span) && may_go(at, stmt);
             let wrong: Vec<usize> =
                 all.iter().enumerate().filter(|(at, stmt)| goes(*at, stmt)).map(|(at, _)| at).collect();
             if wrong.is_empty() {
@@ -144,20 +145,22 @@ impl<'s> Variations<'s> {
         }
     }
 
-    fn statements(&self, schedule: usize) -> Vec<&Stmt> {
+    fn statements(&self, schedule: usize) -> Vec<&ScheduleStmt> {
         let blocks = self.parsed.file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::When(_)));
         let stmts = match schedule.checked_sub(1) {
             None => self.parsed.file.stmts.iter(),
-            Some(block) => {
-                blocks.take(parts(&self.parsed.file).len()).nth(block).map_or(&[][..], Stmt::body).iter()
-            }
+            Some(block) => blocks
+                .take(parts(&self.parsed.file).len())
+                .nth(block)
+                .map_or(&[][..], ScheduleStmt::body)
+                .iter(),
         };
         stmts.filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_))).collect()
     }
 }
 
 /// The nest of one of the schedules of a text, or its errors.
-fn check(text: &str, schedule: usize, options: &Options) -> Result<Nest, Vec<Diagnostic>> {
+fn check(text: &str, schedule: usize, options: &CheckOptions) -> Result<Nest, Vec<Diagnostic>> {
     let outcome = Outcome::quick(text, &parse(text), options);
     if outcome.is_legal() {
         return Ok(outcome.variant(schedule).nest().clone());
@@ -168,7 +171,7 @@ fn check(text: &str, schedule: usize, options: &Options) -> Result<Nest, Vec<Dia
 }
 
 /// The number at `offset`: an argument of a directive, or the value of a param or a const.
-pub fn number_at(file: &File, offset: usize) -> Option<NumberLiteral> {
+pub fn number_at(file: &ScheduleFile, offset: usize) -> Option<NumberLiteral> {
     let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
     let values = file.all_stmts().filter(|stmt| holds(stmt.span)).flat_map(|stmt| match &stmt.kind {
         StmtKind::Directive(directive) => directive.args.as_slice(),
@@ -179,7 +182,7 @@ pub fn number_at(file: &File, offset: usize) -> Option<NumberLiteral> {
 }
 
 /// The number among the parts of an expression for which `holds` is true.
-fn number_in(expr: &Expr, holds: &dyn Fn(Span) -> bool) -> Option<NumberLiteral> {
+fn number_in(expr: &ScheduleExpr, holds: &dyn Fn(Span) -> bool) -> Option<NumberLiteral> {
     if !holds(expr.span) {
         return None;
     }
@@ -195,7 +198,7 @@ fn number_in(expr: &Expr, holds: &dyn Fn(Span) -> bool) -> Option<NumberLiteral>
 #[cfg(test)]
 mod tests {
     use super::{NumberLiteral, Variation, Variations};
-    use crate::options::{ModelInfo, Options};
+    use crate::options::{CheckOptions, ModelInfo};
     use sched_nest::show::show_nest;
     use std::sync::Arc;
 
@@ -217,7 +220,7 @@ mod tests {
             depths: vec![3; 10].into_iter().collect(),
             ..ModelInfo::default()
         };
-        let options = Options { model: Some(Arc::new(model)), ..Options::default() };
+        let options = CheckOptions { model: Some(Arc::new(model)), ..CheckOptions::default() };
         run(&Variations::new(text, &options))
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::check;
 use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
-use sched_lang::directives::{Op, Role, SIGNATURES, Signature, SupportedTargets};
+use sched_lang::directives::{DirectiveOp, Role, SIGNATURES, Signature, SupportedTargets};
 use sched_nest::show::show_nests;
 
 /// Chapters before the directives, and after them.
@@ -138,7 +138,7 @@ fn pages_say_what_the_checker_says() {
 fn update(
     path: &str,
     text: &str,
-    raised: &BTreeMap<Op, BTreeSet<Code>>,
+    raised: &BTreeMap<DirectiveOp, BTreeSet<Code>>,
     examples: &mut usize,
     wrong: &mut Vec<String>,
 ) -> String {
@@ -207,7 +207,7 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
 }
 
 /// Usage, targets and diagnostics of a directive.
-fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
+fn model(signature: &Signature, raised: &BTreeMap<DirectiveOp, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
     let loops = signature.position(|role| role == Role::Index);
     let kind = match (signature.is_modifier, loops) {
@@ -258,7 +258,7 @@ fn is_general(code: Code) -> bool {
 }
 
 /// Codes of each directive over all schedules that should fail: those of the pages and of the tests.
-fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
+fn raised() -> BTreeMap<DirectiveOp, BTreeSet<Code>> {
     let mut texts: Vec<(String, String)> = Vec::new();
     for &code in CODES {
         for part in code.page().split("```sched").skip(1) {
@@ -279,7 +279,7 @@ fn raised() -> BTreeMap<Op, BTreeSet<Code>> {
     let listed =
         refused::REFUSED.iter().map(|(_, (words, text), _)| ((*words).to_owned(), text.replace("; ", "\n")));
     texts.extend(listed);
-    let mut raised: BTreeMap<Op, BTreeSet<Code>> = BTreeMap::new();
+    let mut raised: BTreeMap<DirectiveOp, BTreeSet<Code>> = BTreeMap::new();
     for (words, text) in texts {
         for diagnostic in check(&text, &sched_testing::options(&words)).diagnostics {
             // The text from the start of the line, or the last `;`, begins with the directive's name.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sched_lang::diagnostics::apply::{apply, fix_all};
 use sched_lang::diagnostics::{Applicability, Code, Diagnostic, Severity, codes};
 use sched_lang::directives::SIGNATURES;
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_testing::schedules::Rng;
 
 /// The schedules of a folder.
@@ -57,7 +57,7 @@ fn is_for_cpu(text: &str) -> bool {
 }
 
 /// Applies each fix alone. Returns the number of fixes.
-fn each_alone(text: &str, options: &Options) -> usize {
+fn each_alone(text: &str, options: &CheckOptions) -> usize {
     let found = check(text, options).diagnostics;
     let mut fixes = 0;
     for finding in &found {
@@ -85,7 +85,7 @@ fn each_alone(text: &str, options: &Options) -> usize {
 }
 
 /// Applies all fixes. Returns the number of fixed findings.
-fn all_together(text: &str, options: &Options, unsure: bool) -> usize {
+fn all_together(text: &str, options: &CheckOptions, unsure: bool) -> usize {
     let before = check(text, options).diagnostics;
     let fixed = fix_all(text, options, unsure);
     let after = &fixed.checked.diagnostics;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sched_grammar::ast::File;
+use sched_grammar::ast::ScheduleFile;
 use sched_grammar::{erase_spans, lexemes, parse};
 use sched_lang::format;
 use sched_testing::schedules::Rng;
@@ -20,7 +20,7 @@ fn schedules(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-fn bare(source: &str) -> File {
+fn bare(source: &str) -> ScheduleFile {
     let mut file = parse(source).file;
     erase_spans(&mut file);
     file

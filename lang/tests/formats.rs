@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sched_lang::diagnostics::{Applicability, CODES, Diagnostic, Findings, apply, github, json, sarif};
 use sched_lang::diff::{diff_by_rows, diff_by_rows_json};
 use sched_lang::show::lineages_json;
-use sched_lang::{Options, check, check_lineage};
+use sched_lang::{CheckOptions, check, check_lineage};
 use sched_nest::show::nests_json;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn documentation_shows_what_is_printed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/formats.md");
     let mut text = std::fs::read_to_string(&path).expect("the page");
     let source = block(&text, "sched").1.to_owned();
-    let diagnostics = check(&source, &Options::default()).diagnostics;
+    let diagnostics = check(&source, &CheckOptions::default()).diagnostics;
     let files = [Findings { path: "fast.sched", source: &source, diagnostics: &diagnostics }];
     let all: Value = serde_json::from_str(&json::render_files(&files)).expect("JSON");
     let mut log: Value = serde_json::from_str(&sarif::render(&files, "0.1.0")).expect("JSON");
@@ -33,8 +33,8 @@ fn documentation_shows_what_is_printed() {
             rule["help"][format] = format!("{}...", &page[..page.find('\n').expect("a line")]).into();
         }
     }
-    let (checked, lineages) = check_lineage(block(&text, "sched nest").1, &Options::default());
-    let nest = |words| check(block(&text, words).1, &Options::default()).nests.expect("a nest");
+    let (checked, lineages) = check_lineage(block(&text, "sched nest").1, &CheckOptions::default());
+    let nest = |words| check(block(&text, words).1, &CheckOptions::default()).nests.expect("a nest");
     let changes = diff_by_rows(&nest("sched before"), &nest("sched after"));
     let shown = [
         ("json check", format!("{all:#}\n")),
@@ -155,7 +155,7 @@ fn validate(value: &Value, kind: Kind, place: &str) {
 
 /// The diagnostics of texts.
 fn checked(texts: &[(String, String)]) -> Vec<Vec<Diagnostic>> {
-    texts.iter().map(|(_, text)| check(text, &Options::default()).diagnostics).collect()
+    texts.iter().map(|(_, text)| check(text, &CheckOptions::default()).diagnostics).collect()
 }
 
 /// The findings of texts with these diagnostics.
@@ -281,7 +281,7 @@ fn several_files_make_one_array() {
 #[test]
 fn annotations_are_escaped() {
     let source = "cache(50%)\nreorder(b0,\n b1\ncache('a:b,c')\n";
-    let diagnostics = check(source, &Options::default()).diagnostics;
+    let diagnostics = check(source, &CheckOptions::default()).diagnostics;
     let text = github::render("a,b: 100%.sched", source, &diagnostics);
     assert_eq!(text.lines().count(), diagnostics.len());
     for (line, diagnostic) in text.lines().zip(&diagnostics) {

@@ -39,7 +39,7 @@ fn finish(failures: Vec<String>) {
 }
 
 /// The nest and all diagnostics of a schedule that should pass.
-fn passing(path: &Path, source: &str, options: &sched_lang::Options) -> String {
+fn passing(path: &Path, source: &str, options: &sched_lang::CheckOptions) -> String {
     let checked = check(source, options);
     let said = concise::render(&name(path), source, &checked.diagnostics);
     let nests = checked.nests.unwrap_or_else(|| panic!("{} does not pass:\n{said}", path.display()));

@@ -1,7 +1,7 @@
 //! Compares the table of layouts with the checker, and with other lists of layouts.
 //! `UPDATE=1 cargo test -p sched-lang layouts::` writes these lists.
 use sched_lang::directives::{Role, SIGNATURES};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::{Layout, Nodes, RowVectors, Shapes};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn the_checker_obeys_the_table() {
         let no_steps = codes("", &format!("{vectors}\n{line}")).contains(&101);
         assert_eq!(no_steps, layout.row_vectors() == RowVectors::Sweep, "{line}: vectors of rows");
 
-        let options = Options { purpose: CheckPurpose::Compile, ..sched_testing::options("trees=3") };
+        let options = CheckOptions { purpose: CheckPurpose::Compile, ..sched_testing::options("trees=3") };
         assert!(check(&line, &options).nest().is_some(), "{line}: refused where code is to be made");
     }
 }

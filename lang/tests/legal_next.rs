@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sched_lang::diagnostics::{Code, Severity};
-use sched_lang::directives::{Op, SIGNATURES};
+use sched_lang::directives::{DirectiveOp, SIGNATURES};
 use sched_lang::legal_next::{Argument, NextStep, at};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::Layout;
 use sched_testing::schedules::{Rng, schedule};
 
@@ -19,7 +19,7 @@ fn examples() -> Vec<String> {
 }
 
 /// Errors and warnings by code.
-fn problems(text: &str, options: &Options) -> BTreeMap<Code, usize> {
+fn problems(text: &str, options: &CheckOptions) -> BTreeMap<Code, usize> {
     let mut problems = BTreeMap::new();
     for diagnostic in check(text, options).diagnostics {
         if diagnostic.severity >= Severity::Warning {
@@ -35,7 +35,7 @@ fn forms(next: &NextStep) -> impl Iterator<Item = String> {
 }
 
 /// Writes each proposal into the text. Returns the number of proposals.
-fn all_are_legal(text: &str, offset: usize, options: &Options, only: Option<Op>) -> usize {
+fn all_are_legal(text: &str, offset: usize, options: &CheckOptions, only: Option<DirectiveOp>) -> usize {
     let before = problems(text, options);
     let proposals = at(text, offset, options, only);
     for next in proposals.iter().flat_map(forms) {
@@ -49,7 +49,7 @@ fn all_are_legal(text: &str, offset: usize, options: &Options, only: Option<Op>)
 
 #[test]
 fn proposals_are_legal_in_examples() {
-    let options = [Options::default(), sched_testing::options("trees=20 depth=4 features=5 compile")];
+    let options = [CheckOptions::default(), sched_testing::options("trees=20 depth=4 features=5 compile")];
     let mut count = 0;
     for text in examples() {
         for options in &options {
@@ -102,7 +102,7 @@ fn simple(name: &str, v: &str) -> Vec<String> {
 }
 
 /// The bare names of all loops of the nest.
-fn loop_names(text: &str, options: &Options) -> Vec<String> {
+fn loop_names(text: &str, options: &CheckOptions) -> Vec<String> {
     let nest = check(text, options).nest().cloned().expect("a legal schedule");
     let bare = |name: &str| {
         let last = name.rsplit('.').next().unwrap_or(name);
@@ -113,7 +113,7 @@ fn loop_names(text: &str, options: &Options) -> Vec<String> {
 }
 
 /// Tries all simple forms and looks for them among the proposals. Numbers may differ.
-fn nothing_is_missing(text: &str, options: &Options) -> usize {
+fn nothing_is_missing(text: &str, options: &CheckOptions) -> usize {
     let before = problems(text, options);
     if !before.is_empty() {
         // A new warning may replace an old one, which counts do not show.
@@ -181,15 +181,18 @@ fn nothing_simple_is_missing() {
 #[test]
 fn a_directive_being_written_is_left_out() {
     let text = "tile(batch, b0, b1, 64)\nreor\nparallel(b0)\n";
-    let proposals = at(text, text.find("reor").expect("there") + 4, &Options::default(), Some(Op::Reorder));
+    let proposals =
+        at(text, text.find("reor").expect("there") + 4, &CheckOptions::default(), Some(DirectiveOp::Reorder));
     let texts: Vec<String> = proposals.iter().map(NextStep::text).collect();
     assert!(texts.contains(&"reorder(tree, b1)".to_owned()), "{texts:?}");
     // An annotation of a loop that is replaced later has no effect.
     let text = "\ntile(batch, b0, b1, 64)\n";
-    let texts: Vec<String> =
-        at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(NextStep::text).collect();
+    let texts: Vec<String> = at(text, 0, &CheckOptions::default(), Some(DirectiveOp::Parallel))
+        .iter()
+        .map(NextStep::text)
+        .collect();
     assert_eq!(texts, ["parallel(tree)"]);
-    let choices = at("", 0, &sched_testing::options("trees=100"), Some(Op::Tile));
+    let choices = at("", 0, &sched_testing::options("trees=100"), Some(DirectiveOp::Tile));
     assert_eq!(choices[0].text(), "tile(batch, b0, b1, 64)");
     assert!(choices[0].choices().contains(&"256".to_owned()));
     assert_eq!(choices[1].choices(), ["2"], "sizes that divide 100 trees");
@@ -199,14 +202,14 @@ fn a_directive_being_written_is_left_out() {
 fn the_usual_next_steps_come_first() {
     let options = sched_testing::options("trees=100 depth=6");
     let text = "tile(batch, b0, b1, 64)\n";
-    let reorders = at(text, text.len(), &options, Some(Op::Reorder));
+    let reorders = at(text, text.len(), &options, Some(DirectiveOp::Reorder));
     assert_eq!(reorders[0].text(), "reorder(b0, tree, b1)");
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\n";
-    let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
+    let vectors = at(text, text.len(), &options, Some(DirectiveOp::Vectorize));
     let widths: Vec<String> = [vec!["8".to_owned()], vectors[0].choices()].concat();
     assert_eq!(widths, ["8", "16", "32", "64", "4"]);
     // Vectors wider than their loop are missing.
     let text = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\n";
-    let vectors = at(text, text.len(), &options, Some(Op::Vectorize));
+    let vectors = at(text, text.len(), &options, Some(DirectiveOp::Vectorize));
     assert_eq!(vectors[0].choices(), ["16", "4"]);
 }

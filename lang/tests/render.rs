@@ -1,12 +1,12 @@
 //! The renderers for programs, and places in texts that are not plain ASCII.
 
 use sched_lang::diagnostics::{concise, full, json};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 
 #[test]
 fn places_count_characters_and_bytes() {
     let source = "# ä\r\nconst X = 1; tile(batch, b0, b1, X); /* */\r\n cache(bö)\n\n";
-    let checked = check(source, &Options::default());
+    let checked = check(source, &CheckOptions::default());
     let lines = concise::render("a b.sched", source, &checked.diagnostics);
     for line in lines.lines() {
         assert!(line.starts_with("a b.sched:2:") || line.starts_with("a b.sched:3:"), "{line}");
@@ -27,7 +27,7 @@ fn places_count_characters_and_bytes() {
 #[test]
 fn colours_only_where_wanted() {
     let source = "tile(batch, b0, b1, 0)";
-    let checked = check(source, &Options::default());
+    let checked = check(source, &CheckOptions::default());
     assert!(full::render("x", source, &checked.diagnostics, true).contains('\u{1b}'));
     assert!(!full::render("x", source, &checked.diagnostics, false).contains('\u{1b}'));
 }
@@ -35,7 +35,7 @@ fn colours_only_where_wanted() {
 #[test]
 fn json_has_everything() {
     let source = "tile(batch, b0, b1, 64)\nreorder(tree, batch)\n";
-    let checked = check(source, &Options::default());
+    let checked = check(source, &CheckOptions::default());
     let text = json::render("x.sched", source, &checked.diagnostics);
     let all: serde_json::Value = serde_json::from_str(&text).expect("valid JSON");
     let one = &all[0];

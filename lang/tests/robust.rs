@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use sched_lang::diagnostics::{concise, full, json};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_nest::show::show_nests;
 use sched_testing::schedules::Rng;
 
@@ -25,7 +25,7 @@ fn corpus() -> Vec<String> {
 }
 
 /// Checks a text and renders it in all formats.
-fn all(source: &str, options: &Options) {
+fn all(source: &str, options: &CheckOptions) {
     let checked = check(source, options);
     assert_eq!(checked.nests.is_none(), checked.has_errors(), "{source}");
     let _ = concise::render("x.sched", source, &checked.diagnostics);
@@ -37,9 +37,9 @@ fn all(source: &str, options: &Options) {
     }
 }
 
-fn all_options() -> [Options; 3] {
+fn all_options() -> [CheckOptions; 3] {
     [
-        Options::default(),
+        CheckOptions::default(),
         sched_testing::options("depths=1,2,2,3,1,5,4 features=3"),
         sched_testing::options("trees=40 batch-size=64 compile strict"),
     ]
@@ -121,7 +121,7 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 /// Checks that a long text takes far less time than quadratic algorithms would.
-fn quickly(what: &str, text: &str, options: &Options) {
+fn quickly(what: &str, text: &str, options: &CheckOptions) {
     let start = Instant::now();
     let checked = check(text, options);
     let elapsed = start.elapsed();
@@ -153,7 +153,7 @@ fn long_schedules_check_quickly() {
         );
         let _ = writeln!(unknown, "tile(batch, b, c, X{at}); reorder(x{at}, tree)");
     }
-    for options in [&Options::default(), &model] {
+    for options in [&CheckOptions::default(), &model] {
         quickly("splits", &splits, options);
         quickly("tiles", &tiles, options);
         quickly("annotations", &annotations, options);

@@ -6,7 +6,7 @@ use sched_lang::directives::{SIGNATURES, SupportedTargets};
 use sched_lang::illegal::Problem;
 use sched_lang::lineage::{Annotation, DirectiveIndex, LoopSelector, NestBuilder};
 use sched_lang::operation::Operation;
-use sched_lang::{CheckPurpose, ModelInfo, Options, Target, check, legality};
+use sched_lang::{CheckOptions, CheckPurpose, ModelInfo, Target, check, legality};
 use sched_nest::visit::visit;
 use sched_nest::{Accumulation, TreeOrder};
 use sched_testing::schedules::{Rng, gpu_schedule, schedule, schedule_with_blocks};
@@ -44,7 +44,7 @@ fn all_rows_walk_all_trees(
         let mut rng = Rng(seed);
         let model = model(&mut rng);
         let text = schedule(seed, &model);
-        let options = Options { model: Some(model.clone().into()), purpose, ..Options::default() };
+        let options = CheckOptions { model: Some(model.clone().into()), purpose, ..CheckOptions::default() };
         let checked = check(&text, &options);
         let nest = checked
             .nest()
@@ -94,7 +94,7 @@ fn typed_operations_mean_what_text_means() {
     builder.annotate(DirectiveIndex(2), id, Annotation::Interleave(Some(8))).expect("no contradiction");
     assert!(legality::check(&builder, &Limits::of(&Target::cpu())).is_empty());
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 8)";
-    let checked = check(text, &Options { model: Some(model), ..Options::default() });
+    let checked = check(text, &CheckOptions { model: Some(model), ..CheckOptions::default() });
     assert_eq!(Some(&builder.nest().0), checked.nest());
 
     let before = builder.nest();
@@ -115,13 +115,13 @@ fn blocks_are_schedules_of_their_own() {
     let mut blocks = 0;
     for seed in 0..150 {
         let model = model(&mut Rng(seed));
-        let options = Options {
+        let options = CheckOptions {
             model: Some(model.clone().into()),
             purpose: CheckPurpose::Compile,
-            ..Options::default()
+            ..CheckOptions::default()
         };
         let drawn = schedule_with_blocks(seed, &model);
-        let nests = |text: &str, options: &Options| {
+        let nests = |text: &str, options: &CheckOptions| {
             let checked = check(text, options);
             checked.nests.unwrap_or_else(|| panic!("seed {seed}: {:?}\n{text}", checked.diagnostics))
         };
@@ -129,7 +129,7 @@ fn blocks_are_schedules_of_their_own() {
         assert_eq!(all.rest(), nests(&drawn.rest, &options).rest(), "seed {seed}\n{}", drawn.text);
         assert_eq!(all.bounded().len(), drawn.blocks.len());
         for (max_rows, directives) in &drawn.blocks {
-            let options = Options { batch_size: Some((*max_rows).into()), ..options.clone() };
+            let options = CheckOptions { batch_size: Some((*max_rows).into()), ..options.clone() };
             let alone = nests(directives, &options);
             assert_eq!(all.for_rows(*max_rows as usize), alone.rest(), "seed {seed}\n{}", drawn.text);
             blocks += 1;

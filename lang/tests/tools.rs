@@ -7,7 +7,7 @@ use sched_lang::diagnostics::apply::fix_all;
 use sched_lang::diagnostics::{CODES, Severity};
 use sched_lang::diff::{diff, diff_by_rows, diff_by_rows_json, show_diff_by_rows};
 use sched_lang::show::{lineage_json, show_lineages, until_line};
-use sched_lang::{Options, check, check_lineage};
+use sched_lang::{CheckOptions, check, check_lineage};
 use sched_nest::show::{nest_json, show_nest};
 use sched_nest::{Nest, Variants};
 use sched_testing::schedules::schedule;
@@ -52,12 +52,12 @@ fn lineages() {
     }
 }
 
-fn nests_of(source: &str, options: &Options) -> Variants<Nest> {
+fn nests_of(source: &str, options: &CheckOptions) -> Variants<Nest> {
     let checked = check(source, options);
     checked.nests.unwrap_or_else(|| panic!("{:?}\n{source}", checked.diagnostics))
 }
 
-fn nest_of(source: &str, options: &Options) -> Nest {
+fn nest_of(source: &str, options: &CheckOptions) -> Nest {
     nests_of(source, options).rest().clone()
 }
 
@@ -94,8 +94,12 @@ fn differences_of_random_schedules() {
 #[test]
 fn parts_of_a_schedule() {
     let source = "sched 1\ncache(b1)\ntile(batch, b0, b1, X)\n\nreorder(b0,\n  tree, b1)\nparam X = 8\n";
-    let shown =
-        |line| show_nest(&nest_of(&until_line(source, line, &Options::default()).text, &Options::default()));
+    let shown = |line| {
+        show_nest(&nest_of(
+            &until_line(source, line, &CheckOptions::default()).text,
+            &CheckOptions::default(),
+        ))
+    };
     let root = "for batch in 0..n_rows\n  for tree in 0..N_t\n    walk\norder of accumulation: exact\n";
     assert_eq!(shown(1), root);
     assert_eq!(shown(2), root, "the loop of this annotation is not made yet");
@@ -104,14 +108,16 @@ fn parts_of_a_schedule() {
     assert!(shown(5).contains("for tree in 0..N_t\n    for b1"), "{}", shown(5));
     assert_eq!(shown(5), shown(99));
     let broken = "tile(batch, b0, b1, 0)\ncache(b0)\n";
-    assert_eq!(until_line(broken, 2, &Options::default()).text, broken);
-    assert!(check(&until_line(broken, 1, &Options::default()).text, &Options::default()).has_errors());
+    assert_eq!(until_line(broken, 2, &CheckOptions::default()).text, broken);
+    assert!(
+        check(&until_line(broken, 1, &CheckOptions::default()).text, &CheckOptions::default()).has_errors()
+    );
 }
 
 #[test]
 fn nests_for_programs() {
     let source = "sched 1\ntile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0)\ninterleave(b1, 4)\n";
-    let json = nest_json(&nest_of(source, &Options::default()));
+    let json = nest_json(&nest_of(source, &CheckOptions::default()));
     assert_eq!(json["roots"], serde_json::json!([0]));
     assert_eq!(json["loops"][0]["facts"], serde_json::json!({ "parallel": true }));
     assert_eq!(json["loops"][0]["stop"], "n_rows");
@@ -136,7 +142,7 @@ fn safe_fixes() {
         ("", "", 0),
     ];
     for (before, after, count) in cases {
-        let fixed = fix_all(before, &Options::default(), false);
+        let fixed = fix_all(before, &CheckOptions::default(), false);
         assert_eq!((fixed.text.as_str(), fixed.count), (after, count), "{before}");
     }
 }
@@ -144,10 +150,10 @@ fn safe_fixes() {
 #[test]
 fn unsure_fixes() {
     let source = "paralel(batch)\ntile(batch, b0, b1, 64\ncache(b2)\n";
-    let fixed = fix_all(source, &Options::default(), true);
+    let fixed = fix_all(source, &CheckOptions::default(), true);
     assert_eq!(fixed.text, "parallel(b0)\ntile(batch, b0, b1, 64)\ncache(b0)\n");
     assert!(!fixed.checked.has_errors());
-    let chosen = fix_all("tile(batch, b0, b1, ROWS)\n", &Options::default(), true);
+    let chosen = fix_all("tile(batch, b0, b1, ROWS)\n", &CheckOptions::default(), true);
     assert_eq!(chosen.count, 0, "a value to be chosen is not chosen by a program: {}", chosen.text);
 }
 

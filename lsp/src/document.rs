@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sched_grammar::ast::Span;
 use sched_ide::Analysis;
-use sched_lang::Options;
+use sched_lang::CheckOptions;
 use tower_lsp_server::ls_types::{TextDocumentContentChangeEvent, Uri};
 
-use crate::models::{InspectedModel, Status};
+use crate::models::{InspectedModel, ModelStatus};
 use crate::settings::Settings;
 use crate::text::{Encoding, Text};
 
@@ -74,12 +74,12 @@ impl Snapshot {
 
 /// Checks a text. Reuses the parsed parts of `before` that did not change.
 fn analyse(text: &Text, before: Option<&Analysis>, binding: &Binding, settings: &Settings) -> Analysis {
-    let options = Options {
+    let options = CheckOptions {
         model: binding.model().map(|model| Arc::clone(&model.info)),
         target: settings.target.clone(),
         strict: settings.strict,
         vector_bits: crate::machine::vector_bits(),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let source = Arc::clone(text.source());
     match before {
@@ -96,7 +96,7 @@ pub struct Binding {
     /// The `model` line that names the model; `None` if a setting names it.
     pub line: Option<Span>,
     /// The status of the model.
-    pub status: Status,
+    pub status: ModelStatus,
 }
 
 impl Binding {
@@ -121,7 +121,7 @@ pub struct CheckInputs<'a> {
     /// The workspace folder that contains the document.
     pub folder: Option<PathBuf>,
     /// Looks up the status of a model.
-    pub look_up: &'a mut dyn FnMut(&Path) -> Status,
+    pub look_up: &'a mut dyn FnMut(&Path) -> ModelStatus,
 }
 
 fn next_epoch() -> u64 {
@@ -197,7 +197,7 @@ impl Document {
         let snapshot = Arc::new(snapshot);
         self.state = CheckState::Checked(Arc::clone(&snapshot));
         self.model.clone_from(&snapshot.binding.path);
-        self.is_missing = matches!(snapshot.binding.status, Status::Missing);
+        self.is_missing = matches!(snapshot.binding.status, ModelStatus::Missing);
         if snapshot.analysis.is_legal() {
             self.outdated.extend(self.last_good.replace(Arc::clone(&snapshot)));
         } else {
@@ -210,7 +210,7 @@ impl Document {
     /// now, it is dropped.
     fn renew_last_good(&mut self, around: &mut CheckInputs) {
         let Some(last) = self.last_good.take() else { return };
-        let status = last.binding.path.as_deref().map_or(Status::Missing, |path| (around.look_up)(path));
+        let status = last.binding.path.as_deref().map_or(ModelStatus::Missing, |path| (around.look_up)(path));
         let binding = Binding { status, ..last.binding.clone() };
         let (old, new) = (&last.settings, &around.settings);
         if binding.is_like(&last.binding) && old.target == new.target && old.strict == new.strict {
@@ -296,7 +296,7 @@ impl Document {
             }
             None => (setting(), None),
         };
-        let status = path.as_deref().map_or(Status::Missing, |path| (around.look_up)(path));
+        let status = path.as_deref().map_or(ModelStatus::Missing, |path| (around.look_up)(path));
         Binding { path, line, status }
     }
 }

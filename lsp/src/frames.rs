@@ -108,17 +108,17 @@ fn header(input: &mut impl BufRead) -> Option<Option<u64>> {
 /// Checks a message. Returns the JSON-RPC error code and the reason if it is malformed, else `None`.
 fn check_message(body: &[u8]) -> Option<(i64, String)> {
     #[derive(serde::Deserialize)]
-    struct Kind {
+    struct MessageKind {
         method: Option<serde::de::IgnoredAny>,
     }
     let invalid = |error: serde_json::Error| {
         let code = if error.is_data() { -32600 } else { -32700 };
         (code, error.to_string())
     };
-    match serde_json::from_slice::<Kind>(body) {
+    match serde_json::from_slice::<MessageKind>(body) {
         Err(error) => Some(invalid(error)),
-        Ok(Kind { method: Some(_) }) => serde_json::from_slice::<Request>(body).err().map(invalid),
-        Ok(Kind { method: None }) => serde_json::from_slice::<Response>(body).err().map(invalid),
+        Ok(MessageKind { method: Some(_) }) => serde_json::from_slice::<Request>(body).err().map(invalid),
+        Ok(MessageKind { method: None }) => serde_json::from_slice::<Response>(body).err().map(invalid),
     }
 }
 

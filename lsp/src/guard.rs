@@ -17,19 +17,19 @@ use crate::frames::UNREADABLE;
 type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
 
 /// A service whose requests may panic.
-pub struct Guard<S> {
+pub struct PanicGuard<S> {
     inner: S,
     shut_down: Arc<AtomicBool>,
 }
 
-impl<S> Guard<S> {
+impl<S> PanicGuard<S> {
     /// Guards a service. Sets `shut_down` when the client sends the request `shutdown`.
     pub fn new(inner: S, shut_down: Arc<AtomicBool>) -> Self {
-        Guard { inner, shut_down }
+        PanicGuard { inner, shut_down }
     }
 }
 
-impl<S> Service<Request> for Guard<S>
+impl<S> Service<Request> for PanicGuard<S>
 where
     S: Service<Request, Response = Option<Response>>,
     S::Future: Send + 'static,
@@ -139,7 +139,7 @@ mod tests {
     fn ask(method: &'static str, id: Option<i64>) -> Option<Response> {
         let request = Request::build(method);
         let request = id.map_or(Request::build(method), |id| request.id(id)).finish();
-        let mut guard = Guard::new(Panics, Arc::default());
+        let mut guard = PanicGuard::new(Panics, Arc::default());
         let mut answer = guard.call(request);
         let mut context = Context::from_waker(std::task::Waker::noop());
         match answer.as_mut().poll(&mut context) {

@@ -28,7 +28,7 @@ pub struct Jobs {
 
 /// A program to run.
 #[derive(Debug, Default)]
-pub struct Job {
+pub struct ProgramRun {
     /// Arguments of the command line.
     pub arguments: Vec<OsString>,
     /// Text for the standard input.
@@ -93,7 +93,7 @@ impl Jobs {
     /// # Errors
     ///
     /// The program's error message, or the reason why it could not run, as a text for users.
-    pub async fn run(&self, job: Job) -> Result<String, String> {
+    pub async fn run(&self, job: ProgramRun) -> Result<String, String> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_JOBS {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err("too many programs are waiting to run; wait for them to end".to_owned());
@@ -116,7 +116,7 @@ impl Jobs {
         format!("{} cannot be run: {error}; install it beside the language server", self.program.display())
     }
 
-    async fn run_now(&self, job: Job) -> Result<String, String> {
+    async fn run_now(&self, job: ProgramRun) -> Result<String, String> {
         let mut command = self.command();
         command.args(&job.arguments);
         if job.low_priority {
@@ -191,7 +191,7 @@ mod tests {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a script to run");
         let permits = Arc::new(Semaphore::new(MAX_RUNNING_JOBS));
         let jobs = Jobs { program: program.into(), permits, waiting: Arc::default() };
-        let job = Job { folder: Some(folder.clone()), ..Job::default() };
+        let job = ProgramRun { folder: Some(folder.clone()), ..ProgramRun::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let ended = runtime.block_on(async {
             let begun = folder.join("begun");

@@ -38,13 +38,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tower_lsp_server::{LspService, LspServiceBuilder};
 
 use frames::Frames;
-use guard::Guard;
+use guard::PanicGuard;
 use jobs::Jobs;
 use models::ModelFileEndings;
-pub use pages::Explain;
+pub use pages::PageOfCode;
 use pages::Pages;
 use server::Server;
-use state::Shared;
+use state::ServerData;
 
 /// Maximum number of requests in progress. Edits and cancellations count too, so the limit must exceed the
 /// number of requests that can wait.
@@ -55,7 +55,7 @@ const MAX_REQUESTS: usize = 4096;
 ///
 /// `explain` returns the page of a code. `endings` are the endings of model files, without the dot; clients
 /// watch files with these endings. Completion proposes such a file if `may_be_model` accepts its first bytes.
-pub fn run(explain: Explain, endings: &[&'static str], may_be_model: fn(&[u8]) -> bool) -> ExitCode {
+pub fn run(explain: PageOfCode, endings: &[&'static str], may_be_model: fn(&[u8]) -> bool) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -86,11 +86,11 @@ fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
         .custom_method("window/workDoneProgress/cancel", Server::cancel)
 }
 
-async fn serve(shut_down: Arc<AtomicBool>, explain: Explain, endings: ModelFileEndings) {
+async fn serve(shut_down: Arc<AtomicBool>, explain: PageOfCode, endings: ModelFileEndings) {
     let (to_read, wanted) = tokio::sync::mpsc::unbounded_channel();
     let pages = Arc::new(Pages::new(explain));
     let build = |client| {
-        let shared = Arc::new(Shared::new(client, Jobs::new(), to_read, endings));
+        let shared = Arc::new(ServerData::new(client, Jobs::new(), to_read, endings));
         Server { shared, pages: Arc::clone(&pages) }
     };
     let (service, socket) = register(LspService::build(build)).finish();
@@ -105,5 +105,5 @@ async fn serve(shut_down: Arc<AtomicBool>, explain: Explain, endings: ModelFileE
     let input = Frames::new(BufReader::new(std::io::stdin()));
     let server =
         tower_lsp_server::Server::new(input, tokio::io::stdout(), socket).concurrency_level(MAX_REQUESTS);
-    server.serve(Guard::new(service, shut_down)).await;
+    server.serve(PanicGuard::new(service, shut_down)).await;
 }

@@ -47,7 +47,7 @@ pub struct InspectedModel {
 
 /// The status of a model.
 #[derive(Clone, Debug)]
-pub enum Status {
+pub enum ModelStatus {
     /// There is no such file.
     Missing,
     /// Being read for the first time.
@@ -58,11 +58,11 @@ pub enum Status {
     Failed(Arc<str>),
 }
 
-impl Status {
+impl ModelStatus {
     /// The model, if it was read.
     pub fn model(&self) -> Option<&Arc<InspectedModel>> {
         match self {
-            Status::Ready(model) => Some(model),
+            ModelStatus::Ready(model) => Some(model),
             _ => None,
         }
     }
@@ -70,23 +70,23 @@ impl Status {
 
 /// Size and modification time of a file: if they are the same, the content counts as unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     size: u64,
     changed: Option<SystemTime>,
 }
 
-impl Stamp {
+impl FileStamp {
     /// Returns the stamp of the file at a path; `None` if there is no regular file.
-    pub fn of(path: &Path) -> Option<Stamp> {
+    pub fn of(path: &Path) -> Option<FileStamp> {
         let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-        Some(Stamp { size: found.len(), changed: found.modified().ok() })
+        Some(FileStamp { size: found.len(), changed: found.modified().ok() })
     }
 }
 
 #[derive(Debug)]
 struct CachedModel {
-    stamp: Stamp,
-    status: Status,
+    stamp: FileStamp,
+    status: ModelStatus,
     used: u64,
 }
 
@@ -99,11 +99,11 @@ pub struct Models {
 
 impl Models {
     /// Returns the status of a model, and the file's stamp if the caller must now have the model read.
-    pub fn look_up(&mut self, path: &Path) -> (Status, Option<Stamp>) {
+    pub fn look_up(&mut self, path: &Path) -> (ModelStatus, Option<FileStamp>) {
         self.clock += 1;
-        let Some(stamp) = Stamp::of(path) else {
+        let Some(stamp) = FileStamp::of(path) else {
             self.entries.remove(path);
-            return (Status::Missing, None);
+            return (ModelStatus::Missing, None);
         };
         let used = self.clock;
         match self.entries.get_mut(path) {
@@ -114,39 +114,40 @@ impl Models {
             Some(entry) => {
                 entry.stamp = stamp;
                 entry.used = used;
-                if matches!(entry.status, Status::Failed(_) | Status::Missing) {
-                    entry.status = Status::Loading;
+                if matches!(entry.status, ModelStatus::Failed(_) | ModelStatus::Missing) {
+                    entry.status = ModelStatus::Loading;
                 }
                 (entry.status.clone(), Some(stamp))
             }
             None => {
                 self.make_room();
-                self.entries.insert(path.to_path_buf(), CachedModel { stamp, status: Status::Loading, used });
-                (Status::Loading, Some(stamp))
+                self.entries
+                    .insert(path.to_path_buf(), CachedModel { stamp, status: ModelStatus::Loading, used });
+                (ModelStatus::Loading, Some(stamp))
             }
         }
     }
 
     /// The stamp of a file at its last look-up; `None` if the file was missing.
-    pub fn known_stamp(&self, path: &Path) -> Option<Stamp> {
+    pub fn known_stamp(&self, path: &Path) -> Option<FileStamp> {
         self.entries.get(path).map(|entry| entry.stamp)
     }
 
     /// Stores the result of reading a model, unless the file has changed since. Returns whether the status of
     /// the model has changed.
-    pub fn store(&mut self, path: &Path, stamp: Stamp, result: Result<InspectedModel, String>) -> bool {
+    pub fn store(&mut self, path: &Path, stamp: FileStamp, result: Result<InspectedModel, String>) -> bool {
         let same = result.as_ref().ok().and_then(|model| self.with_content(model));
         let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else {
             return false;
         };
         let status = match (same, result) {
-            (Some(model), _) => Status::Ready(model),
-            (None, Ok(model)) => Status::Ready(Arc::new(model)),
-            (None, Err(why)) => Status::Failed(why.into()),
+            (Some(model), _) => ModelStatus::Ready(model),
+            (None, Ok(model)) => ModelStatus::Ready(Arc::new(model)),
+            (None, Err(why)) => ModelStatus::Failed(why.into()),
         };
         let changed = match (&entry.status, &status) {
-            (Status::Ready(old), Status::Ready(new)) => old != new,
-            (Status::Failed(old), Status::Failed(new)) => old != new,
+            (ModelStatus::Ready(old), ModelStatus::Ready(new)) => old != new,
+            (ModelStatus::Failed(old), ModelStatus::Failed(new)) => old != new,
             _ => true,
         };
         entry.status = status;
@@ -286,7 +287,7 @@ mod tests {
         assert!(matches!((a.model(), b.model()), (Some(a), Some(b)) if Arc::ptr_eq(a, b)));
 
         std::fs::remove_dir_all(&folder).expect("the folder was there");
-        assert!(matches!(models.look_up(&path).0, Status::Missing));
+        assert!(matches!(models.look_up(&path).0, ModelStatus::Missing));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Neighbours {
 
 /// The contents of a folder, in the order of names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Entries {
+pub struct FolderEntries {
     /// Files that may be models.
     pub models: Vec<String>,
     /// Subfolders, without hidden ones and `target` and `node_modules`.
@@ -50,7 +50,7 @@ pub struct Entries {
 struct Listing {
     changed: SystemTime,
     is_settled: bool,
-    entries: Arc<Entries>,
+    entries: Arc<FolderEntries>,
 }
 
 impl Neighbours {
@@ -60,7 +60,7 @@ impl Neighbours {
     }
 
     /// The contents of a folder; empty if it cannot be read.
-    pub fn entries(&mut self, folder: &Path) -> Arc<Entries> {
+    pub fn entries(&mut self, folder: &Path) -> Arc<FolderEntries> {
         let now = SystemTime::now();
         let Ok(changed) = std::fs::metadata(folder).and_then(|found| found.modified()) else {
             self.folders.remove(folder);
@@ -127,8 +127,8 @@ impl Neighbours {
     }
 }
 
-fn read(folder: &Path, endings: &ModelFileEndings) -> Entries {
-    let mut found = Entries::default();
+fn read(folder: &Path, endings: &ModelFileEndings) -> FolderEntries {
+    let mut found = FolderEntries::default();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES) {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -206,7 +206,7 @@ mod tests {
         let mut neighbours = neighbours();
         assert_eq!(neighbours.models_below(&folder.0), ["a.ubj", "z.json", "in/m.tl", "in/er/m.json"]);
         assert_eq!(neighbours.entries(&folder.0).folders, ["in"]);
-        assert_eq!(*neighbours.entries(&folder.0.join("away")), Entries::default());
+        assert_eq!(*neighbours.entries(&folder.0.join("away")), FolderEntries::default());
     }
 
     #[test]

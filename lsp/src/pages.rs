@@ -8,18 +8,18 @@ use std::sync::{Mutex, PoisonError};
 use tower_lsp_server::ls_types::Uri;
 
 /// Returns the page of a code, in Markdown.
-pub type Explain = fn(&str) -> Option<&'static str>;
+pub type PageOfCode = fn(&str) -> Option<&'static str>;
 
 /// Writes pages to the user's cache when they are first needed.
 pub struct Pages {
-    explain: Explain,
+    explain: PageOfCode,
     folder: Option<PathBuf>,
     written: Mutex<BTreeMap<String, Option<Uri>>>,
 }
 
 impl Pages {
     /// Selects the folder for pages: a subfolder of the user's cache.
-    pub fn new(explain: Explain) -> Pages {
+    pub fn new(explain: PageOfCode) -> Pages {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
         let folder =

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::ProgressToken;
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Time limit for the client to accept a token for progress; after it, the work runs without progress.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
 ///
 /// The work failed or was cancelled.
 pub async fn run(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     work: impl Future<Output = Result<String>> + Send + 'static,
     token: Option<ProgressToken>,
     title: String,
@@ -62,7 +62,7 @@ pub async fn run(
 }
 
 /// Creates a token for progress. `None` if the client cannot show progress or does not accept the token.
-async fn new_token(shared: &Shared) -> Option<ProgressToken> {
+async fn new_token(shared: &ServerData) -> Option<ProgressToken> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     if !shared.lock().abilities.progress {
         return None;

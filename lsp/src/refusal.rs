@@ -3,7 +3,7 @@
 
 /// An error that `schedc` printed, `error: CODE: MESSAGE` with a line of help below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal<'a> {
+pub struct PrintedError<'a> {
     /// The code, such as `M0003`, if the error has one.
     pub code: Option<&'a str>,
     /// The message.
@@ -12,9 +12,9 @@ pub struct Refusal<'a> {
     pub help: Option<&'a str>,
 }
 
-impl<'a> Refusal<'a> {
+impl<'a> PrintedError<'a> {
     /// Finds the error in the text that `schedc` printed; ignores notes before it.
-    pub fn read(printed: &'a str) -> Refusal<'a> {
+    pub fn read(printed: &'a str) -> PrintedError<'a> {
         let is_start = |at: &usize| {
             let before = printed.get(..*at).map(|before| before.strip_suffix("internal ").unwrap_or(before));
             before.is_some_and(|before| before.is_empty() || before.ends_with('\n'))
@@ -27,7 +27,7 @@ impl<'a> Refusal<'a> {
         };
         let code = error.split_once(": ").filter(|(code, _)| is_code(code));
         let (code, message) = code.map_or((None, error), |(code, rest)| (Some(code), rest));
-        Refusal { code, message: message.trim(), help }
+        PrintedError { code, message: message.trim(), help }
     }
 
     /// The message and the help, each on a line of its own.
@@ -59,24 +59,28 @@ mod tests {
 
     #[test]
     fn errors_are_read_with_their_code_and_the_help() {
-        let refusal = Refusal::read(
+        let refusal = PrintedError::read(
             "note: old\nerror: M0003: m.json, byte 7: it ends\n  help: save it \
                                      again\n",
         );
         assert_eq!(
             refusal,
-            Refusal { code: Some("M0003"), message: "m.json, byte 7: it ends", help: Some("save it again") }
+            PrintedError {
+                code: Some("M0003"),
+                message: "m.json, byte 7: it ends",
+                help: Some("save it again")
+            }
         );
         assert_eq!(refusal.text(), "m.json, byte 7: it ends\nSave it again.");
-        let refusal = Refusal::read("internal error: X0001: it broke\n  help: report it");
+        let refusal = PrintedError::read("internal error: X0001: it broke\n  help: report it");
         assert_eq!(
             (refusal.code, refusal.message, refusal.help),
             (Some("X0001"), "it broke", Some("report it"))
         );
-        let refusal = Refusal::read("error: the model x cannot be read: no\n  help: name a model");
+        let refusal = PrintedError::read("error: the model x cannot be read: no\n  help: name a model");
         assert_eq!((refusal.code, refusal.message), (None, "the model x cannot be read: no"));
         for text in ["", "plain words", "no error: here"] {
-            assert_eq!(Refusal::read(text), Refusal { message: text, ..Refusal::default() });
+            assert_eq!(PrintedError::read(text), PrintedError { message: text, ..PrintedError::default() });
         }
     }
 }

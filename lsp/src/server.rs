@@ -22,13 +22,13 @@ use crate::requests::{
     hover, initialize, ir, ledger, lenses, lineage, links, nest, references, rename, selection, signature,
     symbols, tokens, workspace_symbols,
 };
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::workspace;
 
 /// The language server.
 pub struct Server {
     /// The state of the session.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<ServerData>,
     /// The pages of the codes.
     pub pages: Arc<Pages>,
 }

@@ -23,11 +23,11 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Client of background programs `schedc ir --serve`, one for each model.
 pub struct StageClient {
     jobs: Jobs,
-    requests: OnceLock<mpsc::UnboundedSender<StageRequest>>,
+    requests: OnceLock<mpsc::UnboundedSender<PendingRequest>>,
 }
 
 /// A request to compile a schedule in a background program.
-struct StageRequest {
+struct PendingRequest {
     model: PathBuf,
     text: String,
     stage: &'static str,
@@ -45,7 +45,7 @@ enum Reply {
 }
 
 /// A background program that has read a model.
-struct Program {
+struct BackgroundProgram {
     /// Child process, which is killed when dropped.
     _child: Child,
     input: ChildStdin,
@@ -91,14 +91,14 @@ impl StageClient {
         });
         let (answer, answered) = oneshot::channel();
         let gone = "the background compiler has ended; try again";
-        requests.send(StageRequest { model, text, stage, rows, answer }).map_err(|_| gone.to_owned())?;
+        requests.send(PendingRequest { model, text, stage, rows, answer }).map_err(|_| gone.to_owned())?;
         answered.await.unwrap_or_else(|_| Err(gone.to_owned()))
     }
 }
 
 /// Answers requests one after the other. Ends all programs after [`IDLE_TIMEOUT`] without a request.
-async fn serve(jobs: Jobs, mut requests: mpsc::UnboundedReceiver<StageRequest>) {
-    let mut programs: HashMap<PathBuf, Program> = HashMap::new();
+async fn serve(jobs: Jobs, mut requests: mpsc::UnboundedReceiver<PendingRequest>) {
+    let mut programs: HashMap<PathBuf, BackgroundProgram> = HashMap::new();
     loop {
         let request = match tokio::time::timeout(IDLE_TIMEOUT, requests.recv()).await {
             Ok(Some(request)) => request,
@@ -119,8 +119,8 @@ async fn serve(jobs: Jobs, mut requests: mpsc::UnboundedReceiver<StageRequest>) 
 
 async fn answer(
     jobs: &Jobs,
-    programs: &mut HashMap<PathBuf, Program>,
-    request: &StageRequest,
+    programs: &mut HashMap<PathBuf, BackgroundProgram>,
+    request: &PendingRequest,
 ) -> Result<String, String> {
     let mut program = match programs.remove(&request.model) {
         Some(program) => program,
@@ -141,7 +141,7 @@ async fn answer(
     }
 }
 
-fn start(jobs: &Jobs, model: &PathBuf) -> Result<Program, String> {
+fn start(jobs: &Jobs, model: &PathBuf) -> Result<BackgroundProgram, String> {
     let mut command = jobs.command();
     command.args(["ir", "--serve"]).arg(model).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -149,10 +149,10 @@ fn start(jobs: &Jobs, model: &PathBuf) -> Result<Program, String> {
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("schedc has no input or output".to_owned());
     };
-    Ok(Program { _child: child, input, output: BufReader::new(output).lines() })
+    Ok(BackgroundProgram { _child: child, input, output: BufReader::new(output).lines() })
 }
 
-async fn exchange(program: &mut Program, request: &StageRequest) -> std::io::Result<String> {
+async fn exchange(program: &mut BackgroundProgram, request: &PendingRequest) -> std::io::Result<String> {
     let line = format!("{}\n", json!({ "text": request.text, "stage": request.stage, "rows": request.rows }));
     program.input.write_all(line.as_bytes()).await?;
     program.input.flush().await?;

@@ -74,7 +74,7 @@ impl Settings {
     /// their defaults. The second result lists the errors.
     pub fn read(value: &Value) -> (Settings, Vec<String>) {
         let section = value.get(SECTION).unwrap_or(value);
-        let mut reader = Reader { section, wrong: Vec::new() };
+        let mut reader = SettingsReader { section, wrong: Vec::new() };
         let mut settings = Settings { model: reader.text("model"), ..Settings::default() };
         if let Some(text) = reader.text("target") {
             settings.target = text.parse().ok();
@@ -110,12 +110,12 @@ impl Settings {
     }
 }
 
-struct Reader<'v> {
+struct SettingsReader<'v> {
     section: &'v Value,
     wrong: Vec<String>,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     /// Finds a setting by its name. A dot in the name may lead into an object or be part of the key.
     fn get(&self, name: &str) -> Option<&Value> {
         let nested = || name.split('.').try_fold(self.section, |value, key| value.get(key));

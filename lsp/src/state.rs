@@ -15,7 +15,7 @@ use crate::document::{CheckInputs, Document, InternalError, Snapshot};
 use crate::gains::Gains;
 use crate::jobs::Jobs;
 use crate::ledgers::Ledgers;
-use crate::models::{ModelFileEndings, Models, Stamp, Status};
+use crate::models::{FileStamp, ModelFileEndings, ModelStatus, Models};
 use crate::neighbours::Neighbours;
 use crate::serving::StageClient;
 use crate::settings::Settings;
@@ -23,10 +23,10 @@ use crate::symbol_index::SymbolCache;
 use crate::text::Encoding;
 
 /// The path of a model to read, with the stamp of its file.
-pub type ModelToRead = (PathBuf, Stamp);
+pub type ModelToRead = (PathBuf, FileStamp);
 
 /// The server's data, shared by all requests and background tasks.
-pub struct Shared {
+pub struct ServerData {
     /// The connection to the client.
     pub client: Client,
     /// Wakes the task that publishes diagnostics.
@@ -127,7 +127,7 @@ impl State {
     }
 
     /// The models of open documents whose changes the client does not report, with the stamps of their files.
-    pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
+    pub fn unwatched(&self) -> Vec<(PathBuf, Option<FileStamp>)> {
         let is_watched = |path: &Path| {
             let path = without_dots(path);
             let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
@@ -153,7 +153,7 @@ impl State {
         let settings = self.settings_of(uri);
         let folder = self.folder_of(uri).map(|folder| folder.path.clone());
         let models = &mut self.models;
-        let mut look_up = |path: &Path| -> Status {
+        let mut look_up = |path: &Path| -> ModelStatus {
             let (status, stamp) = models.look_up(path);
             to_read.extend(stamp.map(|stamp| (path.to_path_buf(), stamp)));
             status
@@ -165,15 +165,15 @@ impl State {
     }
 }
 
-impl Shared {
+impl ServerData {
     /// Creates the state of a server without open documents.
     pub fn new(
         client: Client,
         jobs: Jobs,
         to_read: tokio::sync::mpsc::UnboundedSender<ModelToRead>,
         endings: ModelFileEndings,
-    ) -> Shared {
-        Shared {
+    ) -> ServerData {
+        ServerData {
             client,
             diagnostics_due: Notify::new(),
             gains: Gains::default(),
@@ -234,7 +234,7 @@ impl Shared {
     }
 
     /// Waits until a model has been read, and returns its status.
-    pub async fn model(&self, path: &Path) -> Status {
+    pub async fn model(&self, path: &Path) -> ModelStatus {
         loop {
             let model_read = self.model_read.notified();
             let (status, to_read) = self.lock().models.look_up(path);
@@ -242,7 +242,7 @@ impl Shared {
                 // Sending cannot fail: the task that reads models runs as long as the server.
                 let _ = self.to_read.send((path.to_path_buf(), stamp));
             }
-            if !matches!(status, Status::Loading) {
+            if !matches!(status, ModelStatus::Loading) {
                 return status;
             }
             model_read.await;

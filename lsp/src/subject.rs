@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use sched_grammar::ast::Span;
 use sched_lang::diagnostics::{Diagnostic, Severity};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use serde_json::json;
 use tower_lsp_server::jsonrpc::{Error, Result};
 use tower_lsp_server::ls_types::Uri;
 
 use crate::convert::failed;
 use crate::document::Snapshot;
-use crate::jobs::Job;
-use crate::models::{InspectedModel, Status};
+use crate::jobs::ProgramRun;
+use crate::models::{InspectedModel, ModelStatus};
 use crate::pages::Pages;
-use crate::refusal::Refusal;
+use crate::refusal::PrintedError;
 use crate::requests::model::{OTHER_MODEL, UNREADABLE, missing, other_fingerprint};
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// A schedule with a model: its text as the editor has it, saved or not.
 pub struct ScheduleWithModel {
@@ -27,7 +27,7 @@ pub struct ScheduleWithModel {
     pub snapshot: Arc<Snapshot>,
     /// The schedule's model.
     pub model: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<ServerData>,
     pages: Arc<Pages>,
 }
 
@@ -37,7 +37,7 @@ impl ScheduleWithModel {
     /// # Errors
     ///
     /// The document is not open, or neither a `model` line nor a setting names a model.
-    pub fn of(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) -> Result<ScheduleWithModel> {
+    pub fn of(shared: &Arc<ServerData>, pages: &Arc<Pages>, uri: &Uri) -> Result<ScheduleWithModel> {
         let snapshot = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
         let model = snapshot.binding.path.clone().ok_or_else(|| {
             failed(
@@ -68,7 +68,7 @@ impl ScheduleWithModel {
     async fn run_with(&self, arguments: Vec<OsString>, low_priority: bool) -> Result<String> {
         self.check_model().await?;
         let (input, folder) = (self.snapshot.text.source().to_string(), self.snapshot.folder());
-        let job = Job { arguments, input, folder, low_priority };
+        let job = ProgramRun { arguments, input, folder, low_priority };
         self.shared.jobs.run(job).await.map_err(|why| self.refused(&why, None))
     }
 
@@ -87,7 +87,7 @@ impl ScheduleWithModel {
     /// Refuses a request for a missing or unreadable model, without starting a program.
     async fn check_model(&self) -> Result<()> {
         match self.shared.model(&self.model).await {
-            Status::Missing => {
+            ModelStatus::Missing => {
                 let line = self.snapshot.binding.line;
                 let help = match line {
                     Some(_) => "Correct the path in the `model` line, which is relative to the schedule.",
@@ -96,18 +96,18 @@ impl ScheduleWithModel {
                 let message = format!("{}\n{help}", missing(&self.snapshot, &self.model));
                 Err(self.refusal(Some(UNREADABLE), &message, line))
             }
-            Status::Failed(why) => Err(self.refused(&why, self.snapshot.binding.line)),
-            Status::Ready(model) => self.check_schedule(&model),
-            Status::Loading => Ok(()),
+            ModelStatus::Failed(why) => Err(self.refused(&why, self.snapshot.binding.line)),
+            ModelStatus::Ready(model) => self.check_schedule(&model),
+            ModelStatus::Loading => Ok(()),
         }
     }
 
     /// Checks the schedule as the program will.
     fn check_schedule(&self, model: &InspectedModel) -> Result<()> {
-        let options = Options {
+        let options = CheckOptions {
             model: Some(Arc::clone(&model.info)),
             purpose: CheckPurpose::Compile,
-            ..Options::default()
+            ..CheckOptions::default()
         };
         let checked = check(self.snapshot.text.source(), &options);
         if let Some((wanted, span)) = &checked.header.fingerprint
@@ -130,7 +130,7 @@ impl ScheduleWithModel {
     }
 
     fn refused(&self, printed: &str, place: Option<Span>) -> Error {
-        let refusal = Refusal::read(printed);
+        let refusal = PrintedError::read(printed);
         self.refusal(refusal.code, &refusal.text(), place)
     }
 

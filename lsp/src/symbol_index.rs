@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sched_ide::{self as ide, Analysis};
-use sched_lang::Options;
+use sched_lang::CheckOptions;
 use tower_lsp_server::ls_types::{SymbolInformation, SymbolKind, Uri};
 
 use crate::convert::location;
 use crate::document::{Binding, Snapshot};
-use crate::models::{Stamp, Status};
+use crate::models::{FileStamp, ModelStatus};
 use crate::settings::Settings;
 use crate::text::{Encoding, Text};
 
@@ -23,7 +23,7 @@ const MAX_SCHEDULE_BYTES: u64 = 1 << 20;
 
 /// Symbols of schedules on disk, by the paths of the schedules.
 #[derive(Debug, Default)]
-pub struct SymbolCache(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
+pub struct SymbolCache(HashMap<PathBuf, (FileStamp, Arc<Vec<SymbolInformation>>)>);
 
 impl SymbolCache {
     /// Returns the symbols of each schedule below some folders, sorted by path. Reads only the files that
@@ -31,7 +31,7 @@ impl SymbolCache {
     pub fn update(&mut self, folders: &[PathBuf], encoding: Encoding) -> Vec<Arc<Vec<SymbolInformation>>> {
         let mut known = HashMap::new();
         for path in schedules(folders) {
-            let Some(stamp) = Stamp::of(&path) else { continue };
+            let Some(stamp) = FileStamp::of(&path) else { continue };
             let list = match self.0.get(&path) {
                 Some((old, list)) if *old == stamp => Arc::clone(list),
                 _ => Arc::new(read(&path, encoding).unwrap_or_default()),
@@ -83,9 +83,9 @@ fn read(path: &Path, encoding: Encoding) -> Option<Vec<SymbolInformation>> {
         uri: Uri::from_file_path(path)?,
         version: 0,
         epoch: 0,
-        analysis: Analysis::new(Arc::clone(text.source()), Options::default()),
+        analysis: Analysis::new(Arc::clone(text.source()), CheckOptions::default()),
         text,
-        binding: Binding { path: None, line: None, status: Status::Missing },
+        binding: Binding { path: None, line: None, status: ModelStatus::Missing },
         settings: Arc::new(Settings::default()),
     };
     Some(flat(&snapshot, &ide::document_symbols(&snapshot.analysis)))

@@ -13,10 +13,10 @@ use tower_lsp_server::ls_types::{
 };
 
 use crate::document::Document;
-use crate::jobs::Job;
-use crate::models::{self, ModelFileEndings, Stamp};
+use crate::jobs::ProgramRun;
+use crate::models::{self, FileStamp, ModelFileEndings};
 use crate::settings::{SECTION, Settings};
-use crate::state::{Folder, ModelToRead, Shared, State};
+use crate::state::{Folder, ModelToRead, ServerData, State};
 
 /// Interval between polls of models whose changes the client does not report.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ impl Notification for AnalysisChanged {
 }
 
 /// Registers for messages about changed settings and files.
-pub async fn register(shared: &Shared) {
+pub async fn register(shared: &ServerData) {
     let (abilities, ModelFileEndings { endings, .. }) = {
         let state = shared.lock();
         (state.abilities, state.endings.clone())
@@ -61,7 +61,7 @@ pub async fn register(shared: &Shared) {
 }
 
 /// Requests the settings of all folders, and those for documents outside of folders.
-pub async fn configure(shared: &Shared) {
+pub async fn configure(shared: &ServerData) {
     if !shared.lock().abilities.configuration {
         return;
     }
@@ -101,7 +101,7 @@ fn store_settings(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) 
 }
 
 /// Stores settings that the client sends with a notification.
-pub async fn store_sent_settings(shared: &Shared, value: &Value) {
+pub async fn store_sent_settings(shared: &ServerData, value: &Value) {
     if shared.lock().abilities.configuration {
         return configure(shared).await;
     }
@@ -115,7 +115,7 @@ pub async fn store_sent_settings(shared: &Shared, value: &Value) {
 }
 
 /// Reports errors of settings, each once.
-pub async fn report_setting_errors(shared: &Shared, mut complaints: Vec<String>) {
+pub async fn report_setting_errors(shared: &ServerData, mut complaints: Vec<String>) {
     complaints.sort();
     complaints.dedup();
     for complaint in complaints {
@@ -124,7 +124,7 @@ pub async fn report_setting_errors(shared: &Shared, mut complaints: Vec<String>)
 }
 
 /// Adds and removes folders.
-pub async fn change_folders(shared: &Shared, event: WorkspaceFoldersChangeEvent) {
+pub async fn change_folders(shared: &ServerData, event: WorkspaceFoldersChangeEvent) {
     {
         let mut state = shared.lock();
         state.folders.retain(|folder| !event.removed.iter().any(|gone| gone.uri == folder.uri));
@@ -137,7 +137,7 @@ pub async fn change_folders(shared: &Shared, event: WorkspaceFoldersChangeEvent)
 }
 
 /// Checks the documents again whose models were changed, created or deleted.
-pub async fn recheck_for_files(shared: &Shared, params: DidChangeWatchedFilesParams) {
+pub async fn recheck_for_files(shared: &ServerData, params: DidChangeWatchedFilesParams) {
     let paths: Vec<PathBuf> =
         params.changes.iter().filter_map(|change| Some(change.uri.to_file_path()?.into_owned())).collect();
     let same = |a: &PathBuf, b: &PathBuf| a == b || a.file_name() == b.file_name();
@@ -150,7 +150,7 @@ pub async fn recheck_for_files(shared: &Shared, params: DidChangeWatchedFilesPar
 
 /// Checks documents again, and notifies the client so that it can request diagnostics, hints, lenses and
 /// pictures again.
-pub async fn recheck_and_notify(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
+pub async fn recheck_and_notify(shared: &ServerData, concerns: impl Fn(&Document) -> bool) {
     let documents = shared.recheck(concerns);
     if documents.is_empty() {
         return;
@@ -176,19 +176,20 @@ pub async fn recheck_and_notify(shared: &Shared, concerns: impl Fn(&Document) ->
 
 /// Polls the models whose changes the client does not report, until the server ends: models outside of the
 /// workspace or with unusual names, and all models if the client cannot watch files.
-pub async fn watch(shared: &Arc<Shared>) {
-    let mut before: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
+pub async fn watch(shared: &Arc<ServerData>) {
+    let mut before: HashMap<PathBuf, Option<FileStamp>> = HashMap::new();
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         let known = shared.lock().unwatched();
         if known.is_empty() {
             continue;
         }
-        let look = move || known.into_iter().map(|(path, known)| (Stamp::of(&path), known, path)).collect();
+        let look =
+            move || known.into_iter().map(|(path, known)| (FileStamp::of(&path), known, path)).collect();
         let found: Vec<_> = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         let now = found.iter().map(|(now, _, path)| (path.clone(), *now)).collect();
         // A file is read only after its stamp has stopped changing, since it may be incomplete before.
-        let is_new = |(now, known, path): &&(Option<Stamp>, Option<Stamp>, PathBuf)| {
+        let is_new = |(now, known, path): &&(Option<FileStamp>, Option<FileStamp>, PathBuf)| {
             now != known && before.get(path) == Some(now)
         };
         let new: Vec<PathBuf> = found.iter().filter(is_new).map(|(_, _, path)| path.clone()).collect();
@@ -201,10 +202,10 @@ pub async fn watch(shared: &Arc<Shared>) {
 }
 
 /// Reads models one after the other until the server ends.
-pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ModelToRead>) {
+pub async fn read_models(shared: &ServerData, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ModelToRead>) {
     while let Some((path, stamp)) = wanted.recv().await {
         let arguments = vec!["inspect".into(), "--facts".into(), path.clone().into_os_string()];
-        let answer = shared.jobs.run(Job { arguments, ..Job::default() }).await;
+        let answer = shared.jobs.run(ProgramRun { arguments, ..ProgramRun::default() }).await;
         let model = answer.and_then(|text| {
             models::parse(&text)
                 .ok_or_else(|| "schedc and its language server have different versions".to_owned())

@@ -4,7 +4,7 @@
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
-use sched_library::{ColumnType, RawColumn};
+use sched_library::{RawColumn, RawColumnType};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
@@ -132,7 +132,7 @@ impl ArrowArray {
             return (self.length() == 0).then_some(RawColumn::ABSENT);
         }
         let mut column = match kind {
-            ColumnType::Bit => {
+            RawColumnType::Bit => {
                 let whole = values.cast::<u8>().wrapping_offset((first / 8) as isize).cast();
                 let bits = RawColumn::of(whole, kind, 0);
                 RawColumn { values_offset: (first % 8) as i32, ..bits }
@@ -281,7 +281,7 @@ pub enum ColumnFormat {
     /// All values are null.
     Null,
     /// Numbers or truth values.
-    Values(ColumnType),
+    Values(RawColumnType),
 }
 
 impl ColumnFormat {
@@ -291,17 +291,17 @@ impl ColumnFormat {
         }
         let kind = match field.format() {
             b"n" => return Some(ColumnFormat::Null),
-            b"f" => ColumnType::F32,
-            b"g" => ColumnType::F64,
-            b"c" => ColumnType::I8,
-            b"s" => ColumnType::I16,
-            b"i" => ColumnType::I32,
-            b"l" => ColumnType::I64,
-            b"C" => ColumnType::U8,
-            b"S" => ColumnType::U16,
-            b"I" => ColumnType::U32,
-            b"L" => ColumnType::U64,
-            b"b" => ColumnType::Bit,
+            b"f" => RawColumnType::F32,
+            b"g" => RawColumnType::F64,
+            b"c" => RawColumnType::I8,
+            b"s" => RawColumnType::I16,
+            b"i" => RawColumnType::I32,
+            b"l" => RawColumnType::I64,
+            b"C" => RawColumnType::U8,
+            b"S" => RawColumnType::U16,
+            b"I" => RawColumnType::U32,
+            b"L" => RawColumnType::U64,
+            b"b" => RawColumnType::Bit,
             _ => return None,
         };
         Some(ColumnFormat::Values(kind))
@@ -331,12 +331,12 @@ impl TableBatch {
 }
 
 /// Bytes of a value; 1 for bits.
-fn element_bytes(kind: ColumnType) -> usize {
+fn element_bytes(kind: RawColumnType) -> usize {
     match kind {
-        ColumnType::F64 | ColumnType::I64 | ColumnType::U64 => 8,
-        ColumnType::F32 | ColumnType::I32 | ColumnType::U32 => 4,
-        ColumnType::I16 | ColumnType::U16 => 2,
-        ColumnType::I8 | ColumnType::U8 | ColumnType::Bool | ColumnType::Bit => 1,
+        RawColumnType::F64 | RawColumnType::I64 | RawColumnType::U64 => 8,
+        RawColumnType::F32 | RawColumnType::I32 | RawColumnType::U32 => 4,
+        RawColumnType::I16 | RawColumnType::U16 => 2,
+        RawColumnType::I8 | RawColumnType::U8 | RawColumnType::Bool | RawColumnType::Bit => 1,
     }
 }
 

@@ -6,12 +6,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use sched_categories::{
-    Cell, CellForm, ChoiceSyntax, Choices, Lookup, NumbersAs, Origin, Refusal, Unseen, from_json,
+    Cell, CellForm, CellOrigin, ChoiceSyntax, Choices, Lookup, NumbersAs, Refusal, Unseen, from_json,
 };
 
 /// The categories of a library's model, with the caller's options.
-#[pyclass(frozen, module = "schedc_runtime")]
-pub struct Categories {
+#[pyclass(frozen, name = "Categories", module = "schedc_runtime")]
+pub struct LibraryCategories {
     all: sched_categories::Categories,
 }
 
@@ -19,17 +19,17 @@ pub struct Categories {
 #[derive(IntoPyObject)]
 enum CategoryCode {
     Code(f64),
-    Refused(Refused),
+    Refused(RefusedCell),
 }
 
 /// A cell without a code: the message, the help, and the name if it is unknown.
-type Refused = (String, String, Option<String>);
+type RefusedCell = (String, String, Option<String>);
 
 #[pymethods]
-impl Categories {
+impl LibraryCategories {
     /// Parses the categories in a library's JSON about its model.
     #[new]
-    fn new(about: &str, unseen: Option<&str>, numbers: Option<&str>) -> PyResult<Categories> {
+    fn new(about: &str, unseen: Option<&str>, numbers: Option<&str>) -> PyResult<LibraryCategories> {
         let value: serde_json::Value =
             serde_json::from_str(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let choices = Choices {
@@ -41,7 +41,7 @@ impl Categories {
                 .transpose()?,
         };
         let (names, of_trainer) = from_json(&value["model"]["categories"]).unwrap_or_default();
-        Ok(Categories { all: sched_categories::Categories::new(names, choices, of_trainer) })
+        Ok(LibraryCategories { all: sched_categories::Categories::new(names, choices, of_trainer) })
     }
 
     /// Whether no step of the model reads a feature.
@@ -51,12 +51,12 @@ impl Categories {
 
     /// Whether a feature's categories have names.
     fn has_names(&self, feature: usize) -> bool {
-        self.all.lookup(feature, Origin::Table).is_some()
+        self.all.lookup(feature, CellOrigin::Table).is_some()
     }
 
     /// The names of a feature's categories that are texts.
     fn texts(&self, feature: usize) -> Vec<String> {
-        let lookup = self.all.lookup(feature, Origin::Table);
+        let lookup = self.all.lookup(feature, CellOrigin::Table);
         lookup.into_iter().flat_map(|lookup| lookup.texts()).map(str::to_owned).collect()
     }
 
@@ -100,7 +100,7 @@ impl Categories {
         values: &Bound<'py, PyUntypedArray>,
         absent: Option<Bound<'py, PyArray1<bool>>>,
         table: bool,
-    ) -> PyResult<Encoded<'py>> {
+    ) -> PyResult<CodesOrRefusal<'py>> {
         let lookup = self.lookup(feature, table)?;
         let absent = absent.map(|absent| absent.readonly().as_array().to_vec());
         let is_absent = |row: usize| absent.as_ref().is_some_and(|absent| absent.get(row) == Some(&true));
@@ -126,7 +126,7 @@ impl Categories {
 }
 
 /// The codes, or the first row without one and the reason.
-type Encoded<'py> = (Option<Bound<'py, PyAny>>, Option<(usize, Refused)>);
+type CodesOrRefusal<'py> = (Option<Bound<'py, PyAny>>, Option<(usize, RefusedCell)>);
 
 /// Codes as an array in single precision if that represents all of them exactly, otherwise in double
 /// precision.
@@ -146,7 +146,7 @@ fn parse_choice<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all
     of_word(word).ok_or_else(|| PyValueError::new_err(format!("{option} is one of {all}, not '{word}'")))
 }
 
-fn refused(refusal: Refusal) -> Refused {
+fn refused(refusal: Refusal) -> RefusedCell {
     let message = refusal.message(|name| format!("\"{}\"", shortened(name)));
     let name = match &refusal {
         Refusal::Unseen(name) => Some(name.clone()),
@@ -218,9 +218,9 @@ impl CellEncoder<'_> {
     }
 }
 
-impl Categories {
+impl LibraryCategories {
     fn lookup(&self, feature: usize, table: bool) -> PyResult<Lookup<'_>> {
-        let origin = if table { Origin::Table } else { Origin::Array };
+        let origin = if table { CellOrigin::Table } else { CellOrigin::Array };
         let lookup = self.all.lookup(feature, origin);
         lookup.ok_or_else(|| PyValueError::new_err("the feature's categories have no names"))
     }

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use sched_library::{ColumnType, RawColumn};
+use sched_library::{RawColumn, RawColumnType};
 use std::collections::HashMap;
 use std::ffi::c_void;
 
@@ -24,23 +24,23 @@ pub struct ColumnBuffers<'py>(
 );
 
 /// Columns that stay valid as long as this value lives.
-pub struct Columns<'py> {
+pub struct BorrowedColumns<'py> {
     /// The columns in the form of the C interface.
     pub all: Vec<RawColumn>,
     _given: Vec<Option<ColumnBuffers<'py>>>,
 }
 
-impl<'py> Columns<'py> {
+impl<'py> BorrowedColumns<'py> {
     /// The columns of `rows` rows. `None` is a feature that is missing in all rows.
     ///
     /// # Errors
     /// An array is too short, or its type is not supported for rows.
-    pub fn of(given: Vec<Option<ColumnBuffers<'py>>>, rows: usize) -> PyResult<Columns<'py>> {
+    pub fn of(given: Vec<Option<ColumnBuffers<'py>>>, rows: usize) -> PyResult<BorrowedColumns<'py>> {
         let column = |given: &Option<ColumnBuffers<'py>>| match given {
             Some(given) => given.column(rows),
             None => Ok(RawColumn::ABSENT),
         };
-        Ok(Columns { all: given.iter().map(column).collect::<PyResult<_>>()?, _given: given })
+        Ok(BorrowedColumns { all: given.iter().map(column).collect::<PyResult<_>>()?, _given: given })
     }
 }
 
@@ -79,7 +79,7 @@ impl ColumnBuffers<'_> {
         };
         enough(values.len(), needed)?;
         let (start, kind) = match (start_of(values)?, bits) {
-            ((start, ColumnType::U8), Some(_)) => (start, ColumnType::Bit),
+            ((start, RawColumnType::U8), Some(_)) => (start, RawColumnType::Bit),
             (_, Some(_)) => return Err(PyTypeError::new_err("packed bits are an array of bytes, uint8")),
             (found, None) => found,
         };
@@ -116,7 +116,7 @@ fn packed<T: numpy::Element>(array: &Bound<'_, PyArray1<T>>) -> PyResult<()> {
 }
 
 /// The address of an array's first element, and the type of its elements.
-fn start_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<(*const c_void, ColumnType)> {
+fn start_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<(*const c_void, RawColumnType)> {
     let Some(kind) = kind_of_elements(values) else {
         let element = values.dtype();
         return Err(PyTypeError::new_err(format!(
@@ -134,23 +134,23 @@ pub fn start(values: &Bound<'_, PyUntypedArray>) -> *const c_void {
 
 /// The type of an array's elements, if a library reads it: numbers of at most 64 bits in the machine's order
 /// of bytes, and truth values.
-pub fn kind_of_elements(values: &Bound<'_, PyUntypedArray>) -> Option<ColumnType> {
+pub fn kind_of_elements(values: &Bound<'_, PyUntypedArray>) -> Option<RawColumnType> {
     let element = values.dtype();
     if element.byteorder() == b'>' {
         return None;
     }
     Some(match (element.kind(), element.itemsize()) {
-        (b'f', 4) => ColumnType::F32,
-        (b'f', 8) => ColumnType::F64,
-        (b'i', 1) => ColumnType::I8,
-        (b'i', 2) => ColumnType::I16,
-        (b'i', 4) => ColumnType::I32,
-        (b'i', 8) => ColumnType::I64,
-        (b'u', 1) => ColumnType::U8,
-        (b'u', 2) => ColumnType::U16,
-        (b'u', 4) => ColumnType::U32,
-        (b'u', 8) => ColumnType::U64,
-        (b'b', 1) => ColumnType::Bool,
+        (b'f', 4) => RawColumnType::F32,
+        (b'f', 8) => RawColumnType::F64,
+        (b'i', 1) => RawColumnType::I8,
+        (b'i', 2) => RawColumnType::I16,
+        (b'i', 4) => RawColumnType::I32,
+        (b'i', 8) => RawColumnType::I64,
+        (b'u', 1) => RawColumnType::U8,
+        (b'u', 2) => RawColumnType::U16,
+        (b'u', 4) => RawColumnType::U32,
+        (b'u', 8) => RawColumnType::U64,
+        (b'b', 1) => RawColumnType::Bool,
         _ => return None,
     })
 }

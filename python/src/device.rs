@@ -2,7 +2,7 @@
 
 use crate::dlpack::{CUDA, DeviceView, ElementType, capsule, driver};
 use crate::error::SchedcError;
-use crate::library::{Library, LibraryProperties};
+use crate::library::{LibraryProperties, LoadedLibrary};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -231,7 +231,7 @@ pub struct DeviceCall<'a, 'py> {
 /// # Errors
 /// ValueError and TypeError for rows and arrays that do not fit, and SchedcError if the library refuses.
 pub fn predict<'py>(
-    library: &Library,
+    library: &LoadedLibrary,
     properties: LibraryProperties,
     rows: &Bound<'py, PyAny>,
     call: &DeviceCall<'_, 'py>,
@@ -264,20 +264,20 @@ pub fn predict<'py>(
 /// Makes the call, which writes its results to the address `out`.
 fn run(
     py: Python<'_>,
-    library: &Library,
+    library: &LoadedLibrary,
     properties: LibraryProperties,
     (kind, dtype, stream): (OutputKind, Dtype, Stream),
     (rows, out): (&DeviceView<'_>, u64),
 ) -> PyResult<()> {
     let count = rows.shape[0];
-    let call = UnlockedCall(Call {
+    let call = UnlockedDeviceCall(Call {
         memory: 1,
         device: rows.device,
         stream: stream.handle(),
         ..Call::new(kind, dtype, address(rows.address), count, address(out).cast_mut())
     });
     let done = py.detach(move || {
-        let UnlockedCall(call) = { call };
+        let UnlockedDeviceCall(call) = { call };
         // SAFETY: types and shapes of the arrays were checked, and the caller keeps them.
         unsafe { library.functions.call(&call) }
     });
@@ -289,10 +289,10 @@ fn run(
 }
 
 /// A call that may be made without the interpreter's lock.
-struct UnlockedCall(Call);
+struct UnlockedDeviceCall(Call);
 
 // SAFETY: the caller keeps the arrays alive during the call.
-unsafe impl Send for UnlockedCall {}
+unsafe impl Send for UnlockedDeviceCall {}
 
 fn address(number: u64) -> *const c_void {
     ptr::without_provenance(number as usize)
@@ -359,7 +359,7 @@ fn writable<'py>(
 }
 
 /// The message for rows in a GPU's memory, if the model has no code for a GPU or is not compiled yet.
-fn no_gpu_code_message(library: &Library) -> String {
+fn no_gpu_code_message(library: &LoadedLibrary) -> String {
     let (what, more) = match library.has_file() {
         true => ("compiled for the processor", "compile it with schedc.compile(model, target=\"gpu\")"),
         false => ("not compiled yet", "wait() for the compilation"),

@@ -7,12 +7,12 @@ use pyo3::ffi::PyTypeObject;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use sched_library::{ColumnType, Dtype, RawColumn};
+use sched_library::{Dtype, RawColumn, RawColumnType};
 use std::collections::HashMap;
 use std::ffi::c_void;
 
 /// Columns in memory that stays valid as long as this value lives.
-pub enum Block<'py> {
+pub enum FrameBlock<'py> {
     /// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; or
     /// one column in an array of one dimension.
     Array(Bound<'py, PyUntypedArray>),
@@ -34,17 +34,17 @@ enum Extension {
 }
 
 /// The columns of a block, and their distance in bytes.
-struct OpenBlock<'py> {
+struct BlockMemory<'py> {
     count: usize,
     first: RawColumn,
     column_stride: isize,
-    _block: Block<'py>,
+    _block: FrameBlock<'py>,
 }
 
 /// Python objects that are blocks. Each is opened when the first feature needs it.
 struct Blocks<'a, 'py> {
     objects: &'a [Bound<'py, PyAny>],
-    open: Vec<Option<OpenBlock<'py>>>,
+    open: Vec<Option<BlockMemory<'py>>>,
     rows: usize,
     /// The type of the last extension array, and its form. The address of a type is valid during the call.
     last_extension: Option<(*mut PyTypeObject, Extension)>,
@@ -53,13 +53,13 @@ struct Blocks<'a, 'py> {
 /// The position of each feature's column: the number of its block, and the column's index in the block. The
 /// block number -1 is an absent feature.
 #[derive(FromPyObject)]
-pub struct Places<'py>(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+pub struct BlockPlaces<'py>(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// Columns of the features of a frame.
 pub struct BlockColumns<'py> {
     /// The columns in the form of the C interface.
     pub all: Vec<RawColumn>,
-    _blocks: Vec<Option<OpenBlock<'py>>>,
+    _blocks: Vec<Option<BlockMemory<'py>>>,
 }
 
 impl<'py> BlockColumns<'py> {
@@ -71,7 +71,7 @@ impl<'py> BlockColumns<'py> {
     /// A block raises an exception when its values are read.
     pub fn of(
         objects: &[Bound<'py, PyAny>],
-        places: &Places<'_>,
+        places: &BlockPlaces<'_>,
         rows: usize,
     ) -> PyResult<Option<BlockColumns<'py>>> {
         let mut open = Vec::new();
@@ -103,9 +103,9 @@ impl<'py> Blocks<'_, 'py> {
         let Some(object) = self.objects.get(number) else { return Ok(None) };
         if self.open[number].is_none() {
             let Some(block) = self.block_of(object)? else { return Ok(None) };
-            self.open[number] = OpenBlock::of(block, self.rows);
+            self.open[number] = BlockMemory::of(block, self.rows);
         }
-        let column = |block: &OpenBlock<'_>| {
+        let column = |block: &BlockMemory<'_>| {
             let position = usize::try_from(position).ok().filter(|position| *position < block.count)?;
             let offset = block.column_stride.checked_mul(position as isize)?;
             let values = block.first.values.cast::<u8>().wrapping_offset(offset).cast();
@@ -114,23 +114,23 @@ impl<'py> Blocks<'_, 'py> {
         Ok(self.open[number].as_ref().and_then(column))
     }
 
-    fn block_of(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Option<Block<'py>>> {
+    fn block_of(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Option<FrameBlock<'py>>> {
         if let Ok(array) = object.cast::<PyUntypedArray>() {
-            return Ok(Some(Block::Array(array.clone())));
+            return Ok(Some(FrameBlock::Array(array.clone())));
         }
         if object.is_instance_of::<PyTuple>() {
-            return object.extract().map(|column| Some(Block::Column(column)));
+            return object.extract().map(|column| Some(FrameBlock::Column(column)));
         }
         let py = object.py();
         let Some(values) = object.getattr_opt(intern!(py, "values"))? else { return Ok(None) };
         if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
-            return Ok((array.ndim() == 2).then(|| Block::Array(array.clone())));
+            return Ok((array.ndim() == 2).then(|| FrameBlock::Array(array.clone())));
         }
         match self.extension_of(&values)? {
             Some(Extension::Arrow) => {
                 let chunks = values.getattr(intern!(py, "_pa_array"))?;
                 let capsule = chunks.call_method0(intern!(py, "__arrow_c_stream__"))?;
-                ArrowColumn::of(&capsule).map(|column| Some(Block::Arrow(column)))
+                ArrowColumn::of(&capsule).map(|column| Some(FrameBlock::Arrow(column)))
             }
             Some(Extension::Nullable) => nullable(&values),
             None => Ok(None),
@@ -160,7 +160,7 @@ impl<'py> Blocks<'_, 'py> {
 }
 
 /// The column of a nullable array of pandas. `None` if its parts have another form than in known releases.
-fn nullable<'py>(values: &Bound<'py, PyAny>) -> PyResult<Option<Block<'py>>> {
+fn nullable<'py>(values: &Bound<'py, PyAny>) -> PyResult<Option<FrameBlock<'py>>> {
     let py = values.py();
     let (Some(data), Some(mask)) =
         (values.getattr_opt(intern!(py, "_data"))?, values.getattr_opt(intern!(py, "_mask"))?)
@@ -176,7 +176,7 @@ fn nullable<'py>(values: &Bound<'py, PyAny>) -> PyResult<Option<Block<'py>>> {
     // SAFETY: the array is contiguous, NumPy stores a truth value as a byte of 0 or 1, and no Python code
     // runs while the bytes are read.
     let missing = unsafe { std::slice::from_raw_parts(mask.data().cast::<u8>(), mask.len()) };
-    Ok(Some(Block::Nullable(data, validity_of(missing))))
+    Ok(Some(FrameBlock::Nullable(data, validity_of(missing))))
 }
 
 /// One bit for each byte of 0 or 1: the opposite truth value. `None` if all bytes are 0.
@@ -190,15 +190,15 @@ fn validity_of(missing: &[u8]) -> Option<Vec<u8>> {
     Some(missing.chunks(8).map(packed).collect())
 }
 
-impl<'py> OpenBlock<'py> {
+impl<'py> BlockMemory<'py> {
     /// Opens a block. `None` if its number of rows is not `rows`, or if no library reads its type of
     /// elements.
-    fn of(block: Block<'py>, rows: usize) -> Option<OpenBlock<'py>> {
+    fn of(block: FrameBlock<'py>, rows: usize) -> Option<BlockMemory<'py>> {
         let (count, first, column_stride) = match &block {
-            Block::Array(array) => columns_of_array(array, rows)?,
-            Block::Column(column) => (1, column.column(rows).ok()?, 0),
-            Block::Arrow(column) => (1, column.column(rows)?, 0),
-            Block::Nullable(array, validity) => {
+            FrameBlock::Array(array) => columns_of_array(array, rows)?,
+            FrameBlock::Column(column) => (1, column.column(rows).ok()?, 0),
+            FrameBlock::Arrow(column) => (1, column.column(rows)?, 0),
+            FrameBlock::Nullable(array, validity) => {
                 let (count, mut first, column_stride) = columns_of_array(array, rows)?;
                 if let Some(bits) = validity {
                     first.validity = bits.as_ptr();
@@ -206,12 +206,12 @@ impl<'py> OpenBlock<'py> {
                 (count, first, column_stride)
             }
         };
-        Some(OpenBlock { count, first, column_stride, _block: block })
+        Some(BlockMemory { count, first, column_stride, _block: block })
     }
 }
 
 /// The number of columns of an array, the first column, and the distance of columns in bytes. `None` as for
-/// [`OpenBlock::of`].
+/// [`BlockMemory::of`].
 fn columns_of_array(array: &Bound<'_, PyUntypedArray>, rows: usize) -> Option<(usize, RawColumn, isize)> {
     let kind = kind_of_elements(array)?;
     let (count, have, column_stride, by_row) = match (array.shape(), array.strides()) {
@@ -231,8 +231,8 @@ fn columns_of_array(array: &Bound<'_, PyUntypedArray>, rows: usize) -> Option<(u
 pub fn as_packed_row(columns: &[RawColumn]) -> Option<(*const c_void, Dtype)> {
     let first = columns.first()?;
     let kind = match first.kind {
-        kind if kind == ColumnType::F32 as i32 => Dtype::F32,
-        kind if kind == ColumnType::F64 as i32 => Dtype::F64,
+        kind if kind == RawColumnType::F32 as i32 => Dtype::F32,
+        kind if kind == RawColumnType::F64 as i32 => Dtype::F64,
         _ => return None,
     };
     let bytes = if kind == Dtype::F32 { 4 } else { 8 };
@@ -250,16 +250,16 @@ pub fn rounded(columns: &mut [RawColumn], rows: usize) -> Vec<Vec<f32>> {
     let mut made = Vec::new();
     for column in columns {
         let values: Option<Vec<f32>> = match column.kind {
-            kind if kind == ColumnType::F64 as i32 => read(column, rows, |x: f64| x as f32),
-            kind if kind == ColumnType::I64 as i32 => read(column, rows, |x: i64| x as f32),
-            kind if kind == ColumnType::U64 as i32 => read(column, rows, |x: u64| x as f32),
-            kind if kind == ColumnType::I32 as i32 => read(column, rows, |x: i32| x as f32),
-            kind if kind == ColumnType::U32 as i32 => read(column, rows, |x: u32| x as f32),
+            kind if kind == RawColumnType::F64 as i32 => read(column, rows, |x: f64| x as f32),
+            kind if kind == RawColumnType::I64 as i32 => read(column, rows, |x: i64| x as f32),
+            kind if kind == RawColumnType::U64 as i32 => read(column, rows, |x: u64| x as f32),
+            kind if kind == RawColumnType::I32 as i32 => read(column, rows, |x: i32| x as f32),
+            kind if kind == RawColumnType::U32 as i32 => read(column, rows, |x: u32| x as f32),
             _ => None,
         };
         if let Some(values) = values {
             let start = values.as_ptr().cast();
-            *column = RawColumn { values: start, stride: 0, kind: ColumnType::F32 as i32, ..*column };
+            *column = RawColumn { values: start, stride: 0, kind: RawColumnType::F32 as i32, ..*column };
             made.push(values);
         }
     }
@@ -280,8 +280,8 @@ fn read<T: Copy>(column: &RawColumn, rows: usize, round: impl Fn(T) -> f32) -> O
 }
 
 /// The columns that a model reads from a table, by their names or by their order.
-#[pyclass(frozen, module = "schedc_runtime")]
-pub struct Lookup {
+#[pyclass(frozen, name = "Lookup", module = "schedc_runtime")]
+pub struct ColumnLookup {
     /// Name of each feature's column; `None` for a feature that is absent or not read.
     wanted: Option<Vec<Option<String>>>,
     /// Index of each feature's column in a table with one column for each feature.
@@ -291,15 +291,15 @@ pub struct Lookup {
 }
 
 #[pymethods]
-impl Lookup {
+impl ColumnLookup {
     /// `wanted` has the name of each feature's column, None for a feature that is absent or not read. With
     /// `places`, the indices of these columns, names are ignored. A table is not searched if both are None.
     #[new]
-    fn new(wanted: Option<Vec<Option<String>>>, places: Option<Vec<Option<usize>>>) -> Lookup {
+    fn new(wanted: Option<Vec<Option<String>>>, places: Option<Vec<Option<usize>>>) -> ColumnLookup {
         let mut names: Vec<_> = wanted.iter().flatten().collect();
         names.sort_unstable();
         let has_own_names = names.is_sorted_by(|a, b| a < b) && names.iter().all(|name| name.is_some());
-        Lookup { wanted, places, has_own_names }
+        ColumnLookup { wanted, places, has_own_names }
     }
 
     /// The plan for the tables of an Arrow stream, of which no batch is taken. `None` if a column is not
@@ -313,7 +313,7 @@ impl Lookup {
     }
 }
 
-impl Lookup {
+impl ColumnLookup {
     /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous,
     /// or if the table has another number of columns than `places`.
     fn places(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {

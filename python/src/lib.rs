@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::categories::Categories;
+    use super::categories::LibraryCategories;
     #[pymodule_export]
     use super::device::DeviceArray;
     #[pymodule_export]
@@ -28,9 +28,9 @@ mod _native {
     #[pymodule_export]
     use super::error::SchedcError;
     #[pymodule_export]
-    use super::frames::{Lookup, StreamPlan};
+    use super::frames::{ColumnLookup, StreamPlan};
     #[pymodule_export]
-    use super::model::{Model, load, load_handle};
+    use super::model::{CompiledModel, load, load_handle};
     #[pymodule_export]
     use super::probabilities::both_classes;
 }

@@ -28,7 +28,7 @@ pub struct RowSlice {
 
 /// The input of a call.
 #[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
+pub enum CallInput<'a> {
     /// Rows in row-major order.
     Rows(RowSlice),
     /// Columns, one for each feature.
@@ -78,7 +78,7 @@ impl LibraryProperties {
 }
 
 /// A library in this process, or a model that another Python module of this process has.
-pub struct Library {
+pub struct LoadedLibrary {
     /// Its functions.
     pub functions: Box<dyn ModelFunctions + Send + Sync>,
     /// The names of the features; `None` if the model has no names.
@@ -88,36 +88,36 @@ pub struct Library {
     file: Option<File>,
 }
 
-impl Library {
+impl LoadedLibrary {
     /// Loads the library at a path.
     ///
     /// # Errors
     /// The file does not exist, or is not a library of `schedc build` for this machine.
-    pub fn open(path: &Path) -> Result<Library, String> {
+    pub fn open(path: &Path) -> Result<LoadedLibrary, String> {
         let shown = path.display().to_string();
         let file = File::open(path).map_err(|error| format!("{shown}: {error}"))?;
-        Library::of_file(file, &shown)
+        LoadedLibrary::of_file(file, &shown)
     }
 
     /// Loads a library from its bytes.
     ///
     /// # Errors
-    /// See [`Library::open`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Library, String> {
+    /// See [`LoadedLibrary::open`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<LoadedLibrary, String> {
         let shown = "the library in memory";
         let failed = |error: std::io::Error| format!("{shown}: {error}");
         let memory = memfd_create("schedc", MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
         let mut file = File::from(memory);
         file.write_all(bytes).map_err(failed)?;
-        Library::of_file(file, shown)
+        LoadedLibrary::of_file(file, shown)
     }
 
     /// Wraps a model of another module. The owner of the handle must keep the model alive.
-    pub fn of_handle(handle: ModelHandle, feature_names: Option<Vec<String>>) -> Library {
-        Library { functions: Box::new(handle), feature_names, takes_columns: true, file: None }
+    pub fn of_handle(handle: ModelHandle, feature_names: Option<Vec<String>>) -> LoadedLibrary {
+        LoadedLibrary { functions: Box::new(handle), feature_names, takes_columns: true, file: None }
     }
 
-    fn of_file(file: File, shown: &str) -> Result<Library, String> {
+    fn of_file(file: File, shown: &str) -> Result<LoadedLibrary, String> {
         let prefix = prefix_of(&file).ok_or_else(|| {
             format!("{shown} is not a library of schedc; make one with `schedc build model.json -o model.so`")
         })?;
@@ -133,7 +133,7 @@ impl Library {
                 format!("the library has no function `{name}`; build it again with this version of schedc")
             }
         })?;
-        Ok(Library {
+        Ok(LoadedLibrary {
             takes_columns: loaded.takes_columns(),
             feature_names: loaded.feature_names(),
             functions: Box::new(loaded),
@@ -195,7 +195,7 @@ impl Library {
     pub unsafe fn predict(
         &self,
         kind: OutputKind,
-        input: Input<'_>,
+        input: CallInput<'_>,
         options: CallOptions,
     ) -> Result<(), String> {
         let features = self.functions.num_features();
@@ -206,14 +206,14 @@ impl Library {
             ..Call::new(kind, dtype, rows, i64::try_from(count).unwrap_or(-1), options.out)
         };
         let call = match input {
-            Input::Rows(rows) => Call {
+            CallInput::Rows(rows) => Call {
                 row_stride: i64::try_from(rows.stride).unwrap_or(-1),
                 ..of(rows.start, rows.element, rows.count)
             },
-            Input::Columns { columns, .. } if columns.len() != features => {
+            CallInput::Columns { columns, .. } if columns.len() != features => {
                 return Err(format!("there are {} columns, and the model has {features}", columns.len()));
             }
-            Input::Columns { columns, count } => {
+            CallInput::Columns { columns, count } => {
                 Call { columns: columns.as_ptr(), ..of(ptr::null(), Dtype::F32, count) }
             }
         };

@@ -1,19 +1,19 @@
 //! A model that predicts.
 
 use crate::arrow::{ArrayStream, TableBatch};
-use crate::columns::{ColumnBuffers, Columns, replace};
+use crate::columns::{BorrowedColumns, ColumnBuffers, replace};
 use crate::device::{self, DeviceCall};
 use crate::dlpack::is_on_gpu;
 use crate::error::SchedcError;
-use crate::frames::{BlockColumns, Places, StreamPlan, as_packed_row, rounded};
-use crate::library::{CallOptions, Input, Library, LibraryProperties, RowSlice};
+use crate::frames::{BlockColumns, BlockPlaces, StreamPlan, as_packed_row, rounded};
+use crate::library::{CallInput, CallOptions, LibraryProperties, LoadedLibrary, RowSlice};
 use crate::records::values_of_records;
 use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods, PyDict, PyList, PyString};
-use sched_library::{ColumnType, Dtype, ModelFunctions, ModelHandle, OutputKind, RawColumn};
+use sched_library::{Dtype, ModelFunctions, ModelHandle, OutputKind, RawColumn, RawColumnType};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 /// A model that `schedc build` compiled. Several threads may call it at the same time; calls release the
 /// interpreter's lock.
-#[pyclass(frozen, module = "schedc_runtime")]
-pub struct Model {
-    library: Arc<Library>,
+#[pyclass(frozen, name = "Model", module = "schedc_runtime")]
+pub struct CompiledModel {
+    library: Arc<LoadedLibrary>,
     /// The capsule with the handle of a model of another module, which it keeps alive.
     capsule: Option<Py<PyCapsule>>,
     properties: LibraryProperties,
@@ -35,18 +35,18 @@ pub struct Model {
 /// Loading a library runs its code, so load only trusted ones.
 #[pyfunction]
 #[pyo3(signature = (library, /))]
-pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
+pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<CompiledModel> {
     let loaded = match library.extract::<&[u8]>() {
-        Ok(bytes) => Library::from_bytes(bytes),
+        Ok(bytes) => LoadedLibrary::from_bytes(bytes),
         Err(_) => {
             let path: PathBuf =
                 library.extract().map_err(|_| PyTypeError::new_err("load takes a path or bytes"))?;
-            py.detach(|| Library::open(&path))
+            py.detach(|| LoadedLibrary::open(&path))
         }
     };
     let library = loaded.map_err(PyOSError::new_err)?;
     let properties = LibraryProperties::of(&library.functions.info());
-    Ok(Model { library: Arc::new(library), capsule: None, properties })
+    Ok(CompiledModel { library: Arc::new(library), capsule: None, properties })
 }
 
 /// Name of capsules that hold a [`ModelHandle`].
@@ -57,7 +57,7 @@ const HANDLE_CAPSULE_NAME: &CStr = c"schedc.ModelHandle";
 ///
 /// Raises ValueError for a capsule of another version.
 #[pyfunction]
-pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
+pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<CompiledModel> {
     let address = capsule.pointer_checked(Some(HANDLE_CAPSULE_NAME))?.cast::<ModelHandle>();
     // SAFETY: capsules of this name hold a handle, whose first field is its version.
     let handle = unsafe { *address.as_ref() };
@@ -70,8 +70,8 @@ pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
     let about: serde_json::Value = serde_json::from_str(&info).unwrap_or_default();
     let names: Vec<String> =
         serde_json::from_value(about["model"]["feature_names"].clone()).unwrap_or_default();
-    let library = Library::of_handle(handle, Some(names).filter(|names| !names.is_empty()));
-    Ok(Model {
+    let library = LoadedLibrary::of_handle(handle, Some(names).filter(|names| !names.is_empty()));
+    Ok(CompiledModel {
         library: Arc::new(library),
         capsule: Some(capsule.unbind()),
         properties: LibraryProperties::of(&info),
@@ -79,7 +79,7 @@ pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
 }
 
 #[pymethods]
-impl Model {
+impl CompiledModel {
     /// Number of columns of a row.
     #[getter]
     fn num_features(&self) -> usize {
@@ -161,7 +161,7 @@ impl Model {
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = CallArguments::of(output, options)?;
-        let mut columns = Columns::of(columns, rows)?;
+        let mut columns = BorrowedColumns::of(columns, rows)?;
         let all = std::mem::take(&mut columns.all);
         self.call_columns(py, all, rows, &arguments)
     }
@@ -176,7 +176,7 @@ impl Model {
         &self,
         py: Python<'py>,
         blocks: Vec<Bound<'py, PyAny>>,
-        places: Places<'py>,
+        places: BlockPlaces<'py>,
         rows: usize,
         given: HashMap<usize, ColumnBuffers<'py>>,
         output: &str,
@@ -244,7 +244,7 @@ impl Model {
         let column = |feature: usize| match (given.get(&feature), &wanted[feature]) {
             (Some(column), _) => column.column(rows),
             (None, None) => Ok(RawColumn::ABSENT),
-            _ => Ok(RawColumn::of(values.as_ptr().wrapping_add(feature).cast(), ColumnType::F64, stride)),
+            _ => Ok(RawColumn::of(values.as_ptr().wrapping_add(feature).cast(), RawColumnType::F64, stride)),
         };
         let columns = (0..features).map(column).collect::<PyResult<Vec<_>>>()?;
         self.call_columns(py, columns, rows, &arguments).map(Some)
@@ -310,12 +310,12 @@ impl<'py> CallArguments<'py> {
 }
 
 /// Arguments of a call that may run without the interpreter's lock. Python objects keep the memory alive.
-struct UnlockedCall<'a>(Input<'a>, CallOptions);
+struct UnlockedCall<'a>(CallInput<'a>, CallOptions);
 
 // SAFETY: the arrays are borrowed for the duration of the call.
 unsafe impl Send for UnlockedCall<'_> {}
 
-impl Model {
+impl CompiledModel {
     /// Makes a call on columns of `rows` rows. If the values of a single row are contiguous, calls the
     /// library with a row.
     fn call_columns<'py>(
@@ -331,9 +331,9 @@ impl Model {
             && let Some((start, element)) = as_packed_row(&columns)
         {
             let slice = RowSlice { start, count: 1, stride: columns.len(), element };
-            return self.call(py, Input::Rows(slice), rows, arguments);
+            return self.call(py, CallInput::Rows(slice), rows, arguments);
         }
-        self.call(py, Input::Columns { columns: &columns, count: rows }, rows, arguments)
+        self.call(py, CallInput::Columns { columns: &columns, count: rows }, rows, arguments)
     }
 
     /// Makes a call on packed rows of doubles.
@@ -352,16 +352,21 @@ impl Model {
         };
         if arguments.single {
             let single: Vec<f32> = values.iter().map(|value| *value as f32).collect();
-            return self.call(py, Input::Rows(slice(single.as_ptr().cast(), Dtype::F32)), rows, arguments);
+            return self.call(
+                py,
+                CallInput::Rows(slice(single.as_ptr().cast(), Dtype::F32)),
+                rows,
+                arguments,
+            );
         }
-        self.call(py, Input::Rows(slice(values.as_ptr().cast(), Dtype::F64)), rows, arguments)
+        self.call(py, CallInput::Rows(slice(values.as_ptr().cast(), Dtype::F64)), rows, arguments)
     }
 
     /// Makes the call on `rows` rows, into the caller's array or a new one.
     fn call<'py>(
         &self,
         py: Python<'py>,
-        input: Input<'_>,
+        input: CallInput<'_>,
         rows: usize,
         arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -395,7 +400,7 @@ impl Model {
     fn call_into<'py, T: numpy::Element>(
         &self,
         py: Python<'py>,
-        input: Input<'_>,
+        input: CallInput<'_>,
         count: usize,
         arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {

@@ -54,9 +54,9 @@ fn look_up(
 
 /// The keys of a record in their order. Records from one source have the same objects as keys in the same
 /// order, so iterating over a dict yields each feature's value without a look-up.
-struct Keys<'py>(Vec<Key<'py>>);
+struct Keys<'py>(Vec<RecordKey<'py>>);
 
-struct Key<'py> {
+struct RecordKey<'py> {
     /// The key. This reference keeps the object alive, so that no other object gets its address.
     name: Bound<'py, PyAny>,
     /// The feature whose value the key has; `None` if no feature has this name.
@@ -77,7 +77,7 @@ impl<'py> Keys<'py> {
         let mut keys = Vec::with_capacity(record.len());
         for name in record.keys() {
             let feature = features.remove(name.cast_exact::<PyString>().ok()?.to_str().ok()?);
-            keys.push(Key { name, feature });
+            keys.push(RecordKey { name, feature });
         }
         let last = keys.iter().rposition(|key| key.feature.is_some()).map_or(0, |last| last + 1);
         keys.truncate(last);
@@ -106,7 +106,7 @@ impl<'py> Keys<'py> {
     }
 }
 
-impl Key<'_> {
+impl RecordKey<'_> {
     /// Whether the key of an entry is this object, or a plain text that equals it. Runs no Python code.
     ///
     /// # Safety

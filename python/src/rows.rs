@@ -1,14 +1,14 @@
 //! Rows from Python objects: arrays without a copy, other objects through NumPy.
 
-use crate::library::{Input, RowSlice};
+use crate::library::{CallInput, RowSlice};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use sched_library::{ColumnType, Dtype, RawColumn};
+use sched_library::{Dtype, RawColumn, RawColumnType};
 
 /// Rows in a Python array, valid as long as this value lives.
-pub struct Rows<'py> {
+pub struct BorrowedRows<'py> {
     /// Description of the rows, if they are row-major.
     pub slice: RowSlice,
     /// Description of the columns, if they are column-major.
@@ -17,12 +17,12 @@ pub struct Rows<'py> {
     _array: Bound<'py, PyAny>,
 }
 
-impl Rows<'_> {
+impl BorrowedRows<'_> {
     /// The input of a call.
-    pub fn input(&self) -> Input<'_> {
+    pub fn input(&self) -> CallInput<'_> {
         match self.columns.as_slice() {
-            [] => Input::Rows(self.slice),
-            columns => Input::Columns { columns, count: self.slice.count },
+            [] => CallInput::Rows(self.slice),
+            columns => CallInput::Columns { columns, count: self.slice.count },
         }
     }
 }
@@ -43,7 +43,7 @@ pub struct AcceptedRows {
 /// Arrays of single or double precision are not copied if their rows are contiguous, or if the library
 /// accepts columns. NumPy copies others once: integers and booleans become the library's type, half precision
 /// becomes single.
-pub fn rows_of<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Rows<'py>> {
+pub fn rows_of<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<BorrowedRows<'py>> {
     if let Some(rows) = in_place(object, accepted)? {
         return Ok(rows);
     }
@@ -83,12 +83,12 @@ fn refuse_frames(object: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// The rows of an array that a library can read without a copy.
-fn in_place<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Option<Rows<'py>>> {
+fn in_place<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult<Option<BorrowedRows<'py>>> {
     if let Ok(array) = object.cast::<PyArray2<f32>>() {
-        return placed(array, (Dtype::F32, ColumnType::F32), accepted);
+        return placed(array, (Dtype::F32, RawColumnType::F32), accepted);
     }
     if let Ok(array) = object.cast::<PyArray2<f64>>() {
-        return placed(array, (Dtype::F64, ColumnType::F64), accepted);
+        return placed(array, (Dtype::F64, RawColumnType::F64), accepted);
     }
     // The shape of other arrays and objects is checked after NumPy's conversion to two dimensions.
     let dimensions = match object.getattr_opt(intern!(object.py(), "ndim"))? {
@@ -105,9 +105,9 @@ fn in_place<'py>(object: &Bound<'py, PyAny>, accepted: AcceptedRows) -> PyResult
 
 fn placed<'py, T: numpy::Element>(
     array: &Bound<'py, PyArray2<T>>,
-    (element, kind): (Dtype, ColumnType),
+    (element, kind): (Dtype, RawColumnType),
     AcceptedRows { features, takes_columns, .. }: AcceptedRows,
-) -> PyResult<Option<Rows<'py>>> {
+) -> PyResult<Option<BorrowedRows<'py>>> {
     let [count, columns] = [array.shape()[0], array.shape()[1]];
     if columns != features {
         return Err(PyValueError::new_err(format!(
@@ -126,11 +126,14 @@ fn placed<'py, T: numpy::Element>(
     }
     let stride = if count <= 1 { columns } else { (by_row / bytes) as usize };
     let slice = RowSlice { start: array.data() as *const _, count, stride, element };
-    Ok(Some(Rows { slice, columns: Vec::new(), _array: array.as_any().clone() }))
+    Ok(Some(BorrowedRows { slice, columns: Vec::new(), _array: array.as_any().clone() }))
 }
 
 /// The columns of an array, with any strides and addresses.
-fn in_columns<'py, T: numpy::Element>(array: &Bound<'py, PyArray2<T>>, kind: ColumnType) -> Rows<'py> {
+fn in_columns<'py, T: numpy::Element>(
+    array: &Bound<'py, PyArray2<T>>,
+    kind: RawColumnType,
+) -> BorrowedRows<'py> {
     let [by_row, by_column] = [array.strides()[0], array.strides()[1]];
     let first = array.data().cast::<u8>();
     let column = |number: usize| {
@@ -139,5 +142,9 @@ fn in_columns<'py, T: numpy::Element>(array: &Bound<'py, PyArray2<T>>, kind: Col
     };
     let slice =
         RowSlice { start: first as *const _, count: array.shape()[0], stride: 0, element: Dtype::F32 };
-    Rows { slice, columns: (0..array.shape()[1]).map(column).collect(), _array: array.as_any().clone() }
+    BorrowedRows {
+        slice,
+        columns: (0..array.shape()[1]).map(column).collect(),
+        _array: array.as_any().clone(),
+    }
 }

@@ -173,7 +173,7 @@ fn append_numbers(
         return Some(());
     };
     let texts = Texts::of(kind, array.dictionary()?)?;
-    let indices = Indices::of(schema, array)?;
+    let indices = DictionaryIndices::of(schema, array)?;
     let entry = |index| match texts.cell(index)? {
         Some(text) => number_of_bytes(text, number_of),
         None => Some(f64::NAN),
@@ -294,15 +294,15 @@ impl<'a> Texts<'a> {
 }
 
 /// The indices of an array of Arrow with a dictionary.
-struct Indices<'a> {
+struct DictionaryIndices<'a> {
     array: &'a ArrowArray,
     first: usize,
     read: fn(*const u8, usize) -> Option<usize>,
 }
 
-impl<'a> Indices<'a> {
+impl<'a> DictionaryIndices<'a> {
     /// The indices of an array; `None` if its type is none of indices.
-    fn of(schema: &ArrowSchema, array: &'a ArrowArray) -> Option<Indices<'a>> {
+    fn of(schema: &ArrowSchema, array: &'a ArrowArray) -> Option<DictionaryIndices<'a>> {
         let read = match schema.format() {
             b"c" => index_at::<i8>,
             b"C" => index_at::<u8>,
@@ -314,7 +314,7 @@ impl<'a> Indices<'a> {
             b"L" => index_at::<u64>,
             _ => return None,
         };
-        Some(Indices { array, first: array.offset()?, read })
+        Some(DictionaryIndices { array, first: array.offset()?, read })
     }
 
     /// The index of a row, `Some(None)` if its value is missing. `None` for a number that is no index.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::{Result, Time, end, greet, row, texts};
+use crate::{Elapsed, Result, end, greet, row, texts};
 
 /// Timed requests for each stage of the compiler.
 const STAGE_REQUESTS: usize = 30;
@@ -47,7 +47,7 @@ fn requests(
     text: &str,
     count: usize,
     (method, params): (&str, Value),
-) -> Result<Vec<Time>> {
+) -> Result<Vec<Elapsed>> {
     let mut times = Vec::new();
     // The first request may start `schedc`, which reads the model.
     for number in 0..=count {
@@ -58,7 +58,7 @@ fn requests(
         if let Some(error) = answer.get("error") {
             return Err(error.to_string().into());
         }
-        times.push(Time { passed: client.arrived.saturating_duration_since(begin), used: None });
+        times.push(Elapsed { passed: client.arrived.saturating_duration_since(begin), used: None });
         client.unread.clear();
     }
     Ok(times.split_off(1))

@@ -122,13 +122,14 @@ fn untitled(name: &str) -> String {
 }
 
 /// The time from the start of the program to the diagnostics of the first document.
-fn start(program: &[String]) -> Result<Time> {
+fn start(program: &[String]) -> Result<Elapsed> {
     let text = texts::blocks(200);
     let begin = Instant::now();
     let mut client = greet(program)?;
     client.open("untitled:first", 1, &text);
     client.diagnostics("untitled:first", 1).ok_or("no diagnostics")?;
-    let time = Time { passed: client.arrived.saturating_duration_since(begin), used: Some(used(&client)?) };
+    let time =
+        Elapsed { passed: client.arrived.saturating_duration_since(begin), used: Some(used(&client)?) };
     end(client)?;
     Ok(time)
 }
@@ -152,7 +153,7 @@ fn position((line, character): (u32, u32)) -> Value {
 }
 
 /// Types a character at many positions and deletes it again, and waits each time for the diagnostics.
-fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> {
+fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Elapsed>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
     let places = places(text);
@@ -166,14 +167,14 @@ fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> 
         client.change(name, version, &[(json!({ "start": at, "end": end }), new)]);
         client.diagnostics(name, version).ok_or("no diagnostics")?;
         let passed = client.arrived.saturating_duration_since(begin);
-        times.push(Time { passed, used: Some(used(client)?.saturating_sub(before)) });
+        times.push(Elapsed { passed, used: Some(used(client)?.saturating_sub(before)) });
         client.unread.clear();
     }
     Ok(times)
 }
 
 /// Sends a request at many positions, each just after a keystroke, as editors do while somebody types.
-fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result<Vec<Time>> {
+fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result<Vec<Elapsed>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
     let places = places(text);
@@ -187,14 +188,14 @@ fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result
         let (begin, before) = (Instant::now(), used(client)?);
         client.request(&format!("textDocument/{method}"), params);
         let passed = client.arrived.saturating_duration_since(begin);
-        times.push(Time { passed, used: Some(used(client)?.saturating_sub(before)) });
+        times.push(Elapsed { passed, used: Some(used(client)?.saturating_sub(before)) });
         client.unread.clear();
     }
     Ok(times)
 }
 
 /// The time of an operation, by the clock and by the processor.
-struct Time {
+struct Elapsed {
     /// Wall-clock time, from a request on the pipe to its answer.
     passed: Duration,
     /// Processor time of the server, which other load on the machine does not change. `None` if other
@@ -212,7 +213,7 @@ fn used(client: &Client) -> Result<Duration> {
     Ok(Duration::from_nanos(sum))
 }
 
-fn row(name: &str, times: Vec<Time>, aim: f64) {
+fn row(name: &str, times: Vec<Elapsed>, aim: f64) {
     let mut passed: Vec<Duration> = times.iter().map(|time| time.passed).collect();
     let mut used: Vec<Duration> = times.iter().filter_map(|time| time.used).collect();
     passed.sort_unstable();

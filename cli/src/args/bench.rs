@@ -2,7 +2,7 @@
 
 use super::numbers::whole;
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, TimedRowOptions, cpu_help, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_measure::ledger::{NumberSweep, SweepNumber};
@@ -46,7 +46,7 @@ pub struct Bench {
     pub reading: ModelOptions,
     #[command(flatten)]
     /// Values for the params and properties of the schedules.
-    pub values: ScheduleValues,
+    pub values: ValueOptions,
     #[command(flatten)]
     /// Rows of the timed calls.
     pub rows: TimedRowOptions,

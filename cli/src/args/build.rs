@@ -47,7 +47,7 @@ pub enum RowType {
 
 /// The floating-point types of rows that an artefact has code for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RowTypes {
+pub enum ArtefactRowTypes {
     /// 32-bit floats.
     #[value(aliases = ["float32", "float", "single"])]
     F32,
@@ -67,12 +67,12 @@ impl From<RowType> for Float {
     }
 }
 
-impl From<RowTypes> for schedc_driver::RowTypes {
-    fn from(rows: RowTypes) -> Self {
+impl From<ArtefactRowTypes> for schedc_driver::RowTypes {
+    fn from(rows: ArtefactRowTypes) -> Self {
         match rows {
-            RowTypes::F32 => Self::F32,
-            RowTypes::F64 => Self::F64,
-            RowTypes::Both => Self::Both,
+            ArtefactRowTypes::F32 => Self::F32,
+            ArtefactRowTypes::F64 => Self::F64,
+            ArtefactRowTypes::Both => Self::Both,
         }
     }
 }
@@ -132,7 +132,7 @@ pub struct Build {
     /// Types of rows that have their own code, if the model reads 64-bit floats, as LightGBM's do. With f32
     /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows [default: both]
     #[arg(long, value_enum, ignore_case = true, value_name = "TYPE")]
-    pub row_type: Option<RowTypes>,
+    pub row_type: Option<ArtefactRowTypes>,
     /// Prefix of the names of the C functions; give two models in one program two prefixes
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// A model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Server {
+pub enum ModelServer {
     /// NVIDIA's Triton, with its backend for Python.
     Triton,
     /// MLServer.
@@ -27,7 +27,7 @@ pub struct Package {
     pub library: PathBuf,
     /// The server that loads the folder
     #[arg(long = "for", value_enum, value_name = "SERVER")]
-    pub server: Server,
+    pub server: ModelServer,
     /// The folder to write. The command replaces a folder of an earlier call, but no other folder
     #[arg(short, long = "out", value_name = "FOLDER")]
     pub out: PathBuf,

@@ -11,7 +11,7 @@ Examples:
   schedc profile model.json -i rows.csv -o model.profile
   schedc build model.json -s likely.sched --profile model.profile
 Use rows like those that you will predict.")]
-pub struct Profile {
+pub struct ProfileCommand {
     /// A model file
     pub model: PathBuf,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The treatment of a category that the model does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Unseen {
+pub enum UnseenOption {
     /// Stop with an error.
     Error,
     /// Treat it as a missing value.
@@ -17,7 +17,7 @@ pub enum Unseen {
 
 /// The meaning of numbers in columns whose categories have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NumbersAs {
+pub enum NumbersAsOption {
     /// A number is the name of a category.
     Names,
     /// A number is the position of a category in the model's list of names, from 0.
@@ -30,11 +30,11 @@ pub struct CategoryOptions {
     /// Treatment of a category that the model's file does not list [default: as the model's trainer treats
     /// it]
     #[arg(long, value_enum, value_name = "RULE")]
-    pub unseen: Option<Unseen>,
+    pub unseen: Option<UnseenOption>,
     /// Meaning of numbers in columns whose categories have names [default: names in CSV, Parquet and Arrow,
     /// codes in .npy and .npz]
     #[arg(long, value_enum, value_name = "MEANING")]
-    pub categories: Option<NumbersAs>,
+    pub categories: Option<NumbersAsOption>,
 }
 
 impl CategoryOptions {
@@ -42,13 +42,13 @@ impl CategoryOptions {
     pub fn choices(self) -> categories::Choices {
         categories::Choices {
             unseen: self.unseen.map(|unseen| match unseen {
-                Unseen::Error => categories::Unseen::Error,
-                Unseen::Missing => categories::Unseen::Missing,
-                Unseen::Other => categories::Unseen::Other,
+                UnseenOption::Error => categories::Unseen::Error,
+                UnseenOption::Missing => categories::Unseen::Missing,
+                UnseenOption::Other => categories::Unseen::Other,
             }),
             numbers: self.categories.map(|numbers| match numbers {
-                NumbersAs::Names => categories::NumbersAs::Names,
-                NumbersAs::Codes => categories::NumbersAs::Codes,
+                NumbersAsOption::Names => categories::NumbersAs::Names,
+                NumbersAsOption::Codes => categories::NumbersAs::Codes,
             }),
         }
     }

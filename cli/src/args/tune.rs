@@ -2,7 +2,7 @@
 
 use super::numbers::whole;
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, TimedRowOptions, cpu_help, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_llvm::Cpu;
 use schedc_tune::Strategy;
@@ -32,7 +32,7 @@ pub struct Tune {
     pub reading: ModelOptions,
     #[command(flatten)]
     /// Values for the params and properties of schedules.
-    pub values: ScheduleValues,
+    pub values: ValueOptions,
     /// A schedule whose params the search varies, while its directives stay [default: the search also varies
     /// the directives]
     #[arg(short, long, value_name = "FILE")]

@@ -34,16 +34,16 @@ struct Arguments {
 
 /// Values of a schedule that the command line gives.
 #[derive(Clone, Debug)]
-pub struct ScheduleValues(schedc_driver::ScheduleValues);
+pub struct ValueOptions(schedc_driver::ScheduleValues);
 
-impl ScheduleValues {
+impl ValueOptions {
     /// Converts the values to the type that the driver takes.
     pub fn into_inner(self) -> schedc_driver::ScheduleValues {
         self.0
     }
 }
 
-impl Deref for ScheduleValues {
+impl Deref for ValueOptions {
     type Target = schedc_driver::ScheduleValues;
 
     fn deref(&self) -> &Self::Target {
@@ -51,11 +51,11 @@ impl Deref for ScheduleValues {
     }
 }
 
-impl FromArgMatches for ScheduleValues {
+impl FromArgMatches for ValueOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let Arguments { target, sets, batch_size, ignore_fingerprint, profile } =
             Arguments::from_arg_matches(matches)?;
-        Ok(ScheduleValues(schedc_driver::ScheduleValues {
+        Ok(ValueOptions(schedc_driver::ScheduleValues {
             target,
             sets,
             batch_size,
@@ -70,7 +70,7 @@ impl FromArgMatches for ScheduleValues {
     }
 }
 
-impl Args for ScheduleValues {
+impl Args for ValueOptions {
     fn augment_args(command: Command) -> Command {
         Arguments::augment_args(command)
     }

@@ -74,7 +74,7 @@ pub fn run(args: &Bench, terminal: &Terminal) -> Result<(), Failure> {
         (false, _) => table::text(&shown, changes.as_deref()),
     };
     print(&text)?;
-    let slower = changes.iter().flatten().any(|change| change.verdict == compare::Verdict::Slower);
+    let slower = changes.iter().flatten().any(|change| change.verdict == compare::SpeedVerdict::Slower);
     if args.exit_code && slower { Err(Failure::Findings) } else { Ok(()) }
 }
 

@@ -3,9 +3,9 @@
 mod files;
 mod kernels;
 
-use self::files::{Files, PkgConfig};
+use self::files::{BuildFiles, PkgConfig};
 use super::load_locked_job;
-use crate::args::{Build, Emit, RowTypes};
+use crate::args::{ArtefactRowTypes, Build, Emit};
 use crate::outputs::{Companion, refuse_foreign};
 use crate::terminal::Terminal;
 use sched_forest::Float;
@@ -17,7 +17,7 @@ use schedc_driver::compile::RowRules;
 use schedc_driver::job::is_schedule;
 use schedc_driver::lock::beside;
 use schedc_driver::saved::{self, BuildInputs};
-use schedc_driver::versions::{Compilation, ServedCalls, artefact, header_of, versions};
+use schedc_driver::versions::{CompiledVersion, ServedCalls, artefact, header_of, versions};
 use schedc_driver::{Failure, LockUse, Model, ScheduleLookup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     if !may_be_known(args, model, &lock) {
         return build(args, model, &lock, terminal).map(|_| ());
     }
-    let files = Files::of(args, model, None)?;
+    let files = BuildFiles::of(args, model, None)?;
     let key = key(args, model, &lock, &files)?;
     match saved::find(&key) {
         Some(known) => write(args, &files, &known, terminal),
@@ -78,7 +78,7 @@ fn may_be_known(args: &Build, model: &Path, lock: &LockUse) -> bool {
 }
 
 /// The key of the build in the cache.
-fn key(args: &Build, model: &Path, lock: &LockUse, files: &Files) -> Result<CacheKey, Failure> {
+fn key(args: &Build, model: &Path, lock: &LockUse, files: &BuildFiles) -> Result<CacheKey, Failure> {
     let Build { emit, effort, missing, base_margin, row_type, name, reading, schedule, .. } = args;
     let options =
         (emit, effort, missing, base_margin, row_type, name, reading, &schedule.values, &files.own_name);
@@ -94,7 +94,7 @@ fn build(
     model: &Path,
     lock: &LockUse,
     terminal: &Terminal,
-) -> Result<Option<saved::Build>, Failure> {
+) -> Result<Option<saved::SavedBuild>, Failure> {
     let first = args.cpu.first().copied().unwrap_or_default();
     let mut show = |miss| terminal.show(miss);
     let mut lookup = ScheduleLookup { lock, cpus: &args.cpu, threads: None, report: &mut show };
@@ -104,12 +104,12 @@ fn build(
     print_notes(&notes, terminal);
     let cut = cut_names(&job.model);
     warning_of_cut_names(&cut).into_iter().for_each(|warning| terminal.show(warning));
-    let files = Files::of(args, &job.model.path, job.source.path.as_deref())?;
+    let files = BuildFiles::of(args, &job.model.path, job.source.path.as_deref())?;
     if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
         return kernels::run(args, job, &files.out, terminal).map(|()| None);
     }
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
-    let rows = args.row_type.unwrap_or(RowTypes::Both).into();
+    let rows = args.row_type.unwrap_or(ArtefactRowTypes::Both).into();
     let served = ServedCalls { cpus: args.cpu.clone(), rows, rules, effort: args.effort };
     let versions = versions(&mut job, &args.schedule.values, &served, terminal)?;
     if args.explain_schedule {
@@ -132,13 +132,18 @@ fn build(
     let (trees, features) =
         versions.first().map_or((0, 0), |first| (first.entry.counts.trees, first.entry.num_features));
     let about = json!({ "header": header, "notes": notes, "cut": cut, "trees": trees, "features": features });
-    let made = saved::Build { files: vec![artefact], about };
+    let made = saved::SavedBuild { files: vec![artefact], about };
     write_files(args, &files, &made, terminal)?;
     Ok(Some(made))
 }
 
 /// Prints the notes of a cached build, and writes its files.
-fn write(args: &Build, files: &Files, known: &saved::Build, terminal: &Terminal) -> Result<(), Failure> {
+fn write(
+    args: &Build,
+    files: &BuildFiles,
+    known: &saved::SavedBuild,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
     let texts = |key: &str| -> Vec<String> {
         let all = known.about[key].as_array().into_iter().flatten();
         all.filter_map(Value::as_str).map(str::to_string).collect()
@@ -153,7 +158,12 @@ fn print_notes(notes: &[String], terminal: &Terminal) {
 }
 
 /// Writes the artefact, and the files beside it.
-fn write_files(args: &Build, files: &Files, made: &saved::Build, terminal: &Terminal) -> Result<(), Failure> {
+fn write_files(
+    args: &Build,
+    files: &BuildFiles,
+    made: &saved::SavedBuild,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
     let number = |name: &str| made.about[name].as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
     let header = made.about["header"].as_str().unwrap_or_default();
     let description = PkgConfig { trees: number("trees"), features: number("features"), emit: args.emit };
@@ -166,7 +176,7 @@ fn write_files(args: &Build, files: &Files, made: &saved::Build, terminal: &Term
 }
 
 /// Prints the schedules: one for each version if schedc chose them, otherwise the given one.
-fn explain(versions: &[Compilation], chosen: bool, terminal: &Terminal) {
+fn explain(versions: &[CompiledVersion], chosen: bool, terminal: &Terminal) {
     let differ = versions.windows(2).any(|pair| pair[0].rows != pair[1].rows);
     let shown = if chosen { versions.len() } else { 1 };
     for version in versions.iter().take(shown) {
@@ -178,7 +188,7 @@ fn explain(versions: &[Compilation], chosen: bool, terminal: &Terminal) {
 }
 
 /// The name of a version among the versions of a library.
-fn name_of(version: &Compilation, of_rows: bool) -> String {
+fn name_of(version: &CompiledVersion, of_rows: bool) -> String {
     let cpu = version.cpu;
     match version.rows {
         _ if !of_rows => cpu.to_string(),

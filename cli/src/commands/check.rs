@@ -7,16 +7,16 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::apply::{fix_all, fix_checked};
 use sched_lang::diagnostics::{Diagnostic, Severity};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_llvm::Cpu;
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
-use schedc_driver::Source;
+use schedc_driver::ScheduleSource;
 use schedc_driver::job::is_model;
 use std::path::{Path, PathBuf};
 
 /// A schedule and its diagnostics.
-type CheckedSchedule = (Source, Vec<Diagnostic>);
+type ScheduleDiagnostics = (ScheduleSource, Vec<Diagnostic>);
 
 /// Runs the command. Other files are still checked after a file that cannot be read.
 pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
@@ -57,16 +57,20 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// Checks a file; with --fix, fixes it first. Also returns the number of findings that --fix fixes.
-fn check_file(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
-    let mut source = Source::read(file)?;
+fn check_file(
+    args: &Check,
+    choice: &ModelChoice,
+    file: &Path,
+) -> Result<(ScheduleDiagnostics, usize), Failure> {
+    let mut source = ScheduleSource::read(file)?;
     let (model, missing) = model_for_check(&source, choice, &args.values)?;
     // A missing model is an error of the schedule that names it, in addition to the errors of its directives.
     let missing = missing.map(|named| named.finding());
-    let options = Options {
+    let options = CheckOptions {
         target: args.values.target.clone(),
         strict: args.strict,
         vector_bits: Some(Cpu::Native.lookup_register_bits()).filter(|bits| *bits > 0),
-        ..Source::options(model.as_ref(), &args.values)
+        ..ScheduleSource::options(model.as_ref(), &args.values)
     };
     let checked = check(&source.text, &options);
     if let Some(model) = &model {
@@ -98,13 +102,13 @@ fn only_schedules(files: &[PathBuf], choice: &ModelChoice) -> Result<(), Failure
     }
 }
 
-fn count(all: &[CheckedSchedule], severity: Severity) -> usize {
+fn count(all: &[ScheduleDiagnostics], severity: Severity) -> usize {
     all.iter().flat_map(|(_, findings)| findings).filter(|finding| finding.severity == severity).count()
 }
 
 /// `3 schedules checked, 2 findings fixed, 1 error, 1 warning`. Without --fix, `fixed` is the number of
 /// findings that it would fix.
-fn summary(all: &[CheckedSchedule], fixed: usize, is_fixed: bool) -> String {
+fn summary(all: &[ScheduleDiagnostics], fixed: usize, is_fixed: bool) -> String {
     let many = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut parts = vec![format!("{} checked", many(all.len(), "schedule"))];
     parts.extend(is_fixed.then(|| format!("{} fixed", many(fixed, "finding"))));

@@ -8,8 +8,8 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diff::{diff_by_rows_json, show_diff_by_rows};
 use schedc_driver::Failure;
-use schedc_driver::Source;
-use side::{Side, changes};
+use schedc_driver::ScheduleSource;
+use side::{DiffSide, changes};
 use std::path::Path;
 
 /// Runs the command.
@@ -38,9 +38,9 @@ pub fn run(args: &Diff, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// Reads a schedule file, or a lock entry's schedule named `schedc.lock#NAME`.
-fn side_at(path: &Path, model: &ModelChoice) -> Result<Side, Failure> {
+fn side_at(path: &Path, model: &ModelChoice) -> Result<DiffSide, Failure> {
     match locks::entry_at(path) {
         Some((lock, name)) => locks::side(&lock, &name, model),
-        None => Ok(Side { source: Source::read(path)?, model: model.clone() }),
+        None => Ok(DiffSide { source: ScheduleSource::read(path)?, model: model.clone() }),
     }
 }

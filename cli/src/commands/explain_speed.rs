@@ -13,12 +13,12 @@ use sched_ir::Compiled;
 use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_nest::{Nest, Variants};
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::compile::{compile, runs_on_device};
 use schedc_driver::{CodeDestination, Failure, Job, machines};
 use schedc_measure::bounds::{CallSize, CostExplanation, explain_cost, nest_with_remarks};
 use schedc_measure::caches::Caches;
-use schedc_measure::ledger::{LedgerExperiments, PredictedTable, Question, Subject, Table};
+use schedc_measure::ledger::{LedgerExperiments, LedgerTable, PredictedTable, Question, Subject};
 use schedc_measure::{OrderedRows, RaceLimits};
 use serde::Serialize;
 use std::fmt::Write;
@@ -39,7 +39,7 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
     let values = &args.schedule.values;
     let mut job = load_job(&args.model, &args.schedule, &args.reading, place)?;
     let once = rows_of(&args.rows, args.row_type, &job.model)?;
-    if matches!(once, Values::F32(_)) {
+    if matches!(once, FeatureValues::F32(_)) {
         job.set_row_type(Float::F32, values.target.as_ref(), place);
     }
     let (nests, target) = job.nest(values, terminal)?;
@@ -71,7 +71,7 @@ fn speed_report(
     (job, target): (&Job, &Target),
     compiled: &Compiled,
     threads: u64,
-    once: Values,
+    once: FeatureValues,
 ) -> Result<SpeedReport, Failure> {
     let caches = args.caches.clone().unwrap_or_else(Caches::of_this_machine);
     let calls = CallSize { rows: args.batch, threads };
@@ -122,7 +122,7 @@ struct SpeedReport {
     threads: u64,
     bounds: CostExplanation,
     predicted: Option<PredictedTable>,
-    measured: Option<Table>,
+    measured: Option<LedgerTable>,
 }
 
 impl SpeedReport {
@@ -154,8 +154,8 @@ fn time(
     args: &ExplainSpeed,
     job: &Job,
     prepared: &LedgerExperiments,
-    once: Values,
-) -> Result<Vec<Table>, Failure> {
+    once: FeatureValues,
+) -> Result<Vec<LedgerTable>, Failure> {
     let features = job.model.forest().num_features;
     let rows = OrderedRows::new(filled(once, features, prepared.largest_batch())?, features, false);
     let limits = RaceLimits {
@@ -180,7 +180,7 @@ fn predicted_text(predicted: &PredictedTable) -> String {
     text
 }
 
-fn measured_text(table: &Table, predicted: Option<&PredictedTable>) -> String {
+fn measured_text(table: &LedgerTable, predicted: Option<&PredictedTable>) -> String {
     let time =
         |figure: &schedc_measure::ledger::MeasuredTime| figure.us_per_row.map_or("-".to_string(), micros);
     let over =

@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use sched_lang::check_syntax;
 use schedc_data::write_atomically;
 use schedc_driver::Failure;
-use schedc_driver::Source;
+use schedc_driver::ScheduleSource;
 use similar::TextDiff;
 
 /// Number of files by outcome.
@@ -24,7 +24,7 @@ pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
     let mut worst = 0;
     for file in schedules(&args.files)? {
         if let Err(failure) =
-            Source::read(&file).and_then(|source| format_file(args, &source, terminal, &mut count))
+            ScheduleSource::read(&file).and_then(|source| format_file(args, &source, terminal, &mut count))
         {
             worst = worst.max(terminal.refuse(failure));
         }
@@ -42,7 +42,7 @@ pub fn run(args: &Fmt, terminal: &Terminal) -> Result<(), Failure> {
 
 fn format_file(
     args: &Fmt,
-    source: &Source,
+    source: &ScheduleSource,
     terminal: &Terminal,
     count: &mut FileCounts,
 ) -> Result<(), Failure> {
@@ -69,7 +69,7 @@ fn format_file(
 }
 
 /// Reports the syntax errors of a file that is not formatted.
-fn refuse(source: &Source, terminal: &Terminal) {
+fn refuse(source: &ScheduleSource, terminal: &Terminal) {
     terminal.explain(source, check_syntax(&source.text));
     terminal.say(&format!("{} is unchanged", source.name));
 }

@@ -9,9 +9,9 @@ mod stages;
 use crate::args::Inspect;
 use crate::stdout::print;
 pub use library::{ELF_MAGIC, has_no_predict_function};
-use library::{Library, is_library};
+use library::{InspectedLibrary, is_library};
 use sched_diagnostics::internal;
-use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};
+use sched_forest::{MissingDirections, MissingValues, ModelFormat, ModelSummary, summarize};
 use sched_nest::{StageInfo, StageKind};
 use schedc_driver::Failure;
 use schedc_driver::Model;
@@ -70,7 +70,7 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
             "inspect the model that the library was built from",
         ));
     }
-    let library = Library::read(&args.model, bytes)?;
+    let library = InspectedLibrary::read(&args.model, bytes)?;
     if args.json {
         return print(&format!("{:#}\n", library.to_json()));
     }
@@ -82,12 +82,12 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
 
 /// The processors of a library's versions, the most demanding first.
 pub fn targets(path: &Path, bytes: &[u8]) -> Result<Vec<String>, Failure> {
-    Ok(Library::read(path, bytes)?.targets())
+    Ok(InspectedLibrary::read(path, bytes)?.targets())
 }
 
 /// The descriptions in a library's versions, the most demanding processor first.
 pub fn versions(path: &Path, bytes: &[u8]) -> Result<Vec<serde_json::Value>, Failure> {
-    Ok(Library::read(path, bytes)?.into_versions())
+    Ok(InspectedLibrary::read(path, bytes)?.into_versions())
 }
 
 /// A model's properties for the language server, which parses this JSON.
@@ -127,7 +127,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     let version: Vec<String> = model.version.iter().map(u64::to_string).collect();
     writeln!(out, "{}  {}", model.path.display(), model.fingerprint)?;
     writeln!(out, "  objective   {} ({})", summary.objective, summary.transform)?;
-    let format = model.source.format.map(Format::title);
+    let format = model.source.format.map(ModelFormat::title);
     let version = if version.is_empty() { String::new() } else { format!(", version {}", version.join(".")) };
     if let Some(format) = format {
         writeln!(out, "  saved by    {format}{version}")?;

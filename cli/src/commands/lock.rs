@@ -10,7 +10,7 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use files::write;
 use sched_diagnostics::{Diagnostic, Place, usage};
-use schedc_driver::lock::Lock;
+use schedc_driver::lock::LockFile;
 use schedc_driver::lock::merge::{Merged, merge, resolve};
 use schedc_driver::{Failure, reason};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     if args.check {
         return check::run(args, terminal);
     }
-    let lock = Lock::read(&args.file)?;
+    let lock = LockFile::read(&args.file)?;
     print(&if args.json { list::json(&lock) } else { list::text(&lock) })
 }
 
@@ -37,8 +37,8 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
 fn merge_files(base: &Path, ours: &Path, theirs: &Path, terminal: &Terminal) -> Result<(), Failure> {
     // Git passes an empty file as the base if both sides added the lock.
     let read = |path: &Path| match std::fs::metadata(path) {
-        Ok(found) if found.len() == 0 => Ok(Lock::default()),
-        _ => Lock::read(path),
+        Ok(found) if found.len() == 0 => Ok(LockFile::default()),
+        _ => LockFile::read(path),
     };
     finish(&merge(&read(base)?, &read(ours)?, &read(theirs)?), ours, terminal)
 }

@@ -23,7 +23,7 @@ pub mod timed_rows;
 pub mod tune;
 pub mod verify;
 
-use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ScheduleValues};
+use crate::args::{ModelChoice, ModelOptions, ScheduleOptions, ValueOptions};
 use crate::terminal::Terminal;
 use sched_diagnostics::Diagnostic;
 use sched_forest::ReadOptions;
@@ -32,7 +32,7 @@ use sched_lang::{Lineage, check_lineage};
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
 use schedc_driver::{
-    CodeDestination, Failure, Job, Model, NamedModel, PendingJob, Reporter, ScheduleLookup, Source,
+    CodeDestination, Failure, Job, Model, NamedModel, PendingJob, Reporter, ScheduleLookup, ScheduleSource,
 };
 use std::path::Path;
 
@@ -71,9 +71,9 @@ pub fn find_job(
 /// The model for the check of a schedule: the one on the command line, or else the one that the schedule
 /// names. If the latter does not exist, the second part of the result names it.
 pub fn model_for_check(
-    source: &Source,
+    source: &ScheduleSource,
     choice: &ModelChoice,
-    values: &ScheduleValues,
+    values: &ValueOptions,
 ) -> Result<(Option<Model>, Option<NamedModel>), Failure> {
     if choice.no_model {
         return Ok((None, None));
@@ -91,9 +91,9 @@ pub fn model_for_check(
 /// As [`model_for_check`], for a command that displays a schedule. If the model that it names does not exist,
 /// prints a note and returns `None`, since a schedule is valid without its model.
 pub fn model_for_display(
-    source: &Source,
+    source: &ScheduleSource,
     choice: &ModelChoice,
-    values: &ScheduleValues,
+    values: &ValueOptions,
     terminal: &Terminal,
 ) -> Result<Option<Model>, Failure> {
     let (model, missing) = model_for_check(source, choice, values)?;
@@ -108,14 +108,14 @@ pub fn model_for_display(
 /// Checks a schedule that a command displays. Prints its diagnostics of severity `least` or above; fails on
 /// errors, and if the model has another fingerprint than the schedule requires.
 pub fn checked_for_display(
-    source: &Source,
+    source: &ScheduleSource,
     choice: &ModelChoice,
-    values: &ScheduleValues,
+    values: &ValueOptions,
     least: Severity,
     terminal: &Terminal,
 ) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {
     let model = model_for_display(source, choice, values, terminal)?;
-    let (checked, lineages) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
+    let (checked, lineages) = check_lineage(&source.text, &ScheduleSource::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;
     }

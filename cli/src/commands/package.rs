@@ -5,7 +5,7 @@ mod files;
 mod mlserver;
 mod triton;
 
-use crate::args::{Package, Server};
+use crate::args::{ModelServer, Package};
 use crate::commands::inspect;
 use crate::terminal::Terminal;
 use facts::LibraryInfo;
@@ -24,8 +24,8 @@ pub fn run(args: &Package, terminal: &Terminal) -> Result<(), Failure> {
     let facts = LibraryInfo::of(&versions, args.output)?;
     refuse_foreign(&args.out)?;
     let mut files = match args.server {
-        Server::Triton => triton::files(&name, &facts, args.threads, bytes),
-        Server::Mlserver => mlserver::files(&name, &facts, args.threads, bytes),
+        ModelServer::Triton => triton::files(&name, &facts, args.threads, bytes),
+        ModelServer::Mlserver => mlserver::files(&name, &facts, args.threads, bytes),
     };
     files.push(manifest(&files));
     replace_folder(&args.out, &files)?;

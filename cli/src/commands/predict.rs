@@ -26,7 +26,7 @@ use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Jit, Library};
 use sched_nest::{Nest, Variants};
-use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as RowSource, write_atomically};
+use schedc_data::{DataSource, Destination, Expect, MissingNumber, Reading, RowStream, write_atomically};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
@@ -35,7 +35,9 @@ use schedc_driver::compile::{RowRules, compile_for, compile_into_memory, entry_i
 use schedc_driver::predictor::ROWS_OF_CALL;
 use schedc_driver::reason;
 use schedc_driver::walker::is_worth_walking;
-use schedc_driver::{Job, PendingJob, Predictor, ScheduleLookup, Simulator, Source, Walker, machines};
+use schedc_driver::{
+    Job, PendingJob, Predictor, ScheduleLookup, ScheduleSource, Simulator, Walker, machines,
+};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -110,7 +112,7 @@ fn predict_with_model(args: &Predict, terminal: &Terminal, destination: Destinat
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
     let PendingJob { model, source } = find(args, cpu, terminal)?;
     let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&model)?;
-    let check = |model: &Model, source| Program::new(args, (cpu, rules), model, source, terminal);
+    let check = |model: &Model, source| PredictProgram::new(args, (cpu, rules), model, source, terminal);
     // Errors in a schedule are reported before rows are read.
     let given = source.map(|source| check(&model, source)).transpose()?;
     let categories = categories_of(&model, args.rows.categories.choices());
@@ -160,32 +162,32 @@ fn is_walked(args: &Predict, model: &Model, rows: &PredictInput<'_>) -> bool {
 }
 
 /// A checked schedule, and everything else that its code depends on.
-struct Program<'a> {
+struct PredictProgram<'a> {
     args: &'a Predict,
     cpu: Cpu,
     rules: RowRules,
-    source: Source,
+    source: ScheduleSource,
     nests: Variants<Nest>,
     target: Target,
 }
 
-impl<'a> Program<'a> {
+impl<'a> PredictProgram<'a> {
     /// Checks a schedule with a model, and reports findings.
     fn new(
         args: &'a Predict,
         (cpu, rules): (Cpu, RowRules),
         model: &Model,
-        source: Source,
+        source: ScheduleSource,
         terminal: &Terminal,
-    ) -> Result<Program<'a>, Failure> {
+    ) -> Result<PredictProgram<'a>, Failure> {
         let job = Job { model: model.clone(), source };
         let (nests, target) = job.nest(&args.schedule.values, terminal)?;
-        Ok(Program { args, cpu, rules, source: job.source, nests, target })
+        Ok(PredictProgram { args, cpu, rules, source: job.source, nests, target })
     }
 
     /// The program for a single call of `rows` rows.
-    fn for_rows(self, rows: usize) -> Program<'a> {
-        Program { nests: for_one_call_of(self.nests, rows), ..self }
+    fn for_rows(self, rows: usize) -> PredictProgram<'a> {
+        PredictProgram { nests: for_one_call_of(self.nests, rows), ..self }
     }
 
     /// The kernels of a model.
@@ -220,9 +222,9 @@ fn model_for_rows(args: &Predict, model: &Model, rows: &PredictInput<'_>) -> Mod
 }
 
 /// The automatic schedule for the rows, of which the first batch was read.
-fn chosen_for(args: &Predict, model: &Model, rows: &PredictInput<'_>, cpu: Cpu) -> Source {
+fn chosen_for(args: &Predict, model: &Model, rows: &PredictInput<'_>, cpu: Cpu) -> ScheduleSource {
     let destination = rows.all().map_or(CodeDestination::Memory, CodeDestination::OneCall);
-    Source::chosen_for(model, args.schedule.values.target.as_ref(), cpu, destination)
+    ScheduleSource::chosen_for(model, args.schedule.values.target.as_ref(), cpu, destination)
 }
 
 /// The widths of the results of a model.
@@ -291,7 +293,7 @@ fn rows<'a>(
     let (shard, array) = (args.shard, args.array.as_deref());
     let reading = Reading { keep, beside, shard, array, by_column, precision };
     let base_margin = origin.map(|origin| origin.open(widths.margins, args)).transpose()?;
-    let mut stream = RowStream::open(&RowSource::from_argument(&args.rows.input), expect, reading)?;
+    let mut stream = RowStream::open(&DataSource::from_argument(&args.rows.input), expect, reading)?;
     let most = rows_of_batch(ROWS_OF_CALL, expect.columns, widths.outputs);
     let first = stream.next(most)?;
     // A stream of unknown length may end after a short batch. The next batch shows whether it does.
@@ -387,8 +389,8 @@ fn names_of(library: &Library) -> Option<Vec<String>> {
 }
 
 /// The number `value` as a missing value of a library's rows.
-fn missing_of(library: &Library, value: f64) -> Missing {
-    Missing { value, single: about(library)["model"]["types"]["rows"] != "f64" }
+fn missing_of(library: &Library, value: f64) -> MissingNumber {
+    MissingNumber { value, single: about(library)["model"]["types"]["rows"] != "f64" }
 }
 
 /// The rows that a library expects.

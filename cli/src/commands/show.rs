@@ -11,7 +11,7 @@ use sched_llvm::Cpu;
 use sched_nest::Variants;
 use sched_nest::show::{nests_json, show_nests};
 use schedc_driver::job::is_model;
-use schedc_driver::{CodeDestination, Failure, Model, Source};
+use schedc_driver::{CodeDestination, Failure, Model, ScheduleSource};
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
@@ -20,7 +20,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     let mut max_rows = None;
     if let Some(line) = args.after {
         let model = model_for_display(&source, &choice, &args.values, terminal)?;
-        let until = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
+        let until = until_line(&source.text, line, &ScheduleSource::options(model.as_ref(), &args.values));
         (source.text, max_rows) = (until.text, until.max_rows);
         // Warnings about an incomplete schedule are premature: later lines may resolve them.
         least = Severity::Error;
@@ -36,7 +36,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// The schedule to show, and its model. For a model alone, the schedule that schedc chooses.
-fn schedule_to_show(args: &Show) -> Result<(Source, ModelChoice), Failure> {
+fn schedule_to_show(args: &Show) -> Result<(ScheduleSource, ModelChoice), Failure> {
     let (files, choice) = args.files.split()?;
     let [file] = files.as_slice() else {
         return Err(Failure::usage(
@@ -45,11 +45,11 @@ fn schedule_to_show(args: &Show) -> Result<(Source, ModelChoice), Failure> {
         ));
     };
     if choice.model.is_some() || !is_model(file) {
-        return Ok((Source::read(file)?, choice));
+        return Ok((ScheduleSource::read(file)?, choice));
     }
     let model = Model::read(file, &ReadOptions::default())?.with_profile(args.values.profile.as_deref())?;
     let target = args.values.target.as_ref();
-    let source = Source::chosen_for(&model, target, Cpu::Native, CodeDestination::Artefact);
+    let source = ScheduleSource::chosen_for(&model, target, Cpu::Native, CodeDestination::Artefact);
     Ok((source, ModelChoice { model: Some(file.clone()), no_model: false }))
 }
 

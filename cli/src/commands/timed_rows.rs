@@ -3,9 +3,9 @@
 use crate::args::{RowType, TimedRowOptions};
 use crate::model_rows::{precision_of, rows_of_file};
 use sched_forest::Float;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::{Failure, Model};
-use schedc_measure::{Numbers, draw_rows};
+use schedc_measure::{RowNumbers, draw_rows};
 use std::path::Path;
 
 /// Most feature values of the largest call: a limit on memory (2 GiB of `f64`).
@@ -13,25 +13,29 @@ const MOST_NUMBERS: usize = 1 << 28;
 
 /// Rows of the input file, or random ones. `rows` overrides their type, which otherwise is the file's. A
 /// model that reads single precision would only round wider rows, so its rows are narrowed.
-pub fn rows_of(options: &TimedRowOptions, rows: Option<RowType>, model: &Model) -> Result<Values, Failure> {
+pub fn rows_of(
+    options: &TimedRowOptions,
+    rows: Option<RowType>,
+    model: &Model,
+) -> Result<FeatureValues, Failure> {
     let values = match &options.input {
         Some(input) => read(input, options, model)?,
-        None => Values::F64(draw_rows(model.forest())),
+        None => FeatureValues::F64(draw_rows(model.forest())),
     };
     let default = match (&values, model.trainer_row_type) {
-        (Values::F32(_), _) | (_, Float::F32) => Float::F32,
+        (FeatureValues::F32(_), _) | (_, Float::F32) => Float::F32,
         _ => Float::F64,
     };
     Ok(values.in_precision(precision_of(rows.map_or(default, Float::from))))
 }
 
 /// Random rows for a model, of the type that it reads.
-pub fn random_rows(model: &Model) -> Values {
-    Values::F64(draw_rows(model.forest())).in_precision(precision_of(model.trainer_row_type))
+pub fn random_rows(model: &Model) -> FeatureValues {
+    FeatureValues::F64(draw_rows(model.forest())).in_precision(precision_of(model.trainer_row_type))
 }
 
 /// The rows of a file.
-fn read(input: &Path, options: &TimedRowOptions, model: &Model) -> Result<Values, Failure> {
+fn read(input: &Path, options: &TimedRowOptions, model: &Model) -> Result<FeatureValues, Failure> {
     let rows = rows_of_file(input, options.columns, model)?;
     if rows.rows == 0 {
         let help = "name a file with at least one row";
@@ -41,10 +45,10 @@ fn read(input: &Path, options: &TimedRowOptions, model: &Model) -> Result<Values
 }
 
 /// The rows, repeated until they fill the largest call.
-pub fn filled(once: Values, features: usize, largest: usize) -> Result<Numbers, Failure> {
+pub fn filled(once: FeatureValues, features: usize, largest: usize) -> Result<RowNumbers, Failure> {
     Ok(match once {
-        Values::F32(once) => Numbers::F32(repeated(once, features, largest)?),
-        Values::F64(once) => Numbers::F64(repeated(once, features, largest)?),
+        FeatureValues::F32(once) => RowNumbers::F32(repeated(once, features, largest)?),
+        FeatureValues::F64(once) => RowNumbers::F64(repeated(once, features, largest)?),
     })
 }
 
@@ -64,9 +68,9 @@ fn repeated<T: Copy>(mut values: Vec<T>, features: usize, largest: usize) -> Res
 }
 
 /// The rows in single precision, as GPUs read them. Rounding does not affect times.
-pub fn narrow(rows: &Numbers) -> Vec<f32> {
+pub fn narrow(rows: &RowNumbers) -> Vec<f32> {
     match rows {
-        Numbers::F32(values) => values.clone(),
-        Numbers::F64(values) => values.iter().map(|x| *x as f32).collect(),
+        RowNumbers::F32(values) => values.clone(),
+        RowNumbers::F64(values) => values.iter().map(|x| *x as f32).collect(),
     }
 }

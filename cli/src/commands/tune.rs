@@ -9,10 +9,10 @@ use crate::{environment, interrupt};
 use sched_forest::Float;
 use sched_lang::Target;
 use sched_llvm::host_cpu_name;
-use schedc_data::{Values, expect_writable, write_atomically};
+use schedc_data::{FeatureValues, expect_writable, write_atomically};
 use schedc_driver::compile::gpu_of;
-use schedc_driver::lock::{Entry, EntryKey, Figures, Lock, Measurement, target_name};
-use schedc_driver::{Failure, Model, Source, reason};
+use schedc_driver::lock::{EntryKey, Figures, LockEntry, LockFile, Measurement, target_name};
+use schedc_driver::{Failure, Model, ScheduleSource, reason};
 use schedc_measure::{DRAW_SEED, OrderedRows, Quartiles};
 use schedc_tune::{
     GpuSearchOptions, SearchProgress, SearchResult, SearchState, Strategy, TuningTask, calls_text,
@@ -43,9 +43,9 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let place = TunedDevice::of(&target, gpu)?;
     let mut model =
         Model::read(&args.model, &args.reading.options())?.with_profile(args.values.profile.as_deref())?;
-    let start = args.schedule.as_deref().map(Source::read).transpose()?;
+    let start = args.schedule.as_deref().map(ScheduleSource::read).transpose()?;
     let once = rows_of(&args.rows, args.row_type, &model)?;
-    if matches!(once, Values::F32(_)) {
+    if matches!(once, FeatureValues::F32(_)) {
         model = model.for_rows(Float::F32);
     }
     let mut sizes: Vec<usize> = args.batch.iter().filter_map(|rows| usize::try_from(*rows).ok()).collect();
@@ -133,7 +133,7 @@ fn check_options(args: &Tune, target: &Target, gpu: GpuSearchOptions) -> Result<
 
 /// Stores the fastest schedules in a lock. They replace the lock's entries for the same calls.
 fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result<(), Failure> {
-    let mut lock = Lock::read_or_new(path)?;
+    let mut lock = LockFile::read_or_new(path)?;
     let target = target_name(args.values.target.as_ref(), args.cpu)?;
     let figures = |time: &Quartiles| Figures { median: time.median, low: time.low, high: time.high };
     for best in &found.best {
@@ -147,7 +147,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
                 seed: DRAW_SEED,
                 budget: args.budget,
             };
-            lock.put(Entry::of(key, model, args.cpu, &schedule, measured)?);
+            lock.put(LockEntry::of(key, model, args.cpu, &schedule, measured)?);
         }
     }
     super::lock::files::write(&lock, path)

@@ -14,11 +14,11 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::{Float, Iterations, fingerprint};
 use sched_llvm::Library;
-use schedc_data::{Destination, Expect, Source, Values, read_rows};
+use schedc_data::{DataSource, Destination, Expect, FeatureValues, read_rows};
 use schedc_driver::outputs::missing_output;
 use schedc_driver::{CodeDestination, Failure, Job, Model, reason};
 use schedc_verify::trainer::{self, TrainerError};
-use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, VerificationTask, compare};
+use schedc_verify::{ModelCode, OtherPredictions, OutputComparison, VerificationTask, VerifyReport, compare};
 use std::path::Path;
 use std::time::Instant;
 use without_trainer::without_trainer;
@@ -54,7 +54,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// The rows of the command line's input.
-fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
+fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<FeatureValues>, Failure> {
     let Some(path) = &args.input else { return Ok(Vec::new()) };
     let rows = rows_of_file(path, args.columns, model)?;
     for note in &rows.notes {
@@ -68,15 +68,20 @@ fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<
 
 /// The results of a verification.
 struct Verification {
-    report: Report,
+    report: VerifyReport,
     /// Rows whose results differ.
-    failing: Option<Values>,
+    failing: Option<FeatureValues>,
     /// The reason why the trainer could not predict the rows.
     unavailable: Option<Failure>,
 }
 
 /// Verifies the code, and compares it with other programs and other versions if the arguments request that.
-fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Result<Verification, Failure> {
+fn verify(
+    args: &Verify,
+    job: &Job,
+    given: &[FeatureValues],
+    terminal: &Terminal,
+) -> Result<Verification, Failure> {
     let model = &job.model;
     let code = match &args.artefact {
         Some(path) => library(args, path, model)?,
@@ -147,9 +152,9 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<ModelCode, Failu
 fn compare_others(
     args: &Verify,
     model: &Model,
-    given: &[Values],
+    given: &[FeatureValues],
     notes: &mut Vec<String>,
-) -> Result<Vec<Comparison>, Failure> {
+) -> Result<Vec<OutputComparison>, Failure> {
     if args.trainer {
         if args.reading.iterations.as_ref().is_some_and(|which| *which != Iterations::All) {
             let help = "leave out --iterations, or compare with predictions that you have by --against";
@@ -179,7 +184,7 @@ fn predictions_of_file(
     args: &Verify,
     path: &Path,
     model: &Model,
-    rows: &Values,
+    rows: &FeatureValues,
 ) -> Result<OtherPredictions, Failure> {
     let kind = args.output;
     let columns = model.forest().columns_of_output(kind);
@@ -187,10 +192,10 @@ fn predictions_of_file(
         return Err(missing_output(kind.word(), |kind| model.forest().columns_of_output(kind) > 0));
     }
     let expect = Expect::unnamed(columns).by_position(true);
-    let found = read_rows(&Source::from_argument(path), expect)?;
+    let found = read_rows(&DataSource::from_argument(path), expect)?;
     let count = match rows {
-        Values::F32(values) => values.len(),
-        Values::F64(values) => values.len(),
+        FeatureValues::F32(values) => values.len(),
+        FeatureValues::F64(values) => values.len(),
     } / model.forest().num_features.max(1);
     if found.rows != count {
         return Err(Failure::usage(

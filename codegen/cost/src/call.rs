@@ -5,7 +5,7 @@ use crate::work::Work;
 
 /// A call of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct KernelCall<'a> {
     /// Number of rows.
     pub rows: usize,
     /// Largest number of threads that the call may use.

@@ -1,7 +1,7 @@
 //! Descriptions of processors that were not measured: figures that their makers publish, and costs of
 //! instructions measured on processors of the same level.
 
-use crate::machine::{Cache, Charge, Machine};
+use crate::machine::{Charge, Machine, MemoryLevel};
 use crate::operation::InstructionKind;
 use sched_machines::{Family, Level};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ impl Machine {
         let known = Family::of(name);
         let family = known.unwrap_or(&Family::OTHER);
         let register_bits = level.register_bits();
-        let cache = |bytes, latency, line, scattered| Cache { bytes, latency, line, scattered };
+        let cache = |bytes, latency, line, scattered| MemoryLevel { bytes, latency, line, scattered };
         // Clock rate, call and caches are typical of servers. The third level is the part of the last-level
         // cache that the TLB covers. `schedc calibrate` measures all of them.
         Machine {

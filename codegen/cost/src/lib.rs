@@ -29,10 +29,10 @@ mod value;
 mod work;
 
 pub use breakdown::{Breakdown, Limit, OriginCycles};
-pub use call::{Call, Cost};
+pub use call::{Cost, KernelCall};
 pub use code::fits_code_cache;
 pub use gpu::{GpuCost, GpuMachine, cost_on};
-pub use machine::{Cache, Charge, Machine};
+pub use machine::{Charge, Machine, MemoryLevel};
 pub use operation::{Amount, InstructionKind};
 pub use probe::{
     LEAST_PROBE_ROWS, Probe, STREAM_LINES, WINDOW_STEPS, chase_probe, probes, scatter_probe, stream_probe,
@@ -47,12 +47,12 @@ use estimate::{Estimator, PreparedKernel};
 use sched_ir::lir::{KernelKind, Module};
 
 /// The cost of a call of the kernel from rows to margins. `None` if there is no such kernel.
-pub fn cost(module: &Module, machine: &Machine, call: Call<'_>) -> Option<Cost> {
+pub fn cost(module: &Module, machine: &Machine, call: KernelCall<'_>) -> Option<Cost> {
     Some(MarginsKernel::new(module, machine)?.cost(call))
 }
 
 /// The cost of a call of the kernel from rows to margins, by loops. `None` if there is no such kernel.
-pub fn breakdown(module: &Module, machine: &Machine, call: Call<'_>) -> Option<Breakdown> {
+pub fn breakdown(module: &Module, machine: &Machine, call: KernelCall<'_>) -> Option<Breakdown> {
     let kernel = MarginsKernel::new(module, machine)?.0;
     let (cost, attribution) = estimate(&kernel, call, true);
     Some(Breakdown::new(cost, &attribution, &kernel.function().origins))
@@ -69,13 +69,13 @@ impl<'a> MarginsKernel<'a> {
     }
 
     /// The cost of a call.
-    pub fn cost(&self, call: Call<'_>) -> Cost {
+    pub fn cost(&self, call: KernelCall<'_>) -> Cost {
         estimate(&self.0, call, false).0
     }
 }
 
 /// The cost of a call of a function, and the attribution of its cycles, which is empty unless `is_profiled`.
-fn estimate(kernel: &PreparedKernel<'_>, call: Call<'_>, is_profiled: bool) -> (Cost, Attribution) {
+fn estimate(kernel: &PreparedKernel<'_>, call: KernelCall<'_>, is_profiled: bool) -> (Cost, Attribution) {
     let (body, machine) = (&kernel.function().body, kernel.machine());
     let mut first = Estimator::new(kernel, call);
     first.block(body);

@@ -16,7 +16,7 @@ pub struct Charge {
 
 /// A level of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cache {
+pub struct MemoryLevel {
     /// Bytes of the cache that one core can use.
     pub bytes: f64,
     /// Cycles from the address of a load to its value.
@@ -61,7 +61,7 @@ pub struct Machine {
     /// Cycles to wake another thread and to wait for it at the end.
     pub wake: f64,
     /// Levels of memory, the fastest first, main memory last.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<MemoryLevel>,
     /// Bytes of the first-level instruction cache.
     #[serde(rename = "code_bytes")]
     pub code_cache_bytes: f64,
@@ -95,8 +95,9 @@ impl Machine {
         }
         let of = |level: usize| self.caches.get(level).filter(|cache| cache.bytes < f64::MAX).copied();
         let caches = sizes.iter().enumerate();
-        let caches: Vec<Cache> =
-            caches.map(|(level, bytes)| Cache { bytes: *bytes, ..of(level).unwrap_or(memory) }).collect();
+        let caches: Vec<MemoryLevel> = caches
+            .map(|(level, bytes)| MemoryLevel { bytes: *bytes, ..of(level).unwrap_or(memory) })
+            .collect();
         self.caches = caches.into_iter().chain([memory]).collect();
         self
     }

@@ -5,8 +5,8 @@
 
 use crate::operation::InstructionKind;
 use sched_ir::lir::{
-    Address, Bin, Build, Builder, Cast, Cmp, Function, Gather, Interface, KernelKind, Module, ProcessorKind,
-    Scalar, Space, Ty, Value,
+    Address, Bin, BuildStmts, Builder, Cast, Cmp, Function, Gather, Interface, KernelKind, Module,
+    ProcessorKind, Scalar, Space, Ty, Value,
 };
 use sched_nest::Variants;
 
@@ -291,11 +291,11 @@ impl Probe {
 
 /// A function that emits one step of a chain of several values. It takes these values and constants, and
 /// returns the next values.
-type Step<'a> = &'a dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value>;
+type ChainStep<'a> = &'a dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value>;
 
 /// A kernel with `chains` chains that begin with values of the input. Each row continues all of them, and
 /// their last values are written.
-fn kernel(types: &[Ty], chains: u32, step: Step<'_>) -> Function {
+fn kernel(types: &[Ty], chains: u32, step: ChainStep<'_>) -> Function {
     let mut b = Builder::new("raw");
     let (zero, n_rows) = (b.int(0), b.n_rows());
     let from = rows(&mut b);

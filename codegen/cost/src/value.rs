@@ -106,7 +106,7 @@ impl StaticValue {
 
 /// A dependence chain that begins at a value which a loop carries into its iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chain {
+pub struct DependenceChain {
     /// Number of loops around the body of that loop.
     pub depth: usize,
     /// Latency since the beginning of the iteration, in cycles.
@@ -121,7 +121,7 @@ pub struct ValueState {
     /// Cycle in which the result is available.
     pub ready: f64,
     /// The longest chain that ends in it, if it depends on a carried value of the innermost loop.
-    pub chain: Option<Chain>,
+    pub chain: Option<DependenceChain>,
 }
 
 impl ValueState {

@@ -1,26 +1,28 @@
 //! Comparisons of costs whose order is known: more work costs more, and work that overlaps with other work
 //! costs less.
 
-use sched_cost::{Call, Cost, Level, Limit, Machine, ModelShape, OriginCycles, breakdown, cost};
+use sched_cost::{Cost, KernelCall, Level, Limit, Machine, ModelShape, OriginCycles, breakdown, cost};
 use sched_forest::Forest;
 use sched_ir::lir::{OutputKind, Task, WalkSteps};
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_testing::shapes;
 use std::sync::Arc;
 
 const BLOCKS: &str = "tile(batch, b0, b1, 256)\nreorder(b0, tree, b1)\ncache(b0)\n";
 
 fn compiled(forest: &Forest, schedule: &str) -> Compiled {
-    let options =
-        Options { model: Some(Arc::new(sched_testing::forests::model_info(forest))), ..Options::default() };
+    let options = CheckOptions {
+        model: Some(Arc::new(sched_testing::forests::model_info(forest))),
+        ..CheckOptions::default()
+    };
     let nests = check(schedule, &options).nests.expect(schedule);
     compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default()).expect(schedule)
 }
 
 fn cost_of(forest: &Forest, schedule: &str, rows: usize) -> Cost {
     let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(forest));
-    let call = Call { rows, threads: 1, column_major: false, shape: &shape };
+    let call = KernelCall { rows, threads: 1, column_major: false, shape: &shape };
     cost(&compiled(forest, schedule).lir, &machine, call).expect("there is a kernel")
 }
 
@@ -95,7 +97,7 @@ fn the_cycles_of_all_loops_add_up_to_the_call() {
     for schedule in ["", BLOCKS, &quantized, &together, "parallel(batch)\nunroll(tree)\n"] {
         for rows in [1, 64, 1000] {
             let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(&forest));
-            let call = Call { rows, threads: 1, column_major: false, shape: &shape };
+            let call = KernelCall { rows, threads: 1, column_major: false, shape: &shape };
             let code = compiled(&forest, schedule).lir;
             let found = breakdown(&code, &machine, call).expect("there is a kernel");
             let alone = cost(&code, &machine, call).map_or(0.0, |cost| cost.cycles);
@@ -109,7 +111,7 @@ fn the_cycles_of_all_loops_add_up_to_the_call() {
 
 fn largest(forest: &Forest, schedule: &str, rows: usize) -> (String, Task, Limit) {
     let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(forest));
-    let call = Call { rows, threads: 1, column_major: false, shape: &shape };
+    let call = KernelCall { rows, threads: 1, column_major: false, shape: &shape };
     let found = breakdown(&compiled(forest, schedule).lir, &machine, call).expect("there is a kernel");
     let most = found.by_origin.iter().max_by(|one, two| one.cycles().total_cmp(&two.cycles()));
     let most = most.expect("some loop takes time");

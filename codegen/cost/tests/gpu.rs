@@ -71,11 +71,11 @@ fn timed<'a>(line: &str, schedules: &'a [Value]) -> Timed<'a> {
 }
 
 fn nest(info: &Arc<ModelInfo>, schedule: &str) -> Nest {
-    let options = sched_lang::Options {
+    let options = sched_lang::CheckOptions {
         model: Some(Arc::clone(info)),
         target: "gpu(sm_90)".parse().ok(),
         purpose: CheckPurpose::Compile,
-        ..sched_lang::Options::default()
+        ..sched_lang::CheckOptions::default()
     };
     check(schedule, &options).nests.expect(schedule).into_for_rows(1)
 }

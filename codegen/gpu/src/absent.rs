@@ -1,6 +1,6 @@
 //! Functions of a build without the feature `cuda`: each returns an error about the missing feature.
 
-use crate::{Device, GpuError};
+use crate::{CudaDevice, GpuError};
 use sched_llvm::Jit;
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// Always: this build lacks the feature `cuda`.
-pub fn devices() -> Result<Vec<Device>, GpuError> {
+pub fn devices() -> Result<Vec<CudaDevice>, GpuError> {
     Err(GpuError::NotBuiltIn)
 }
 

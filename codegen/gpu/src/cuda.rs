@@ -1,6 +1,6 @@
 //! Times calls on NVIDIA GPUs, through the crate `cust`.
 
-use crate::{Device, GpuError};
+use crate::{CudaDevice, GpuError};
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::error::CudaError;
@@ -8,7 +8,7 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use sched_llvm::Jit;
-use sched_llvm::runtime::{self, Call, Dtype, OutputKind, Status};
+use sched_llvm::runtime::{self, Call, CallStatus, Dtype, OutputKind};
 use std::time::Duration;
 
 /// More bytes than any GPU has in its caches. Calls that go through these bytes read their rows from the
@@ -28,14 +28,14 @@ fn failed(error: CudaError) -> GpuError {
 ///
 /// # Errors
 /// When there is no GPU, or a call of the driver fails.
-pub fn devices() -> Result<Vec<Device>, GpuError> {
+pub fn devices() -> Result<Vec<CudaDevice>, GpuError> {
     cust::init(cust::CudaFlags::empty()).map_err(failed)?;
     let described = |device: cust::device::Device| {
         let number = |attribute| device.get_attribute(attribute).map(|n| u32::try_from(n).unwrap_or(0));
         let major = number(DeviceAttribute::ComputeCapabilityMajor)?;
         let minor = number(DeviceAttribute::ComputeCapabilityMinor)?;
         let memory = device.total_memory()? as u64;
-        Ok(Device { name: device.name()?, capability: 10 * major + minor, memory })
+        Ok(CudaDevice { name: device.name()?, capability: 10 * major + minor, memory })
     };
     let all = cust::device::Device::devices().map_err(failed)?;
     all.map(|device| device.and_then(described).map_err(failed)).collect()
@@ -127,7 +127,7 @@ impl<'a> ResidentRows<'a> {
     }
 
     /// Puts a call into the stream.
-    fn enqueue_call(&self, first: usize, batch: usize) -> Result<(), Status> {
+    fn enqueue_call(&self, first: usize, batch: usize) -> Result<(), CallStatus> {
         let model = self.model.model();
         let offset = (first * self.row_bytes) as u64;
         let rows = (self.rows.as_device_ptr().as_raw() + offset) as *const std::ffi::c_void;

@@ -105,14 +105,14 @@ thread_local!(static SEEDED: Cell<Option<Fault>> = const { Cell::new(None) });
 
 /// Runs `body` with one fault switched on in this thread.
 pub fn with_fault<R>(fault: Fault, body: impl FnOnce() -> R) -> R {
-    struct Reset;
-    impl Drop for Reset {
+    struct FaultReset;
+    impl Drop for FaultReset {
         fn drop(&mut self) {
             SEEDED.set(None);
         }
     }
     SEEDED.set(Some(fault));
-    let _reset = Reset;
+    let _reset = FaultReset;
     body()
 }
 

@@ -19,11 +19,11 @@ use std::sync::{Arc, OnceLock};
 /// A model's forest, and the forests that kernels walk in its place, made at the first use. Clones share
 /// them.
 #[derive(Clone, Debug)]
-pub struct KernelForests(Arc<Shared>);
+pub struct KernelForests(Arc<SharedForests>);
 
 /// Forests that clones share.
 #[derive(Debug)]
-struct Shared {
+struct SharedForests {
     source: Arc<Forest>,
     of_columns: OnceLock<KernelForest>,
     /// `None` if no feature has classes: the forest would equal that in `of_columns`.
@@ -32,7 +32,11 @@ struct Shared {
 
 impl From<Arc<Forest>> for KernelForests {
     fn from(source: Arc<Forest>) -> KernelForests {
-        KernelForests(Arc::new(Shared { source, of_columns: OnceLock::new(), of_classes: OnceLock::new() }))
+        KernelForests(Arc::new(SharedForests {
+            source,
+            of_columns: OnceLock::new(),
+            of_classes: OnceLock::new(),
+        }))
     }
 }
 

@@ -2,7 +2,7 @@
 //! help.
 
 use crate::cases::nests;
-use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 use sched_ir::codes;
 use sched_ir::lir::OutputKind;
 use sched_ir::verify::verify;
@@ -24,7 +24,7 @@ fn chains(count: u32, depth: u32) -> Forest {
             root: NodeRef::Inner(0),
             inner: inner.collect(),
             leaves: leaves.collect(),
-            target: Target::One(0),
+            target: TreeTarget::One(0),
             source,
         }
     };

@@ -4,16 +4,16 @@
 use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Term, Ties, Unary,
 };
-use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
+use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Tree, TreeTarget, Types};
 use sched_ir::columns::arrangement::Arrangement;
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
-use sched_ir::columns::code::{ColumnCode, Elements};
+use sched_ir::columns::code::{BufferElements, ColumnCode};
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::columns::stored::StoredColumns;
-use sched_ir::columns::value::Features;
+use sched_ir::columns::value::FeatureSource;
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, Memory};
-use sched_ir::lir::{Bin, BufferId, Build, Builder, Function, Scalar, Space, Table};
+use sched_ir::interp::{self, CallMemory};
+use sched_ir::lir::{Bin, BufferId, BuildStmts, Builder, Function, Scalar, Space, Table};
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::input::InputColumns;
 use sched_ir::rows::transpose::Transpose;
@@ -181,7 +181,7 @@ pub(crate) fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) 
         root: NodeRef::Leaf(0),
         inner: Vec::new(),
         leaves: vec![leaf],
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     };
     let types = Types { input: float, ..Types::all(float) };
@@ -345,8 +345,10 @@ fn check_form(
     let in_blocks = matches!(form, Form::Blocks | Form::ColumnsToBlocks);
     let held = if in_blocks { expected.len().next_multiple_of(WIDTH as usize) } else { expected.len() };
     let mut output = vec![0; held * runs.count * element.bytes() as usize];
-    let memory = Memory { rows: expected.len() as i64, input: &input, output: &mut output, tables: &tables };
-    let options = interp::Options { input_is_columns: by_column, ..interp::Options::default() };
+    let memory =
+        CallMemory { rows: expected.len() as i64, input: &input, output: &mut output, tables: &tables };
+    let options =
+        interp::InterpreterOptions { input_is_columns: by_column, ..interp::InterpreterOptions::default() };
     interp::run_with(&function, memory, &options)
         .unwrap_or_else(|fault| panic!("seed {seed}, {form:?}: {fault}\n{function}"));
     for (row, expected) in expected.iter().enumerate() {
@@ -404,10 +406,10 @@ pub(crate) fn function(
     match form {
         Form::Rows => each_row(&mut b, to, code, |b, row, stored, to| {
             let first = b.mul_int(row, runs.features as i64);
-            code.store_row(b, Features::OfRow(rows, first), stored, to);
+            code.store_row(b, FeatureSource::OfRow(rows, first), stored, to);
         }),
         Form::ColumnsToRows => each_row(&mut b, to, code, |b, row, stored, to| {
-            code.store_row(b, Features::OfColumns(given, row), stored, to);
+            code.store_row(b, FeatureSource::OfColumns(given, row), stored, to);
         }),
         Form::Blocks => all_blocks(&mut b, to, blocks, BlockSource::Rows),
         Form::ColumnsToBlocks => {
@@ -422,13 +424,13 @@ fn each_row(
     b: &mut Builder,
     buffer: BufferId,
     code: ColumnCode,
-    body: impl FnOnce(&mut Builder, sched_ir::lir::Value, StoredColumns, Elements),
+    body: impl FnOnce(&mut Builder, sched_ir::lir::Value, StoredColumns, BufferElements),
 ) {
     let (zero, end) = (b.int(0), b.n_rows());
     code.with_row_memory(b, |b, stored| {
         b.for_loop((zero, end, 1), &[], |b, row, _| {
             let first = b.mul_int(row, code.runs.count as i64);
-            body(b, row, stored, Elements { buffer, first });
+            body(b, row, stored, BufferElements { buffer, first });
             Vec::new()
         });
     });

@@ -2,12 +2,12 @@
 //! schedules give the same results as with 64-bit indices.
 
 use sched_forest::{Float, Forest};
-use sched_ir::interp::{Memory, Options as Run, run_with};
+use sched_ir::interp::{CallMemory, InterpreterOptions as Run, run_with};
 use sched_ir::lir::{KernelKind, Module, OutputKind, Scalar};
-use sched_ir::repr::Format;
+use sched_ir::repr::NodeFormat;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_testing::forests;
 use std::collections::BTreeSet;
 
@@ -34,7 +34,8 @@ fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64)
     // margins.
     let widest = forest.trees.len().max(forest.num_margins).max(forest.value_columns()).max(1);
     let mut output = vec![0_u8; count * widest * 8];
-    let memory = Memory { rows: count as i64, input: &input, output: &mut output, tables: &module.tables };
+    let memory =
+        CallMemory { rows: count as i64, input: &input, output: &mut output, tables: &module.tables };
     let result = run_with(function, memory, &Run { seed, ..Run::default() });
     result.unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{function}"));
     output
@@ -63,15 +64,16 @@ fn narrow_indices_give_the_same_results() {
     assert!(ran > 200, "only {ran} cases ran");
     assert_eq!(traversals.len(), 7, "{traversals:?}");
     // Only launches, whose indices always have 32 bits, use nodes of 16 bits.
-    formats.extend(Format::all().map(Format::for_shared_rows));
-    let unseen = Format::all().filter(|format| !formats.contains(format)).collect::<Vec<_>>();
+    formats.extend(NodeFormat::all().map(NodeFormat::for_shared_rows));
+    let unseen = NodeFormat::all().filter(|format| !formats.contains(format)).collect::<Vec<_>>();
     assert!(unseen.is_empty(), "no case is stored as {unseen:?}");
 }
 
 #[test]
 fn runs_are_short_enough_for_narrow_indices() {
     let (forest, _) = forests::complete_with_rows(3, 7, 4);
-    let options = Options { model: Some(forests::model_info(&forest).into()), ..Options::default() };
+    let options =
+        CheckOptions { model: Some(forests::model_info(&forest).into()), ..CheckOptions::default() };
     let nests = check("", &options).nests.expect("nests");
     let budget = Budget { narrow_indices: true, ..Budget::default() };
     let most = forest.num_features.max(forest.trees.len()).max(forest.num_margins) as i64;

@@ -1,9 +1,9 @@
 //! The interpreter: semantics of each statement and operation, and each fault.
 
 // Clippy's exceptions for tests do not cover functions that tests share.
-use sched_ir::interp::{AccessKind, InterpreterError, Memory, Options, Race, run, run_with};
+use sched_ir::interp::{AccessKind, CallMemory, InterpreterError, InterpreterOptions, Race, run, run_with};
 use sched_ir::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
+    Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
     Table, Ty, Value, WalkSteps,
 };
 
@@ -40,17 +40,17 @@ fn call_with(
     f: &Function,
     input: &[u8],
     output: usize,
-    options: &Options,
+    options: &InterpreterOptions,
 ) -> Result<Vec<u8>, InterpreterError> {
     let tables = [Table { name: "table".to_string(), bytes: (0..16).collect() }];
     let mut output = vec![0xaa; output];
-    let memory = Memory { rows: ROWS, input, output: &mut output, tables: &tables };
+    let memory = CallMemory { rows: ROWS, input, output: &mut output, tables: &tables };
     run_with(f, memory, options)?;
     Ok(output)
 }
 
 fn call(f: &Function, input: &[u8], output: usize) -> Result<Vec<u8>, InterpreterError> {
-    call_with(f, input, output, &Options::default())
+    call_with(f, input, output, &InterpreterOptions::default())
 }
 
 fn fault(f: &Function) -> InterpreterError {
@@ -59,7 +59,8 @@ fn fault(f: &Function) -> InterpreterError {
 
 /// Runs the kernel in many orders of iterations, which must agree on the outcome.
 fn in_many_orders(f: &Function) -> Result<Vec<u8>, InterpreterError> {
-    let with = |seed| call_with(f, &[0; 16], 64, &Options { seed, ..Options::default() });
+    let with =
+        |seed| call_with(f, &[0; 16], 64, &InterpreterOptions { seed, ..InterpreterOptions::default() });
     let first = with(0);
     for seed in 1..20 {
         let other = with(seed);
@@ -579,7 +580,7 @@ fn memory_of_a_senseless_size_is_a_fault() {
             let size = b.int(bytes);
             b.alloc("tmp", Scalar::I8, size, |_, _| {});
         });
-        let left = Options::default().max_memory;
+        let left = InterpreterOptions::default().max_memory;
         assert_eq!(fault(&f), InterpreterError::Allocation { buffer: "tmp".to_string(), bytes, left });
     }
 }
@@ -593,15 +594,15 @@ fn memory_is_returned_for_the_next_use() {
             vec![]
         });
     });
-    let options = Options { max_memory: 100, ..Options::default() };
+    let options = InterpreterOptions { max_memory: 100, ..InterpreterOptions::default() };
     assert_eq!(call_with(&f, &[], 0, &options), Ok(vec![]));
-    let options = Options { max_memory: 99, ..options };
+    let options = InterpreterOptions { max_memory: 99, ..options };
     assert!(matches!(call_with(&f, &[], 0, &options), Err(InterpreterError::Allocation { left: 99, .. })));
 }
 
 #[test]
 fn endless_loops_are_stopped() {
-    let options = Options { max_steps: 1000, ..Options::default() };
+    let options = InterpreterOptions { max_steps: 1000, ..InterpreterOptions::default() };
     let forever = kernel(|b, _| {
         let (n, limit) = (b.n_rows(), b.int(0));
         b.while_loop(WalkSteps::default(), &[], |b, _| b.cmp(Cmp::Lt, limit, n), |_, _| vec![]);
@@ -705,7 +706,9 @@ fn the_order_of_iterations_depends_on_the_seed() {
         b.atomic_add(to, one);
     });
     let sums: std::collections::BTreeSet<Vec<u8>> = (0..40)
-        .map(|seed| call_with(&f, &[], 64, &Options { seed, ..Options::default() }).unwrap())
+        .map(|seed| {
+            call_with(&f, &[], 64, &InterpreterOptions { seed, ..InterpreterOptions::default() }).unwrap()
+        })
         .collect();
     assert!(sums.len() > 1);
 }
@@ -1027,7 +1030,7 @@ fn the_default_run_is_the_run_with_default_options() {
     assert!(matches!(f.body.last(), Some(Stmt::Store(..))));
     assert!(matches!(f.body.first(), Some(Stmt::Let(_, Op::Int(_)))));
     let mut output = [0];
-    let memory = Memory {
+    let memory = CallMemory {
         rows: 1,
         input: &[],
         output: &mut output,

@@ -1,9 +1,9 @@
 //! Launches: proofs of the verifier, runs and races in the interpreter.
 
-use sched_ir::interp::{InterpreterError, Memory, Options, Race, count_launches, run_with};
+use sched_ir::interp::{CallMemory, InterpreterError, InterpreterOptions, Race, count_launches, run_with};
 use sched_ir::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Op, Scalar, Space, Stmt, Ty, Value,
-    WalkSteps,
+    Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Function, Gather, Op, Scalar, Space, Stmt, Ty,
+    Value, WalkSteps,
 };
 use sched_ir::verify::verify;
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
@@ -45,8 +45,8 @@ fn launch(body: impl FnOnce(&mut Builder, &Here)) -> Function {
 
 fn call(function: &Function, seed: u64) -> Result<Vec<i32>, InterpreterError> {
     let mut output = vec![0; 4 * ALL as usize];
-    let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
-    run_with(function, memory, &Options { seed, ..Options::default() })?;
+    let memory = CallMemory { rows: 1, input: &[], output: &mut output, tables: &[] };
+    run_with(function, memory, &InterpreterOptions { seed, ..InterpreterOptions::default() })?;
     Ok(output.chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect())
 }
 
@@ -435,8 +435,8 @@ fn accesses_are_counted_by_warps() {
         });
     });
     let mut output = vec![0; 4 * ALL as usize];
-    let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
-    let launches = count_launches(&function, memory, &Options::default(), 4).unwrap();
+    let memory = CallMemory { rows: 1, input: &[], output: &mut output, tables: &[] };
+    let launches = count_launches(&function, memory, &InterpreterOptions::default(), 4).unwrap();
     let [launch] = launches.as_slice() else { panic!("{launches:?}") };
     assert_eq!((launch.name.as_str(), launch.runs, launch.blocks), ("work", 1, BLOCKS as u64));
     assert_eq!((launch.grid, launch.block), ([BLOCKS as u64, 1, 1], [THREADS, 1, 1]));
@@ -476,8 +476,8 @@ fn lanes_with_separate_addresses_are_counted_separately() {
         });
     });
     let mut output = vec![0; 4 * ALL as usize];
-    let memory = Memory { rows: 1, input: &[], output: &mut output, tables: &[] };
-    let launches = count_launches(&function, memory, &Options::default(), 8).unwrap();
+    let memory = CallMemory { rows: 1, input: &[], output: &mut output, tables: &[] };
+    let launches = count_launches(&function, memory, &InterpreterOptions::default(), 8).unwrap();
     let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
     // One warp per block; a lane of all its threads is in every fourth bank.
     assert_eq!((gather.warp_executions, gather.active_lanes, gather.transfers), (16, 128, 16), "{gather:?}");

@@ -2,7 +2,7 @@
 //! rows than a run has, lanes without a tree.
 
 use crate::cases::nests;
-use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::ModelInfo;
@@ -22,7 +22,7 @@ fn forest(trees: u32) -> Forest {
         root: NodeRef::Inner(0),
         inner: vec![inner(0.0, NodeRef::Inner(1)), inner(1.0, NodeRef::Leaf(2))],
         leaves: leaves.clone(),
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source,
     };
     let parts =

@@ -2,11 +2,11 @@
 //! interpreter are bit-equal to the reference.
 
 use sched_forest::{Float, Forest, ForestParts, Output, Transform, Types};
-use sched_ir::interp::{Memory, Options as Run, run_with};
+use sched_ir::interp::{CallMemory, InterpreterOptions as Run, run_with};
 use sched_ir::lir::OutputKind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, compile};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_testing::forests;
 
 const MARGINS: usize = 4;
@@ -35,7 +35,8 @@ fn values_ascend_as_in_the_reference() {
             ..ForestParts::default()
         };
         let forest = Forest::new(parts).expect("a forest");
-        let options = Options { model: Some(forests::model_info(&forest).into()), ..Options::default() };
+        let options =
+            CheckOptions { model: Some(forests::model_info(&forest).into()), ..CheckOptions::default() };
         let nests = check("", &options).nests.expect("nests");
         let compiled = compile(forest.clone(), None, nests, &[OutputKind::Value], &Budget::default());
         let module = compiled.expect("a kernel").lir;
@@ -57,7 +58,7 @@ fn values_ascend_as_in_the_reference() {
             })
             .collect();
         let mut found = vec![0; margins.len() * output.bytes()];
-        let memory = Memory {
+        let memory = CallMemory {
             rows: rows as i64,
             input: &bytes(accumulator, &margins),
             output: &mut found,

@@ -3,7 +3,7 @@
 
 use crate::cases::nests;
 use sched_forest::{
-    Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
+    Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Tree, TreeTarget, Types,
 };
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, compile};
@@ -28,7 +28,7 @@ fn chains_of(levels: u32, types: Types) -> Forest {
             root: NodeRef::Inner(0),
             inner: inner.collect(),
             leaves: leaves.collect(),
-            target: Target::One(0),
+            target: TreeTarget::One(0),
             source,
         }
     };
@@ -116,7 +116,7 @@ fn sums(features: u32, margins: u32, differ: bool) -> Forest {
         root: NodeRef::Leaf(0),
         inner: Vec::new(),
         leaves: vec![leaf.clone()],
-        target: Target::One(margin),
+        target: TreeTarget::One(margin),
         source: margin,
     };
     let terms = |margin: u32| {
@@ -202,7 +202,7 @@ fn grow(tree: &mut Tree, (level, levels): (u32, u32), margins: usize) -> NodeRef
 /// Complete trees of `levels` levels with leaf vectors of `margins` values; all nodes of a level make
 /// one test.
 fn oblivious(levels: u32, margins: usize) -> Forest {
-    let target = if margins > 1 { Target::All } else { Target::One(0) };
+    let target = if margins > 1 { TreeTarget::All } else { TreeTarget::One(0) };
     let tree = |source: u32| {
         let mut tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source };
         tree.root = grow(&mut tree, (0, levels), margins);
@@ -248,7 +248,7 @@ fn leaf_vectors_are_added_in_vectors() {
 fn sums_of_rows_that_others_walk_are_not_copied() {
     let mut parts = oblivious(3, 1).into_parts();
     (parts.num_margins, parts.base) = (2, vec![0.0; 2]);
-    parts.trees.iter_mut().for_each(|tree| tree.target = Target::One(tree.source % 2));
+    parts.trees.iter_mut().for_each(|tree| tree.target = TreeTarget::One(tree.source % 2));
     let forest = Forest::new(parts).expect("a valid forest");
     let rows = "tile(batch, b0, b1, 8)\nreorder(b0, tree, b1)\nvectorize(b1, 8)\ninterleave(b1, 5)\n";
     for (rest, beside) in

@@ -1,7 +1,7 @@
 //! Every table of a compiled module is read by one of its kernels.
 
 use sched_ir::lir::{
-    Address, Build, Builder, Interface, Module, OutputKind, ProcessorKind, Scalar, Space, Table, Ty,
+    Address, BuildStmts, Builder, Interface, Module, OutputKind, ProcessorKind, Scalar, Space, Table, Ty,
 };
 use sched_ir::verify::verify;
 use sched_nest::Variants;

@@ -1,9 +1,9 @@
 //! The verifier: one broken function for each rule.
 
 use sched_ir::lir::{
-    Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, Math, Module, Op, Origins, OutputKind, Parallel, ProcessorKind, Scalar,
-    Space, Stmt, Ty, Value, WalkSteps, While,
+    Address, Alloc, Bin, Block, Buffer, BufferId, BuildStmts, Builder, Carried, Cast, Cmp, For, Function,
+    Gather, If, Interface, Joined, Keep, Math, Module, Op, Origins, OutputKind, Parallel, ProcessorKind,
+    Scalar, Space, Stmt, Ty, Value, WalkSteps, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 use sched_nest::Variants;

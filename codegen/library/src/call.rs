@@ -94,7 +94,7 @@ impl Call {
 /// Type of a column's values, with its number in the C interface.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnType {
+pub enum RawColumnType {
     /// 32-bit floats.
     F32 = 0,
     /// 64-bit floats.
@@ -137,7 +137,7 @@ pub struct RawColumn {
     pub dictionary: *const f64,
     /// Length of `dictionary`. An index that is not below this length is a missing value.
     pub dictionary_size: i64,
-    /// A [`ColumnType`].
+    /// A [`RawColumnType`].
     pub kind: i32,
     /// For bits, index of row 0 in `values`.
     pub values_offset: i32,
@@ -152,12 +152,12 @@ impl RawColumn {
         stride: 0,
         dictionary: ptr::null(),
         dictionary_size: 0,
-        kind: ColumnType::F32 as i32,
+        kind: RawColumnType::F32 as i32,
         values_offset: 0,
     };
 
     /// A column of values of a type, `stride` bytes from each other; 0: packed.
-    pub fn of(values: *const c_void, kind: ColumnType, stride: i64) -> RawColumn {
+    pub fn of(values: *const c_void, kind: RawColumnType, stride: i64) -> RawColumn {
         RawColumn { values, stride, kind: kind as i32, ..RawColumn::ABSENT }
     }
 }

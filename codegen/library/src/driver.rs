@@ -9,7 +9,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
 
-type Status = c_int;
+type DriverStatus = c_int;
 type Handle = *mut c_void;
 
 /// A stream: the driver's handle, as a number. 0 and 1 are the default stream of the device.
@@ -52,7 +52,7 @@ macro_rules! functions {
     ($($field:ident: $symbol:literal ($($argument:ty),*);)*) => {
         /// The driver of this machine.
         pub struct Driver {
-            $($field: unsafe extern "C" fn($($argument),*) -> Status,)*
+            $($field: unsafe extern "C" fn($($argument),*) -> DriverStatus,)*
             _library: Library,
         }
 
@@ -89,7 +89,7 @@ functions! {
     event_record: "cuEventRecord" (Handle, Handle);
     event_destroy: "cuEventDestroy_v2" (Handle);
     wait: "cuStreamWaitEvent" (Handle, Handle, c_uint);
-    text: "cuGetErrorString" (Status, *mut *const c_char);
+    text: "cuGetErrorString" (DriverStatus, *mut *const c_char);
 }
 
 /// The attribute of an address: the number of its device.
@@ -230,7 +230,7 @@ impl Driver {
         &self,
         device: i32,
         task: &str,
-        run: impl FnOnce() -> Status,
+        run: impl FnOnce() -> DriverStatus,
     ) -> Result<(), DriverError> {
         let (mut number, mut context) = (0, ptr::null_mut());
         // SAFETY: the number and the context are writable.
@@ -244,7 +244,7 @@ impl Driver {
         }
     }
 
-    fn check(&self, status: Status, task: &str) -> Result<(), DriverError> {
+    fn check(&self, status: DriverStatus, task: &str) -> Result<(), DriverError> {
         if status == 0 {
             return Ok(());
         }

@@ -12,7 +12,7 @@ mod functions;
 mod handle;
 mod model;
 
-pub use call::{Call, ColumnType, Dtype, RawColumn};
+pub use call::{Call, Dtype, RawColumn, RawColumnType};
 pub use driver::{Driver, DriverError, Stream};
 pub use functions::{LibraryFunctions, LoadError};
 pub use handle::{HandleFunctions, ModelHandle};

@@ -7,11 +7,11 @@ mod common;
 
 use common::{compiled, context, module};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Float, Term};
-use sched_forest::{Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
+use sched_forest::{Forest, ForestParts, Leaf, NodeRef, Tree, TreeTarget, Types};
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
-use sched_ir::columns::code::{ColumnCode, Elements};
+use sched_ir::columns::code::{BufferElements, ColumnCode};
 use sched_ir::columns::runs::ColumnRuns;
-use sched_ir::columns::value::Features;
+use sched_ir::columns::value::FeatureSource;
 use sched_ir::lir::*;
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::transpose::Transpose;
@@ -33,9 +33,9 @@ const CALLS: usize = 300;
 const CPUS: [(Cpu, u32); 2] = [(Cpu::Native, 64), (Cpu::X86_64V3, 32)];
 
 /// Pseudo-random numbers between -1 and 1.
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
@@ -47,7 +47,7 @@ fn prepared(columns: Columns, tested: Vec<ColumnId>, float: Float) -> PreparedFo
         root: NodeRef::Leaf(0),
         inner: Vec::new(),
         leaves: vec![Leaf { source: 0, values: [0.0].into() }],
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     };
     let types = Types { input: float, ..Types::all(float) };
@@ -59,7 +59,7 @@ fn prepared(columns: Columns, tested: Vec<ColumnId>, float: Float) -> PreparedFo
 
 /// Dense layers with a maximum after each but the last.
 fn net(float: Float, widths: &[usize]) -> PreparedForest {
-    let (mut columns, mut numbers) = (Columns::default(), Numbers(1));
+    let (mut columns, mut numbers) = (Columns::default(), RandomNumbers(1));
     let mut number = || ColumnValue::F64(numbers.next()).cast(float.into());
     let (first, layers) = widths.split_first().expect("features");
     let zero = columns.constant(ColumnValue::F64(0.0).cast(float.into()));
@@ -78,7 +78,7 @@ fn net(float: Float, widths: &[usize]) -> PreparedForest {
 
 /// Squared distances from points of 20 features.
 fn distances(points: usize) -> PreparedForest {
-    let (mut columns, mut numbers) = (Columns::default(), Numbers(2));
+    let (mut columns, mut numbers) = (Columns::default(), RandomNumbers(2));
     let of: Arc<[ColumnId]> = (0..20).map(|x| columns.input(x, Float::F64)).collect();
     let distance = |_| {
         let point = (0..20).map(|_| ColumnValue::F64(numbers.next())).collect();
@@ -113,7 +113,12 @@ fn function(runs: &ColumnRuns, in_blocks: bool, register: u32, tables: &mut Vec<
         code.with_row_memory(&mut b, |b, stored| {
             b.for_loop((zero, count, 1), &[], |b, row, _| {
                 let (from, first) = (b.mul_int(row, features), b.mul_int(row, runs.count as i64));
-                code.store_row(b, Features::OfRow(rows, from), stored, Elements { buffer: to, first });
+                code.store_row(
+                    b,
+                    FeatureSource::OfRow(rows, from),
+                    stored,
+                    BufferElements { buffer: to, first },
+                );
                 Vec::new()
             });
         });
@@ -128,7 +133,7 @@ fn measure<T: Copy + Default>(
     features: usize,
     round: impl Fn(f64) -> T,
 ) {
-    let mut numbers = Numbers(3);
+    let mut numbers = RandomNumbers(3);
     let rows: Vec<T> = (0..ROWS * features).map(|_| round(numbers.next())).collect();
     for (in_blocks, (cpu, register)) in [false, true].into_iter().flat_map(|form| CPUS.map(|cpu| (form, cpu)))
     {

@@ -51,7 +51,7 @@ const BLOCK: i64 = 256;
 const F32: Ty = Ty::of(Scalar::F32);
 
 #[derive(Clone, Copy)]
-struct Shape {
+struct KernelShape {
     cpu: Cpu,
     /// Rows in a register.
     lanes: u16,
@@ -65,7 +65,7 @@ struct Shape {
     by_level: bool,
 }
 
-impl Shape {
+impl KernelShape {
     fn floats(self) -> Ty {
         Ty::vector(Scalar::F32, self.lanes)
     }
@@ -90,7 +90,7 @@ impl Shape {
 }
 
 struct Kernel8 {
-    shape: Shape,
+    shape: KernelShape,
     block: BufferId,
     sums: BufferId,
     thresholds: BufferId,
@@ -102,7 +102,7 @@ fn at(buffer: BufferId, index: Value, stride: u32) -> Address {
     Address { buffer, index, stride, offset: 0 }
 }
 
-fn build(shape: Shape) -> Function {
+fn build(shape: KernelShape) -> Function {
     let mut b = Builder::new("walk");
     let input = b.buffer("in", Space::Input, Scalar::F32);
     let output = b.buffer("out", Space::Output, Scalar::F32);
@@ -143,7 +143,7 @@ fn build(shape: Shape) -> Function {
 }
 
 /// Transposes rows to blocks of 16: block[group][feature][16].
-fn transpose(b: &mut Builder, shape: Shape, input: BufferId, block: BufferId, row: Value) {
+fn transpose(b: &mut Builder, shape: KernelShape, input: BufferId, block: BufferId, row: Value) {
     let zero = b.int(0);
     let groups = b.int(shape.groups());
     let features = b.int(FEATURES as i64);
@@ -168,7 +168,7 @@ fn transpose(b: &mut Builder, shape: Shape, input: BufferId, block: BufferId, ro
 }
 
 /// Tables of a tree in registers.
-struct Tree {
+struct RegisterTree {
     leaf_base: Value,
     /// Thresholds of each level.
     levels: Vec<Value>,
@@ -201,7 +201,7 @@ impl Kernel8 {
             let t = b.load(F32, at(self.thresholds, i, 4));
             tops.push(b.splat(t, self.shape.lanes));
         }
-        let tree = Tree { leaf_base: base, levels, features, columns, tops };
+        let tree = RegisterTree { leaf_base: base, levels, features, columns, tops };
         let zero = b.int(0);
         let groups = b.int(self.shape.groups());
         b.for_loop((zero, groups, self.shape.registers as i64), &[], |b, group, _| {
@@ -210,7 +210,7 @@ impl Kernel8 {
         });
     }
 
-    fn walk(&self, b: &mut Builder, tree: &Tree, group: Value) {
+    fn walk(&self, b: &mut Builder, tree: &RegisterTree, group: Value) {
         let groups: Vec<Value> = (0..self.shape.registers).map(|r| b.add_int(group, r as i64)).collect();
         let bases: Vec<Value> = groups.iter().map(|g| b.mul_int(*g, FEATURES as i64)).collect();
         let mut nodes: Vec<Value> = groups.iter().map(|_| b.int_of(self.shape.ints(), 1)).collect();
@@ -255,7 +255,7 @@ impl Kernel8 {
     }
 
     /// The value that a top node tests, from whole columns.
-    fn top(&self, b: &mut Builder, tree: &Tree, base: Value, decisions: &[Value]) -> Value {
+    fn top(&self, b: &mut Builder, tree: &RegisterTree, base: Value, decisions: &[Value]) -> Value {
         let level = decisions.len();
         let columns: Vec<Value> = tree.columns[1 << level..2 << level]
             .iter()
@@ -268,7 +268,7 @@ impl Kernel8 {
     }
 
     /// The value that a lower node tests.
-    fn gathered(&self, b: &mut Builder, tree: &Tree, base: Value, node: Value, level: u32) -> Value {
+    fn gathered(&self, b: &mut Builder, tree: &RegisterTree, base: Value, node: Value, level: u32) -> Value {
         let table = match level {
             0..=5 => tree.features[0],
             6 => tree.features[1],
@@ -293,9 +293,9 @@ fn choose(b: &mut Builder, values: &[Value], decisions: &[Value]) -> Value {
     values[0]
 }
 
-struct Random(u64);
+struct XorShift(u64);
 
-impl Random {
+impl XorShift {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -307,16 +307,16 @@ impl Random {
     }
 }
 
-struct Model {
+struct RandomModel {
     thresholds: Vec<f32>,
     features: Vec<u8>,
     leaves: Vec<f32>,
 }
 
-impl Model {
-    fn random(random: &mut Random) -> Model {
+impl RandomModel {
+    fn random(random: &mut XorShift) -> RandomModel {
         let n = TREES * NODES as usize;
-        Model {
+        RandomModel {
             thresholds: (0..n).map(|_| random.float()).collect(),
             features: (0..n).map(|_| (random.next() % FEATURES as u64) as u8).collect(),
             leaves: (0..n).map(|_| random.float()).collect(),
@@ -340,35 +340,41 @@ impl Model {
 }
 
 fn main() {
-    let mut random = Random(88172645463325252);
-    let model = Model::random(&mut random);
+    let mut random = XorShift(88172645463325252);
+    let model = RandomModel::random(&mut random);
     let rows: Vec<f32> = (0..ROWS * FEATURES).map(|_| random.float()).collect();
     let expected: Vec<f32> = rows.chunks(FEATURES).map(|row| model.predict(row)).collect();
     let bytes = |v: &[f32]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let table = |name: &str, bytes: Vec<u8>| Table { name: name.to_string(), bytes: bytes.into() };
-    let best =
-        Shape { cpu: Cpu::Native, lanes: 16, registers: 8, contiguous: 3, top_lookup: true, by_level: true };
-    let narrow = Shape { cpu: Cpu::X86_64V3, lanes: 8, registers: 4, ..best };
+    let best = KernelShape {
+        cpu: Cpu::Native,
+        lanes: 16,
+        registers: 8,
+        contiguous: 3,
+        top_lookup: true,
+        by_level: true,
+    };
+    let narrow = KernelShape { cpu: Cpu::X86_64V3, lanes: 8, registers: 4, ..best };
     let shapes = [
         best,
-        Shape { by_level: false, ..best },
-        Shape { top_lookup: false, ..best },
-        Shape { registers: 4, ..best },
-        Shape { registers: 16, ..best },
-        Shape { registers: 1, ..best },
-        Shape { contiguous: 0, ..best },
-        Shape { contiguous: 2, ..best },
-        Shape { contiguous: 4, ..best },
-        Shape { cpu: Cpu::X86_64V4, ..best },
-        Shape { lanes: 32, registers: 4, ..best },
-        Shape { lanes: 64, registers: 2, ..best },
-        Shape { lanes: 8, registers: 8, ..best },
+        KernelShape { by_level: false, ..best },
+        KernelShape { top_lookup: false, ..best },
+        KernelShape { registers: 4, ..best },
+        KernelShape { registers: 16, ..best },
+        KernelShape { registers: 1, ..best },
+        KernelShape { contiguous: 0, ..best },
+        KernelShape { contiguous: 2, ..best },
+        KernelShape { contiguous: 4, ..best },
+        KernelShape { cpu: Cpu::X86_64V4, ..best },
+        KernelShape { lanes: 32, registers: 4, ..best },
+        KernelShape { lanes: 64, registers: 2, ..best },
+        KernelShape { lanes: 8, registers: 8, ..best },
         narrow,
-        Shape { registers: 2, ..narrow },
-        Shape { registers: 8, ..narrow },
-        Shape { contiguous: 0, ..narrow },
-        Shape { contiguous: 4, ..narrow },
-        Shape { cpu: Cpu::X86_64V2, lanes: 4, ..narrow },
+        KernelShape { registers: 2, ..narrow },
+        KernelShape { registers: 8, ..narrow },
+        KernelShape { contiguous: 0, ..narrow },
+        KernelShape { contiguous: 4, ..narrow },
+        KernelShape { cpu: Cpu::X86_64V2, lanes: 4, ..narrow },
     ];
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {
@@ -400,7 +406,7 @@ fn main() {
         }
     }
     for (i, (shape, ns)) in shapes.iter().zip(best_ns).enumerate() {
-        let Shape { cpu, lanes, registers, contiguous, top_lookup, by_level } = shape;
+        let KernelShape { cpu, lanes, registers, contiguous, top_lookup, by_level } = shape;
         println!(
             "{i:2}: {cpu}, {lanes} lanes, {registers} registers, {contiguous} levels contiguous, \
              top lookup {top_lookup}, by level {by_level}: {:.3} ns per walk",

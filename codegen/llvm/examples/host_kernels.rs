@@ -11,7 +11,7 @@ mod files;
 
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, compile};
-use sched_lang::{CheckPurpose, Options, Target, check};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_testing::forests;
 use std::path::Path;
 use std::{env, fs};
@@ -22,11 +22,11 @@ fn main() {
         <[String; 3]>::try_from(arguments).expect("the arguments MODEL SCHEDULE FOLDER");
     let forest = sched_forest::read(&fs::read(model).expect("a file")).expect("a model");
     let text = fs::read_to_string(schedule).expect("a file");
-    let options = Options {
+    let options = CheckOptions {
         model: Some(forests::model_info(&forest).into()),
         purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let nest = check(&text, &options).nests.expect("a legal schedule");
     let compiled = compile(forest, None, nest, &OutputKind::ALL, &Budget::default()).expect("code");

@@ -10,7 +10,7 @@ use crate::error::LlvmError;
 use crate::header::is_valid_prefix;
 use crate::jit::info_c_string;
 use crate::session::Session;
-use crate::target::{Cpu, Machine};
+use crate::target::{Cpu, LlvmMachine};
 use crate::{link, passes, system};
 use inkwell::targets::FileType;
 use sched_ir::lir;
@@ -139,7 +139,12 @@ pub(crate) fn compile(
     for ModelVersion { module, cpu, entry, launches } in versions {
         info_c_string(&entry.info)?;
         device::check_device_code(module, *launches)?;
-        compiled.push(ArtefactVersion { machine: Machine::new(*cpu)?, module, entry, launches: *launches });
+        compiled.push(ArtefactVersion {
+            machine: LlvmMachine::new(*cpu)?,
+            module,
+            entry,
+            launches: *launches,
+        });
     }
     // Every level includes the bits of the lower ones, so a higher level is a larger number.
     let key = |version: &ArtefactVersion| (version.machine.cpu_needs, version.module.types.rows.bytes());

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-pub use sched_library::{ColumnType, RawColumn};
+pub use sched_library::{RawColumn, RawColumnType};
 
 /// Packed values of a feature.
 #[derive(Debug, Clone, Copy)]
@@ -78,11 +78,11 @@ impl<'a> Column<'a> {
     pub(crate) fn raw(&self, n_rows: usize) -> Option<RawColumn> {
         let (values, have, kind): (*const c_void, _, _) = match self.values {
             ColumnValues::Absent => return Some(RawColumn::ABSENT),
-            ColumnValues::F32(values) => (values.as_ptr().cast(), values.len(), ColumnType::F32),
-            ColumnValues::F64(values) => (values.as_ptr().cast(), values.len(), ColumnType::F64),
-            ColumnValues::I64(values) => (values.as_ptr().cast(), values.len(), ColumnType::I64),
-            ColumnValues::I32(values) => (values.as_ptr().cast(), values.len(), ColumnType::I32),
-            ColumnValues::Bool(values) => (values.as_ptr().cast(), values.len(), ColumnType::Bool),
+            ColumnValues::F32(values) => (values.as_ptr().cast(), values.len(), RawColumnType::F32),
+            ColumnValues::F64(values) => (values.as_ptr().cast(), values.len(), RawColumnType::F64),
+            ColumnValues::I64(values) => (values.as_ptr().cast(), values.len(), RawColumnType::I64),
+            ColumnValues::I32(values) => (values.as_ptr().cast(), values.len(), RawColumnType::I32),
+            ColumnValues::Bool(values) => (values.as_ptr().cast(), values.len(), RawColumnType::Bool),
         };
         let bits = self.validity.is_none_or(|bits| bits.len() >= n_rows.div_ceil(8));
         let column = RawColumn {

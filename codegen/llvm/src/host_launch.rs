@@ -8,7 +8,7 @@ use crate::host_thread::HostThread;
 use crate::orc::Orc;
 use crate::passes;
 use crate::session::Session;
-use crate::target::Machine;
+use crate::target::LlvmMachine;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir;
@@ -81,7 +81,7 @@ pub fn host_launch_object(module: &lir::Module) -> Result<Vec<u8>, LlvmError> {
 
 fn object(module: &lir::Module) -> Result<(MemoryBuffer<'static>, Vec<LaunchKernel>), LlvmError> {
     let session = Session::new();
-    let machine = Machine::of_host_launches()?;
+    let machine = LlvmMachine::of_host_launches()?;
     let (emitted, launches) = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;

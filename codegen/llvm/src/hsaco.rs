@@ -6,7 +6,7 @@ use crate::error::LlvmError;
 use crate::gpu::Gpu;
 use crate::metadata::{self, CodeObjectKernel};
 use crate::text::{check_maker, launch_code};
-use crate::tools::{TemporaryFolder, ToolNeed, read, run};
+use crate::tools::{ToolFolder, ToolNeed, read, run};
 use inkwell::targets::FileType;
 use sched_ir::lir;
 use sched_machines::Maker;
@@ -36,7 +36,7 @@ const LLD_NEED: ToolNeed = ToolNeed {
 pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmError> {
     check_maker(gpu, Maker::Amd)?;
     let object = launch_code(module, gpu, FileType::Object)?;
-    let folder = TemporaryFolder::new()?;
+    let folder = ToolFolder::new()?;
     let (from, to) = (folder.write("kernels.o", object.as_slice())?, folder.path("kernels.hsaco"));
     link(&folder, &from, &to)?;
     let bytes = read(&to)?;
@@ -46,7 +46,7 @@ pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmErr
 }
 
 /// Links by LLD in this process, unless `LLD` names another linker, or by an installed LLD.
-fn link(folder: &TemporaryFolder, from: &Path, to: &Path) -> Result<(), LlvmError> {
+fn link(folder: &ToolFolder, from: &Path, to: &Path) -> Result<(), LlvmError> {
     let options = ["-shared", "--no-undefined", "-o"].map(OsStr::new);
     #[cfg(feature = "lld")]
     if environment_variable("LLD").is_none() {

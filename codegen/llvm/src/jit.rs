@@ -5,11 +5,11 @@ use crate::emit::{emit_kernels, kernel_symbol};
 use crate::entry_info::{Addresses, EntryInfo, base_bytes};
 use crate::error::LlvmError;
 use crate::orc::Orc;
-use crate::packed::Predict;
-use crate::runtime::{self, Call, Dtype, ModelDescriptor, OutputKind, Status};
+use crate::packed::CompiledCode;
+use crate::runtime::{self, Call, CallStatus, Dtype, ModelDescriptor, OutputKind};
 use crate::session::Session;
 use crate::tables::Tables;
-use crate::target::{Cpu, Machine};
+use crate::target::{Cpu, LlvmMachine};
 use crate::{passes, runtime::KernelFn};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
@@ -72,7 +72,7 @@ impl Jit {
     /// As for [`Jit::compile`].
     pub fn object_file(module: &lir::Module, cpu: Cpu, kernels: &[OutputKind]) -> Result<Vec<u8>, LlvmError> {
         verify_interface(module).map_err(LlvmError::ill_formed)?;
-        let machine = Machine::new(cpu)?;
+        let machine = LlvmMachine::new(cpu)?;
         machine.check_host(cpu)?;
         Ok(object(module, &machine, &wanted_kernels(module, kernels))?.as_slice().to_vec())
     }
@@ -100,7 +100,7 @@ impl Jit {
         kernels: &[OutputKind],
     ) -> Result<Jit, LlvmError> {
         device::check_device_code(module, launches.as_ref())?;
-        let machine = Machine::new(cpu)?;
+        let machine = LlvmMachine::new(cpu)?;
         machine.check_host(cpu)?;
         let wanted = wanted_kernels(module, kernels);
         let linking = tracing::info_span!("link").entered();
@@ -135,8 +135,8 @@ impl Jit {
     }
 }
 
-impl Predict for Jit {
-    type Error = Status;
+impl CompiledCode for Jit {
+    type Error = CallStatus;
 
     fn num_features(&self) -> usize {
         usize::try_from(self.model.num_features).unwrap_or(usize::MAX)
@@ -154,7 +154,7 @@ impl Predict for Jit {
         !self.model.gpu.is_null()
     }
 
-    unsafe fn call(&self, call: &Call) -> Result<(), Status> {
+    unsafe fn call(&self, call: &Call) -> Result<(), CallStatus> {
         // SAFETY: as the caller promises. The kernels and tables come from one module.
         unsafe { runtime::call(&self.model, call) }
     }
@@ -186,7 +186,7 @@ fn wanted_kernels(module: &lir::Module, kernels: &[OutputKind]) -> Vec<KernelKin
 /// Compiles kernels to the bytes of an object file.
 fn object(
     module: &lir::Module,
-    machine: &Machine,
+    machine: &LlvmMachine,
     wanted: &[KernelKind],
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
     let _stage = tracing::info_span!("LLVM").entered();

@@ -60,7 +60,7 @@ pub use jit::Jit;
 pub use library::Library;
 pub use memory::on_allocation_failure;
 pub use metadata::CodeObjectKernel;
-pub use packed::{Predict, PredictOptions, Results, Rows};
+pub use packed::{CompiledCode, PackedResults, PackedRows, PredictOptions};
 pub use ptxas::{Cubin, KernelResources, Nvdisasm, Ptxas, sass_text};
 pub use target::{Cpu, host_cpu_name};
 pub use text::{amdgpu_text, asm_text, launch_text, llvm_text, marked_asm_text, ptx_text};

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
-use crate::packed::Predict;
+use crate::packed::CompiledCode;
 use crate::runtime::{Call, CallError, Dtype, OutputKind};
 use sched_library::{LibraryFunctions, LoadError, ModelFunctions};
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Library {
     }
 }
 
-impl Predict for Library {
+impl CompiledCode for Library {
     type Error = CallError;
 
     fn num_features(&self) -> usize {

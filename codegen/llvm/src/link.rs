@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::runtime::RUNTIME_OBJECT;
-use crate::tools::{TemporaryFolder, ToolNeed, read};
+use crate::tools::{ToolFolder, ToolNeed, read};
 use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 use std::ffi::OsString;
 use std::io::Cursor;
@@ -121,15 +121,15 @@ fn object_by(linker: Linker, model: &[u8], exports: &[String]) -> Result<Vec<u8>
 }
 
 /// Makes a temporary folder with the objects to link.
-fn folder_with_objects(model: &[u8]) -> Result<TemporaryFolder, LlvmError> {
-    let folder = TemporaryFolder::new()?;
+fn folder_with_objects(model: &[u8]) -> Result<ToolFolder, LlvmError> {
+    let folder = ToolFolder::new()?;
     folder.write(MODEL_FILE, model)?;
     folder.write(RUNTIME_FILE, RUNTIME_OBJECT)?;
     Ok(folder)
 }
 
 /// Paths of the objects to link.
-fn objects(folder: &TemporaryFolder) -> [PathBuf; 2] {
+fn objects(folder: &ToolFolder) -> [PathBuf; 2] {
     [folder.path(MODEL_FILE), folder.path(RUNTIME_FILE)]
 }
 

@@ -106,7 +106,7 @@ pub(crate) fn initialise() {
 mod tests {
     use super::Switches;
     use crate::session::Session;
-    use crate::target::{Cpu, Machine};
+    use crate::target::{Cpu, LlvmMachine};
     use inkwell::memory_buffer::MemoryBuffer;
     use inkwell::targets::FileType;
     use std::fmt::Write as _;
@@ -115,7 +115,7 @@ mod tests {
 
     /// Assembly of code that first loads 32 values, and then multiplies them in pairs. There are more values
     /// than registers, so a scheduler would move loads to their uses.
-    fn assembly(machine: &Machine) -> String {
+    fn assembly(machine: &LlvmMachine) -> String {
         let mut text = "define void @f(ptr %p) {\n".to_string();
         for n in 0..32 {
             writeln!(text, "%a{n} = getelementptr i64, ptr %p, i64 {n}\n%v{n} = load i64, ptr %a{n}")
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn switches_are_set_for_x86_only_while_they_are_held() {
-        let machine = Machine::new(Cpu::X86_64V3).expect("a machine");
+        let machine = LlvmMachine::new(Cpu::X86_64V3).expect("a machine");
         // Code for other machines excludes the threads of other tests that generate code for x86.
         let others = Switches::hold(false);
         let before = assembly(&machine);

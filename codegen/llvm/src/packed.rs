@@ -6,7 +6,7 @@ use std::ptr;
 
 /// Rows of a call.
 #[derive(Clone, Copy, Debug)]
-pub enum Rows<'a> {
+pub enum PackedRows<'a> {
     /// Rows of 32-bit floats, one after the other.
     F32(&'a [f32]),
     /// Rows of 64-bit floats, one after the other.
@@ -15,20 +15,20 @@ pub enum Rows<'a> {
     Columns(&'a [Column<'a>]),
 }
 
-impl Rows<'_> {
+impl PackedRows<'_> {
     /// Whether values have a type whose numbers 32-bit floats do not all represent exactly.
     pub fn need_doubles(&self) -> bool {
         match self {
-            Rows::F32(_) => false,
-            Rows::F64(_) => true,
-            Rows::Columns(columns) => columns.iter().any(Column::needs_doubles),
+            PackedRows::F32(_) => false,
+            PackedRows::F64(_) => true,
+            PackedRows::Columns(columns) => columns.iter().any(Column::needs_doubles),
         }
     }
 }
 
 /// The results of a call, packed.
 #[derive(Debug)]
-pub enum Results<'a> {
+pub enum PackedResults<'a> {
     /// Output of [`OutputKind::Class`], and of all kinds except [`OutputKind::Leaf`] if the model's type is
     /// 32-bit floats.
     F32(&'a mut [f32]),
@@ -47,12 +47,12 @@ pub struct PredictOptions<'a> {
     /// Values from the start of one row to the next; 0 if rows are packed.
     pub stride: usize,
     /// Initial values of the sums, packed: one for each margin of each row, of the type of raw output.
-    pub base_margin: Option<Rows<'a>>,
+    pub base_margin: Option<PackedRows<'a>>,
 }
 
 /// Compiled code that predicts: in memory ([`Jit`](crate::Jit)) or in a library
 /// ([`Library`](crate::Library)).
-pub trait Predict {
+pub trait CompiledCode {
     /// The reason for which a call fails.
     type Error;
 
@@ -86,9 +86,9 @@ pub trait Predict {
     fn predict(
         &self,
         kind: OutputKind,
-        rows: Rows<'_>,
+        rows: PackedRows<'_>,
         n_rows: usize,
-        output: Results<'_>,
+        output: PackedResults<'_>,
         threads: i32,
     ) -> Result<(), Self::Error> {
         self.predict_with(kind, rows, n_rows, output, PredictOptions { threads, ..PredictOptions::default() })
@@ -98,13 +98,13 @@ pub trait Predict {
     /// they do not know.
     ///
     /// # Errors
-    /// As for [`Predict::predict`].
+    /// As for [`CompiledCode::predict`].
     fn predict_with(
         &self,
         kind: OutputKind,
-        rows: Rows<'_>,
+        rows: PackedRows<'_>,
         n_rows: usize,
-        output: Results<'_>,
+        output: PackedResults<'_>,
         extras: PredictOptions<'_>,
     ) -> Result<(), Self::Error> {
         let widths = Widths {
@@ -135,9 +135,9 @@ struct Widths {
 
 /// Returns the columns in the form of the C interface; none if there are too few columns, or too few values
 /// in a column.
-fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
+fn raw_columns(rows: PackedRows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
     match rows {
-        Rows::Columns(columns) if columns.len() >= features => {
+        PackedRows::Columns(columns) if columns.len() >= features => {
             columns.iter().map(|column| column.raw(n_rows)).collect()
         }
         _ => None,
@@ -149,20 +149,20 @@ fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<Raw
 fn packed_call(
     widths: Widths,
     kind: OutputKind,
-    (rows, columns): (Rows<'_>, Option<&[RawColumn]>),
+    (rows, columns): (PackedRows<'_>, Option<&[RawColumn]>),
     n_rows: usize,
-    output: Results<'_>,
+    output: PackedResults<'_>,
     extras: PredictOptions<'_>,
 ) -> Call {
     let (data, dtype, available) = match rows {
-        Rows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
-        Rows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
-        Rows::Columns(_) => (ptr::null(), Dtype::F32, if columns.is_some() { usize::MAX } else { 0 }),
+        PackedRows::F32(rows) => (rows.as_ptr().cast(), Dtype::F32, rows.len()),
+        PackedRows::F64(rows) => (rows.as_ptr().cast(), Dtype::F64, rows.len()),
+        PackedRows::Columns(_) => (ptr::null(), Dtype::F32, if columns.is_some() { usize::MAX } else { 0 }),
     };
     let (out, room, element) = match output {
-        Results::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
-        Results::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
-        Results::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
+        PackedResults::F32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F32),
+        PackedResults::F64(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::F64),
+        PackedResults::I32(out) => (out.as_mut_ptr().cast(), out.len(), Dtype::I32),
     };
     let stride = extras.stride;
     let row_elements = if stride == 0 { widths.features } else { stride };
@@ -170,15 +170,19 @@ fn packed_call(
         0 => Some(0),
         _ => row_elements.checked_mul(n_rows - 1).and_then(|before| before.checked_add(widths.features)),
     };
-    let has_rows = columns.is_some() || !matches!(rows, Rows::Columns(_));
+    let has_rows = columns.is_some() || !matches!(rows, PackedRows::Columns(_));
     let fits = has_rows
         && values.is_some_and(|n| n <= available)
         && widths.outputs.checked_mul(n_rows).is_some_and(|n| n <= room);
     let (base_margin, base_fits): (*const std::ffi::c_void, _) = match extras.base_margin {
         None => (ptr::null(), true),
-        Some(Rows::F32(base)) => (base.as_ptr().cast(), widths.base_fits(n_rows, base.len(), Dtype::F32)),
-        Some(Rows::F64(base)) => (base.as_ptr().cast(), widths.base_fits(n_rows, base.len(), Dtype::F64)),
-        Some(Rows::Columns(_)) => (ptr::null(), false),
+        Some(PackedRows::F32(base)) => {
+            (base.as_ptr().cast(), widths.base_fits(n_rows, base.len(), Dtype::F32))
+        }
+        Some(PackedRows::F64(base)) => {
+            (base.as_ptr().cast(), widths.base_fits(n_rows, base.len(), Dtype::F64))
+        }
+        Some(PackedRows::Columns(_)) => (ptr::null(), false),
     };
     let is_valid = fits && base_fits && element == widths.element;
     // Entry points refuse a negative number of rows.

@@ -4,7 +4,7 @@ use crate::codes;
 use crate::error::LlvmError;
 use crate::options::Switches;
 use crate::session::Session;
-use crate::target::Machine;
+use crate::target::LlvmMachine;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -36,7 +36,7 @@ pub(crate) fn verify(module: &Module) -> Result<(), LlvmError> {
 }
 
 /// Runs the optimisations.
-pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmError> {
+pub(crate) fn optimise(module: &Module, machine: &LlvmMachine) -> Result<(), LlvmError> {
     let run = |passes| {
         module
             .run_passes(passes, &machine.llvm, PassBuilderOptions::create())
@@ -50,7 +50,7 @@ pub(crate) fn optimise(module: &Module, machine: &Machine) -> Result<(), LlvmErr
 pub(crate) fn generate_code(
     session: &Session,
     module: Module,
-    machine: &Machine,
+    machine: &LlvmMachine,
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
     let _switches = Switches::hold(machine.kind.is_x86());

@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::gpu::Gpu;
-use crate::tools::{TemporaryFolder, ToolNeed, read, run};
+use crate::tools::{ToolFolder, ToolNeed, read, run};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ impl Ptxas {
     /// When the assembler fails, for example because it does not know the GPU, and when its files cannot be
     /// written.
     pub fn assemble(&self, ptx: &str, gpu: Gpu) -> Result<Cubin, LlvmError> {
-        let folder = TemporaryFolder::new()?;
+        let folder = ToolFolder::new()?;
         let source = folder.write("kernels.ptx", ptx.as_bytes())?;
         let object = folder.path("kernels.cubin");
         let mut command = Command::new(&self.path);
@@ -139,7 +139,7 @@ impl Nvdisasm {
     /// # Errors
     /// When the disassembler fails, and when its files cannot be written.
     pub fn text(&self, cubin: &Cubin) -> Result<String, LlvmError> {
-        let folder = TemporaryFolder::new()?;
+        let folder = ToolFolder::new()?;
         let object = folder.write("kernels.cubin", &cubin.bytes)?;
         let mut command = Command::new(&self.path);
         command.arg("-c").arg(object);
@@ -253,7 +253,7 @@ ptxas info    : Used 20 registers, used 0 barriers
 
     #[test]
     fn programs_are_looked_for_beside_each_other() {
-        let folder = TemporaryFolder::new().unwrap();
+        let folder = ToolFolder::new().unwrap();
         let file = folder.write("nvdisasm-of-a-test", b"").unwrap();
         let found = find("nvdisasm-of-a-test", "NVDISASM_OF_A_TEST", file.parent());
         assert_eq!(found, Some(file));

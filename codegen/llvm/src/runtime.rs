@@ -261,12 +261,12 @@ pub const MODEL_SIZE: u32 = mem::size_of::<ModelDescriptor>() as u32;
 
 /// Reason for which a call failed: a status code of `runtime/rt.h` other than 0, with its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
+pub struct CallStatus {
     code: i32,
     message: &'static str,
 }
 
-impl Status {
+impl CallStatus {
     /// A null pointer, a negative count, an unknown kind or type, or a stride that is too small.
     pub const ARGUMENT: i32 = 1;
     /// The processor lacks instructions that the model was compiled for.
@@ -292,16 +292,16 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for CallStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message)
     }
 }
 
-impl std::error::Error for Status {}
+impl std::error::Error for CallStatus {}
 
-impl From<Status> for CallError {
-    fn from(status: Status) -> CallError {
+impl From<CallStatus> for CallError {
+    fn from(status: CallStatus) -> CallError {
         CallError { status: Some(status.code), message: status.message.to_string() }
     }
 }
@@ -314,11 +314,11 @@ impl From<Status> for CallError {
 ///
 /// # Errors
 /// The status that the runtime returns; the output is then unspecified.
-pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
+pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), CallStatus> {
     // SAFETY: both structures are live and sized; the caller guarantees the memory that they point to.
     match unsafe { schedc_rt_predict_ex(ptr::from_ref(model).cast(), call) } {
         0 => Ok(()),
-        code => Err(Status { code, message: message(model, code) }),
+        code => Err(CallStatus { code, message: message(model, code) }),
     }
 }
 

@@ -126,7 +126,7 @@ fn is_name_wrong(name: &str, features: &str) -> bool {
 }
 
 /// An LLVM target machine, and the instructions that its code needs.
-pub(crate) struct Machine {
+pub(crate) struct LlvmMachine {
     pub(crate) kind: MachineKind,
     pub(crate) llvm: TargetMachine,
     /// Bits of the levels whose instructions its code uses.
@@ -139,9 +139,9 @@ pub(crate) struct Machine {
     pub(crate) has_loop_marks: bool,
 }
 
-impl Machine {
+impl LlvmMachine {
     /// Makes a machine for a CPU. Code is position-independent and never fuses a product and a sum.
-    pub(crate) fn new(cpu: Cpu) -> Result<Machine, LlvmError> {
+    pub(crate) fn new(cpu: Cpu) -> Result<LlvmMachine, LlvmError> {
         options::initialise();
         let unavailable = || {
             LlvmError::new(codes::CODE_GENERATION, "the installed LLVM cannot generate code for x86-64")
@@ -163,7 +163,7 @@ impl Machine {
             .ok_or_else(unavailable)?;
         let tune_cpu = (cpu == Cpu::Native).then(host_cpu_name).filter(|name| name != "generic");
         let gathers_slowly = cpu.gathers_slowly();
-        Ok(Machine {
+        Ok(LlvmMachine {
             kind: MachineKind::X86,
             llvm,
             cpu_needs,
@@ -174,14 +174,14 @@ impl Machine {
     }
 
     /// Makes a machine of this processor for the code of launches, which tests run.
-    pub(crate) fn of_host_launches() -> Result<Machine, LlvmError> {
-        let machine = Machine::new(Cpu::Native)?;
+    pub(crate) fn of_host_launches() -> Result<LlvmMachine, LlvmError> {
+        let machine = LlvmMachine::new(Cpu::Native)?;
         machine.check_host(Cpu::Native)?;
-        Ok(Machine { kind: MachineKind::Host, ..machine })
+        Ok(LlvmMachine { kind: MachineKind::Host, ..machine })
     }
 
     /// Makes a machine for a GPU. Its code, too, never fuses a product and a sum.
-    pub(crate) fn of_gpu(gpu: Gpu) -> Result<Machine, LlvmError> {
+    pub(crate) fn of_gpu(gpu: Gpu) -> Result<LlvmMachine, LlvmError> {
         options::initialise();
         let maker = gpu.maker();
         let platform = Platform::of(maker);
@@ -198,7 +198,14 @@ impl Machine {
             .create_target_machine(&triple, cpu, features, level, platform.reloc, CodeModel::Default)
             .ok_or_else(unavailable)?;
         let kind = platform.machine_kind;
-        Ok(Machine { kind, llvm, cpu_needs: 0, tune_cpu: None, gathers_slowly: false, has_loop_marks: false })
+        Ok(LlvmMachine {
+            kind,
+            llvm,
+            cpu_needs: 0,
+            tune_cpu: None,
+            gathers_slowly: false,
+            has_loop_marks: false,
+        })
     }
 
     /// Attributes of a function that name the instructions it may use, for modules with functions for several

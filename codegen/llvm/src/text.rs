@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 use crate::maker::{ImageKind, Platform};
 use crate::passes;
 use crate::session::Session;
-use crate::target::{Cpu, Machine};
+use crate::target::{Cpu, LlvmMachine};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, KernelKind};
@@ -20,7 +20,7 @@ use std::fmt::Write;
 /// As for compiling the module.
 pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<String, LlvmError> {
     let session = Session::new();
-    let machine = Machine::new(cpu)?;
+    let machine = LlvmMachine::new(cpu)?;
     let emitted = emit_kernels(&session, &machine, module, &kernel_kinds(module))?;
     passes::verify(&emitted)?;
     if optimised {
@@ -35,7 +35,7 @@ pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<Stri
 /// # Errors
 /// As for compiling the module.
 pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
-    assembly(module, &Machine::new(cpu)?)
+    assembly(module, &LlvmMachine::new(cpu)?)
 }
 
 /// Returns the kernels of a module as assembly, with a comment wherever instructions of another loop of the
@@ -44,7 +44,7 @@ pub fn asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
 /// # Errors
 /// As for compiling the module.
 pub fn marked_asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmError> {
-    let machine = Machine { has_loop_marks: true, ..Machine::new(cpu)? };
+    let machine = LlvmMachine { has_loop_marks: true, ..LlvmMachine::new(cpu)? };
     Ok(emit::mark_assembly(&assembly(module, &machine)?, module))
 }
 
@@ -53,7 +53,7 @@ fn kernel_kinds(module: &lir::Module) -> Vec<KernelKind> {
     module.kernels.iter().map(|(kind, _)| *kind).collect()
 }
 
-fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError> {
+fn assembly(module: &lir::Module, machine: &LlvmMachine) -> Result<String, LlvmError> {
     let session = Session::new();
     let emitted = emit_kernels(&session, machine, module, &kernel_kinds(module))?;
     passes::verify(&emitted)?;
@@ -128,7 +128,7 @@ pub(crate) fn launch_code(
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
     let session = Session::new();
-    let machine = Machine::of_gpu(gpu)?;
+    let machine = LlvmMachine::of_gpu(gpu)?;
     let (emitted, _) = emit_launches(&session, &machine, module)?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, &machine)?;

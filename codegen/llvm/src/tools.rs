@@ -51,13 +51,13 @@ pub fn abandon_tools() {
 }
 
 /// A temporary folder for programs that read and write files; it is removed when dropped.
-pub(crate) struct TemporaryFolder {
+pub(crate) struct ToolFolder {
     folder: TempDir,
 }
 
-impl TemporaryFolder {
+impl ToolFolder {
     /// Makes an empty folder.
-    pub(crate) fn new() -> Result<TemporaryFolder, LlvmError> {
+    pub(crate) fn new() -> Result<ToolFolder, LlvmError> {
         let mut pending = pending();
         let folder = tempfile::Builder::new().prefix("schedc-").tempdir().map_err(|error| {
             let message =
@@ -66,7 +66,7 @@ impl TemporaryFolder {
                 .with_help("set TMPDIR to a folder that can be written to")
         })?;
         pending.folders.push(folder.path().to_path_buf());
-        Ok(TemporaryFolder { folder })
+        Ok(ToolFolder { folder })
     }
 
     /// Runs a program whose own temporary files also go into the folder.
@@ -88,7 +88,7 @@ impl TemporaryFolder {
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for ToolFolder {
     fn drop(&mut self) {
         pending().folders.retain(|folder| folder != self.folder.path());
     }

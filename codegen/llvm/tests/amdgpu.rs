@@ -159,10 +159,10 @@ fn loads_are_issued_together_also_while_code_for_x86_is_made() {
 
 /// The example model for processors.
 fn module_for_processors() -> Module {
-    let options = sched_lang::Options {
+    let options = sched_lang::CheckOptions {
         model: Some(forests::model_info(&model()).into()),
         purpose: sched_lang::CheckPurpose::Compile,
-        ..sched_lang::Options::default()
+        ..sched_lang::CheckOptions::default()
     };
     let nest = sched_lang::check("interleave(tree, 4)\n", &options).nests.expect("the schedule is legal");
     let compiled = sched_ir::compile(model(), None, nest, &ALL, &sched_ir::Budget::default());

@@ -3,14 +3,14 @@
 use libloading::{Library, Symbol};
 use sched_diagnostics::internal;
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types, predict,
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget, Types, predict,
 };
 use sched_ir::lir::*;
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_llvm::header::{self, header};
 use sched_llvm::{
-    ArtefactForm, ArtefactName, ArtefactOptions, Cpu, EntryInfo, Jit, ModelVersion, Predict, Results, Rows,
-    build, build_named, build_versions, codes, runtime,
+    ArtefactForm, ArtefactName, ArtefactOptions, CompiledCode, Cpu, EntryInfo, Jit, ModelVersion,
+    PackedResults, PackedRows, build, build_named, build_versions, codes, runtime,
 };
 use sched_nest::Variants;
 use std::ffi::{CStr, c_char};
@@ -134,11 +134,11 @@ fn a_shared_library_predicts_as_the_jit_does() {
     let n = rows.len() / FEATURES;
     let expected = |kind| {
         let mut out = vec![0.0_f32; n];
-        jit.predict(kind, Rows::F32(&rows), n, Results::F32(&mut out), 2).unwrap();
+        jit.predict(kind, PackedRows::F32(&rows), n, PackedResults::F32(&mut out), 2).unwrap();
         out
     };
     let mut leaves = vec![0; n];
-    jit.predict(OutputKind::Leaf, Rows::F32(&rows), n, Results::I32(&mut leaves), 0).unwrap();
+    jit.predict(OutputKind::Leaf, PackedRows::F32(&rows), n, PackedResults::I32(&mut leaves), 0).unwrap();
     assert_eq!(leaves, (0..n as i32).collect::<Vec<_>>());
     let (raw, value, class) =
         (expected(OutputKind::Raw), expected(OutputKind::Value), expected(OutputKind::Class));
@@ -151,7 +151,9 @@ fn a_shared_library_predicts_as_the_jit_does() {
         let path = write(&folder, &format!("{cpu}.so"), &bytes);
         let library = sched_llvm::Library::load(&path, "m").unwrap();
         let mut out = vec![0.0; n];
-        library.predict(OutputKind::Value, Rows::F32(&rows), n, Results::F32(&mut out), 0).unwrap();
+        library
+            .predict(OutputKind::Value, PackedRows::F32(&rows), n, PackedResults::F32(&mut out), 0)
+            .unwrap();
         assert_eq!(out, value);
         // SAFETY: the library runs no code when loaded, and the signatures are those of its header.
         unsafe {
@@ -162,7 +164,7 @@ fn a_shared_library_predicts_as_the_jit_does() {
                 let mut out = vec![0.0; n];
                 assert_eq!(predict(rows.as_ptr(), n as i64, out.as_mut_ptr()), 0);
                 assert_eq!(&out, expected);
-                assert_eq!(predict(rows.as_ptr(), -1, out.as_mut_ptr()), runtime::Status::ARGUMENT);
+                assert_eq!(predict(rows.as_ptr(), -1, out.as_mut_ptr()), runtime::CallStatus::ARGUMENT);
             }
             let predict_ex: Symbol<unsafe extern "C" fn(*const runtime::Call) -> i32> =
                 library.get("m_predict_ex").unwrap();
@@ -214,7 +216,7 @@ fn stumps(thresholds: &[f64]) -> Forest {
         let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(1));
         let predicate = Predicate::Numeric { threshold: *threshold };
         let inner = vec![Inner { feature: 0, predicate, missing_left: false, left, right }];
-        Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        Tree { root: NodeRef::Inner(0), inner, leaves, target: TreeTarget::One(0), source }
     };
     let parts = ForestParts {
         trees: (0..).zip(thresholds).map(stump).collect(),
@@ -249,7 +251,7 @@ fn a_library_has_code_for_rows_of_each_type() {
         "tile(batch, b0, b1, 8)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 8)\n";
     let compiled_for = |rows: Float, schedule: &str| {
         let model = Some(sched_testing::forests::model_info(&forest).into());
-        let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions { model, purpose: CheckPurpose::Compile, ..CheckOptions::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         let kernels = [OutputKind::Raw, OutputKind::Leaf];
         let forest = forest.clone().for_rows(rows);
@@ -279,20 +281,25 @@ fn a_library_has_code_for_rows_of_each_type() {
         let all = [(&floats, old), (&doubles, old), (&doubles, new), (&floats, new)];
         let library = load(&folder, &all);
         let mut out = vec![0f64; n];
-        library.predict(OutputKind::Raw, Rows::F64(&wide), n, Results::F64(&mut out), 1).unwrap();
+        library.predict(OutputKind::Raw, PackedRows::F64(&wide), n, PackedResults::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_wide, "rows of doubles\n{schedule}");
-        library.predict(OutputKind::Raw, Rows::F32(&narrow), n, Results::F64(&mut out), 1).unwrap();
+        library
+            .predict(OutputKind::Raw, PackedRows::F32(&narrow), n, PackedResults::F64(&mut out), 1)
+            .unwrap();
         assert_eq!(out, of_narrow, "rows of floats\n{schedule}");
 
         let of_doubles = load(&folder, &all[1..2]);
-        of_doubles.predict(OutputKind::Raw, Rows::F32(&narrow), n, Results::F64(&mut out), 1).unwrap();
+        of_doubles
+            .predict(OutputKind::Raw, PackedRows::F32(&narrow), n, PackedResults::F64(&mut out), 1)
+            .unwrap();
         assert_eq!(out, of_narrow, "rows of floats that are widened\n{schedule}");
     }
     let folder = tempfile::tempdir().unwrap();
     let floats = compiled_for(Float::F32, schedule);
     let of_floats = load(&folder, &[(&floats, Cpu::Native)]);
     let mut out = vec![0f64; n];
-    let refused = of_floats.predict(OutputKind::Raw, Rows::F64(&wide), n, Results::F64(&mut out), 1);
+    let refused =
+        of_floats.predict(OutputKind::Raw, PackedRows::F64(&wide), n, PackedResults::F64(&mut out), 1);
     assert!(refused.is_err_and(|why| why.message.contains("64-bit floats")));
 }
 

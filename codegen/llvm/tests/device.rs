@@ -5,7 +5,7 @@ use crate::standin::files::image;
 use crate::standin::{compiler, driver, folder, source, succeed};
 use sched_forest::{Float, Forest, Output, Transform, Types};
 use sched_ir::Budget;
-use sched_ir::interp::{Memory, Options, run_with};
+use sched_ir::interp::{CallMemory, InterpreterOptions, run_with};
 use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, OutputKind, Scalar};
 use sched_llvm::header::header;
 use sched_llvm::{ArtefactForm, Cpu, DeviceCode, EntryInfo, Gpu, ModelVersion, build_versions};
@@ -122,8 +122,9 @@ fn results(forest: &Forest, module: &Module, rows: &[f64], base: Option<&[f64]>)
     let count = rows.len() / forest.num_features;
     let input = as_bytes(rows, forest.types.input);
     let run_to = |function: &Function, input: &[u8], mut output: Vec<u8>, adds_to_output: bool| {
-        let memory = Memory { rows: count as i64, input, output: &mut output, tables: &module.tables };
-        let options = Options { max_steps: u64::MAX, adds_to_output, ..Options::default() };
+        let memory = CallMemory { rows: count as i64, input, output: &mut output, tables: &module.tables };
+        let options =
+            InterpreterOptions { max_steps: u64::MAX, adds_to_output, ..InterpreterOptions::default() };
         run_with(function, memory, &options).unwrap_or_else(|fault| panic!("{fault}"));
         output
     };

@@ -2,7 +2,7 @@
 
 use crate::launches::host::Host;
 use sched_ir::lir::{
-    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, Math, Module, OutputKind,
+    Address, BuildStmts, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, Math, Module, OutputKind,
     ProcessorKind, Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};

@@ -3,10 +3,10 @@
 //! The first line of a schedule, `// stages: mir lir`, names the stages whose texts are stored beside it.
 //! `UPDATE=1` rewrites these files.
 
-use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{CheckPurpose, ModelInfo, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, ModelInfo, check};
 use sched_llvm::{Cpu, llvm_text};
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn forest() -> Forest {
     let trees = [1, 1, 2, 3].iter().enumerate().map(|(source, depth)| {
         let (mut inner, mut leaves) = (Vec::new(), Vec::new());
         let root = left_heavy(*depth, &mut inner, &mut leaves);
-        Tree { root, inner, leaves, target: Target::One(0), source: source as u32 }
+        Tree { root, inner, leaves, target: TreeTarget::One(0), source: source as u32 }
     });
     let parts =
         ForestParts { trees: trees.collect(), num_features: 3, base: vec![0.5], ..ForestParts::default() };
@@ -71,8 +71,11 @@ fn stages_equal_their_goldens() {
             depths: forest.trees.iter().map(Tree::depth).collect(),
             ..ModelInfo::default()
         };
-        let options =
-            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions {
+            model: Some(model.into()),
+            purpose: CheckPurpose::Compile,
+            ..CheckOptions::default()
+        };
         let checked = check(&text, &options);
         let nests = checked.nests.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
         let compiled =

@@ -2,10 +2,10 @@
 
 use sched_forest::{Float, Forest, Tree, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, Memory, count_accesses, run};
+use sched_ir::interp::{self, CallMemory, count_accesses, run};
 use sched_ir::lir::{KernelKind, OutputKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{CheckPurpose, Options, Target, check};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_llvm::{Gpu, ptx_text};
 use sched_nest::{Accumulation, Nest, Variants};
 use sched_testing::forests;
@@ -220,11 +220,11 @@ fn kinds() -> Vec<String> {
 }
 
 fn nest(forest: &Forest, schedule: &str) -> Option<Variants<Nest>> {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(forests::model_info(forest).into()),
         purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     check(schedule, &options).nests
 }
@@ -260,7 +260,7 @@ fn simulated(
     let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
     let input = bytes(rows, forest.types.input);
     let memory =
-        Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+        CallMemory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
     run(kernel, memory)?;
     Ok(output)
 }
@@ -272,8 +272,9 @@ fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f6
     let input = bytes(rows, forest.types.input);
     let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
     let memory =
-        Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-    let costs = count_accesses(kernel, memory, &interp::Options::default(), 32).expect("the kernel runs");
+        CallMemory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+    let costs =
+        count_accesses(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs");
     let loads = costs.iter().filter(|cost| cost.is_shared && cost.statement.contains("load"));
     loads.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
 }
@@ -414,11 +415,11 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
             leaves.flat_map(|leaf| &mut leaf.values).for_each(|value| *value = -0.0);
         }
         let target = if text.contains("gpuDimension") { Target::gpu() } else { Target::cpu() };
-        let options = Options {
+        let options = CheckOptions {
             model: Some(forests::model_info(&forest).into()),
             purpose: CheckPurpose::Compile,
             target: Some(target),
-            ..Options::default()
+            ..CheckOptions::default()
         };
         let nests = check(text, &options).nests.unwrap_or_else(|| panic!("seed {seed}: {text} is legal"));
         let found = nests.rest().accumulation == Accumulation::Exact;
@@ -536,8 +537,12 @@ fn leaves_are_those_of_processors() {
         assert_eq!(*kind, OutputKind::Leaf.into());
         let count = rows.len() / forest.num_features;
         let (input, mut output) = (bytes(rows, forest.types.input), vec![0; count * forest.trees.len() * 4]);
-        let memory =
-            Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
+        let memory = CallMemory {
+            rows: count as i64,
+            input: &input,
+            output: &mut output,
+            tables: &compiled.lir.tables,
+        };
         run(kernel, memory).unwrap_or_else(|fault| panic!("{fault}\n{kernel}"));
         output
     };
@@ -628,8 +633,11 @@ fn shared_memory_is_counted_as_it_is_used() {
     let nests = |features, schedule: &str| {
         let mut model = forests::model_info(&forest(features));
         model.tested_features = 4;
-        let options =
-            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions {
+            model: Some(model.into()),
+            purpose: CheckPurpose::Compile,
+            ..CheckOptions::default()
+        };
         check(schedule, &options)
     };
     // 512 values of four bytes for 128 rows are too much; bins of the tested features are not.
@@ -691,7 +699,7 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         let run = |function, input: &[u8]| {
             let mut output = vec![0; margins.len()];
             let memory =
-                Memory { rows: count as i64, input, output: &mut output, tables: &compiled.lir.tables };
+                CallMemory { rows: count as i64, input, output: &mut output, tables: &compiled.lir.tables };
             run(function, memory).unwrap_or_else(|fault| panic!("{schedule}: {fault}\n{function}"));
             output
         };

@@ -4,7 +4,7 @@ use crate::launches::host::Host;
 use crate::launches::{WALKS, compiled, examples, model};
 use sched_forest::{Float, Forest, Predicate};
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{Memory, run};
+use sched_ir::interp::{CallMemory, run};
 use sched_ir::lir::{KernelKind, Module, OutputKind};
 use sched_llvm::host_launch_object;
 use sched_testing::forests;
@@ -31,7 +31,7 @@ fn compare(forest: &Forest, module: &Module, host: &mut Host, rows: &[f64], what
         };
         let mut expected = vec![0; bytes];
         let memory =
-            Memory { rows: count as i64, input: &input, output: &mut expected, tables: &module.tables };
+            CallMemory { rows: count as i64, input: &input, output: &mut expected, tables: &module.tables };
         run(function, memory).unwrap_or_else(|fault| panic!("{what}: {fault}"));
         let mut found = vec![0x5a; bytes];
         host.run(*kind, count, &input, &mut found);

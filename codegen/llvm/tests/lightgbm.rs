@@ -3,9 +3,9 @@
 
 use sched_forest::{Float, Forest, load, predict_margins};
 use sched_ir::{Budget, compile};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_llvm::runtime::{Dtype, OutputKind};
-use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
+use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows};
 use sched_nest::Variants;
 use sched_testing::forests;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn floats(text: &str, name: &str) -> Vec<f64> {
 /// Code for rows of a type.
 fn code(forest: &Forest, schedule: &str, rows: Float) -> Jit {
     let model = Some(forests::model_info(forest).into());
-    let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
+    let options = CheckOptions { model, purpose: CheckPurpose::Compile, ..CheckOptions::default() };
     let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
     let nests = Variants::only(nest);
     let of_rows = forest.clone().for_rows(rows);
@@ -88,10 +88,14 @@ fn sums_are_those_of_lightgbm() {
         for schedule in SCHEDULES {
             let mut out = vec![0.0; expected.len()];
             let doubles = code(&forest, schedule, Float::F64);
-            doubles.predict(OutputKind::Raw, Rows::F64(&wide), n, Results::F64(&mut out), 2).expect("sums");
+            doubles
+                .predict(OutputKind::Raw, PackedRows::F64(&wide), n, PackedResults::F64(&mut out), 2)
+                .expect("sums");
             assert_eq!(bits(&out), bits(&expected), "{name}, rows of doubles\n{schedule}");
             let floats = code(&forest, schedule, Float::F32);
-            floats.predict(OutputKind::Raw, Rows::F32(&narrow), n, Results::F64(&mut out), 2).expect("sums");
+            floats
+                .predict(OutputKind::Raw, PackedRows::F32(&narrow), n, PackedResults::F64(&mut out), 2)
+                .expect("sums");
             assert_eq!(bits(&out), bits(&of_narrow), "{name}, rows of floats\n{schedule}");
         }
     }

@@ -2,13 +2,14 @@
 //! a call restores them.
 
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output as Steps, Predicate, Target,
-    Transform, Tree, Types, predict,
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output as Steps, Predicate, Transform,
+    Tree, TreeTarget, Types, predict,
 };
 use sched_ir::{Budget, compile};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_llvm::{
-    ArtefactForm, ArtefactOptions, Cpu, EntryInfo, Jit, Library, Predict, Results, Rows, build,
+    ArtefactForm, ArtefactOptions, CompiledCode, Cpu, EntryInfo, Jit, Library, PackedResults, PackedRows,
+    build,
     runtime::{self, OutputCounts, OutputKind},
 };
 use sched_testing::forests;
@@ -57,7 +58,7 @@ fn forest(float: Float) -> Forest {
         let (small, odd) = (tiny(float, i64::from(source) + 3), round(1.0 / f64::from(source + 3)));
         let values = if source < 4 { [small, -small] } else { [odd, 0.0] };
         let leaves = vec![leaf(1, values[0]), leaf(2, values[1])];
-        Tree { root: NodeRef::Inner(0), inner: vec![inner], leaves, target: Target::One(0), source }
+        Tree { root: NodeRef::Inner(0), inner: vec![inner], leaves, target: TreeTarget::One(0), source }
     });
     let types = Types::all(float);
     let value = vec![Transform::Scale { factor: 1.0, bias: vec![0.0] }];
@@ -90,7 +91,7 @@ const SCHEDULES: [&str; 4] = [
 ];
 
 /// A function that predicts rows of the model's type with several threads.
-type PredictRows<'a> = &'a dyn Fn(Rows, usize, Results);
+type PredictRows<'a> = &'a dyn Fn(PackedRows, usize, PackedResults);
 
 /// The bits of predictions under some modes of the caller.
 fn bits(predict: PredictRows, float: Float, rows: &[f64], word: u32) -> Vec<u64> {
@@ -99,8 +100,8 @@ fn bits(predict: PredictRows, float: Float, rows: &[f64], word: u32) -> Vec<u64>
     let (mut floats, mut doubles) = (vec![0f32; n], vec![0f64; n]);
     set_modes(word);
     match float {
-        Float::F32 => predict(Rows::F32(&narrow), n, Results::F32(&mut floats)),
-        Float::F64 => predict(Rows::F64(rows), n, Results::F64(&mut doubles)),
+        Float::F32 => predict(PackedRows::F32(&narrow), n, PackedResults::F32(&mut floats)),
+        Float::F64 => predict(PackedRows::F64(rows), n, PackedResults::F64(&mut doubles)),
     }
     let after = modes();
     set_modes(DEFAULT);
@@ -123,7 +124,7 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
         assert!(expected.iter().any(|x| *x != 0.0 && x.abs() < tiny(float, 1000)), "no sum is denormal");
         for (number, schedule) in SCHEDULES.into_iter().enumerate() {
             let model = Some(forests::model_info(&forest).into());
-            let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
+            let options = CheckOptions { model, purpose: CheckPurpose::Compile, ..CheckOptions::default() };
             let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
             let kernels = [OutputKind::Raw, OutputKind::Value];
             let nests = sched_nest::Variants::only(nest);
@@ -152,10 +153,10 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
             let path = folder.path().join(format!("{float:?}{number}.so"));
             std::fs::write(&path, build(&compiled.lir, &options).expect("an artefact")).expect("a file");
             let library = Library::load(&path, "m").expect("a library");
-            let in_memory = |rows: Rows, n: usize, out: Results| {
+            let in_memory = |rows: PackedRows, n: usize, out: PackedResults| {
                 jit.predict(OutputKind::Value, rows, n, out, 4).expect("predictions");
             };
-            let in_file = |rows: Rows, n: usize, out: Results| {
+            let in_file = |rows: PackedRows, n: usize, out: PackedResults| {
                 library.predict(OutputKind::Value, rows, n, out, 4).expect("predictions");
             };
             let what = |who: &str, word: u32| format!("{who} with {word:#x}, {float:?}\n{schedule}");

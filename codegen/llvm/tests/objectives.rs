@@ -3,10 +3,11 @@
 
 use sched_forest::{Float, Forest};
 use sched_ir::{Budget, compile};
-use sched_lang::{Options, check};
+use sched_lang::{CheckOptions, check};
 use sched_llvm::runtime::{Dtype, OutputKind};
 use sched_llvm::{
-    ArtefactForm, Cpu, EntryInfo, Library, ModelVersion, Predict, Results, Rows, build_versions,
+    ArtefactForm, CompiledCode, Cpu, EntryInfo, Library, ModelVersion, PackedResults, PackedRows,
+    build_versions,
 };
 use sched_testing::forests;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +48,7 @@ fn models() -> BTreeMap<String, (PathBuf, Forest)> {
 
 /// A model as a library in a separate file.
 fn library(path: &Path, forest: &Forest) -> Library {
-    let options = Options { model: Some(forests::model_info(forest).into()), ..Options::default() };
+    let options = CheckOptions { model: Some(forests::model_info(forest).into()), ..CheckOptions::default() };
     let nests = check("", &options).nests.expect("the plain nest");
     let kinds = [OutputKind::Raw, OutputKind::Value];
     let module = compile(forest.clone(), None, nests, &kinds, &Budget::default()).expect("kernels").lir;
@@ -71,8 +72,8 @@ fn predictions(library: &Library, forest: &Forest, rows: &[f64]) -> (Vec<f64>, V
     let narrow: Vec<f32> = rows.iter().map(|x| *x as f32).collect();
     let wide: Vec<f64> = narrow.iter().map(|x| f64::from(*x)).collect();
     let given = match forest.types.input {
-        Float::F32 => Rows::F32(&narrow),
-        Float::F64 => Rows::F64(&wide),
+        Float::F32 => PackedRows::F32(&narrow),
+        Float::F64 => PackedRows::F64(&wide),
     };
     let mut expected = vec![0.0_f64; count];
     sched_forest::predict(forest, &wide, &mut expected).expect("the reference");
@@ -80,14 +81,14 @@ fn predictions(library: &Library, forest: &Forest, rows: &[f64]) -> (Vec<f64>, V
         Dtype::F64 => {
             let mut found = vec![0.0_f64; count];
             library
-                .predict(OutputKind::Value, given, ROWS, Results::F64(&mut found), 1)
+                .predict(OutputKind::Value, given, ROWS, PackedResults::F64(&mut found), 1)
                 .expect("predictions");
             found
         }
         _ => {
             let mut found = vec![0.0_f32; count];
             library
-                .predict(OutputKind::Value, given, ROWS, Results::F32(&mut found), 1)
+                .predict(OutputKind::Value, given, ROWS, PackedResults::F32(&mut found), 1)
                 .expect("predictions");
             found.into_iter().map(f64::from).collect()
         }

@@ -4,7 +4,7 @@ use crate::launches;
 use sched_forest::Forest;
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{CheckPurpose, Options, Target, check};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_llvm::{Gpu, Ptxas, codes, ptx_text};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
@@ -16,11 +16,11 @@ fn compiled(seed: u64, schedule: &str) -> Compiled {
 }
 
 fn of_forest(forest: Forest, schedule: &str) -> Compiled {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(forests::model_info(&forest).into()),
         purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let nest = check(schedule, &options).nests.expect("the schedule is legal");
     compile(forest, None, nest, &[OutputKind::Raw, OutputKind::Leaf], &Budget::default())

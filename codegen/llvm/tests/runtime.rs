@@ -17,8 +17,8 @@ use sched_llvm::{
     column::RawColumn,
     header::{AcceptedRowTypes, HeaderInfo, header, is_valid_prefix, loader_header},
     runtime::{
-        self, Call, Ctx, Dtype, GpuDescriptor, ImageDescriptor, LaunchDescriptor, MODEL_SIZE,
-        ModelDescriptor, Needs, OutputCounts, OutputDescriptor, OutputKind, RUNTIME_OBJECT, RunRange, Status,
+        self, Call, CallStatus, Ctx, Dtype, GpuDescriptor, ImageDescriptor, LaunchDescriptor, MODEL_SIZE,
+        ModelDescriptor, Needs, OutputCounts, OutputDescriptor, OutputKind, RUNTIME_OBJECT, RunRange,
         TransferDescriptor, schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
@@ -169,7 +169,7 @@ unsafe extern "C" fn tree<R: Element, M: Element>(ctx: *mut Ctx) {
 unsafe extern "C" fn failing(ctx: *mut Ctx) {
     unsafe {
         assert!(schedc_rt_alloc(ctx, i64::MAX).is_null());
-        schedc_rt_fail(ctx, Status::ARGUMENT); // too late: the first status stays
+        schedc_rt_fail(ctx, CallStatus::ARGUMENT); // too late: the first status stays
     }
 }
 
@@ -382,7 +382,7 @@ fn code(model: &ModelDescriptor, change: impl Fn(&mut Call)) -> i32 {
     let mut out = [0f32; 4];
     let mut call = Call::new(OutputKind::Value, Dtype::F32, rows.as_ptr().cast(), 2, out.as_mut_ptr().cast());
     change(&mut call);
-    unsafe { runtime::call(model, &call) }.map_or_else(Status::code, |()| 0)
+    unsafe { runtime::call(model, &call) }.map_or_else(CallStatus::code, |()| 0)
 }
 
 #[test]
@@ -390,23 +390,23 @@ fn wrong_calls_are_refused() {
     type Change = fn(&mut Call);
     let wrong: [(Change, i32); 19] = [
         (|_| (), 0),
-        (|c| c.n_rows = -1, Status::ARGUMENT),
-        (|c| c.rows = ptr::null(), Status::ARGUMENT),
-        (|c| c.out = ptr::null_mut(), Status::ARGUMENT),
-        (|c| c.out = c.out.wrapping_byte_add(2), Status::ARGUMENT),
-        (|c| c.kind = 5, Status::ARGUMENT),
-        (|c| c.kind = -1, Status::ARGUMENT),
-        (|c| c.dtype = 2, Status::ARGUMENT),
-        (|c| c.row_stride = 2, Status::ARGUMENT),
-        (|c| c.row_stride = -3, Status::ARGUMENT),
-        (|c| c.row_stride = i64::MAX, Status::ARGUMENT),
-        (|c| c.row_stride = i64::MAX / 4, Status::ARGUMENT),
-        (|c| c.n_rows = i64::MAX / 4, Status::ARGUMENT),
-        (|c| c.threads = -1, Status::ARGUMENT),
-        (|c| c.scratch_size = -1, Status::ARGUMENT),
-        (|c| c.size = 24, Status::ARGUMENT),
-        (|c| c.size = 33, Status::ARGUMENT),
-        (|c| c.size = 1 << 30, Status::ARGUMENT),
+        (|c| c.n_rows = -1, CallStatus::ARGUMENT),
+        (|c| c.rows = ptr::null(), CallStatus::ARGUMENT),
+        (|c| c.out = ptr::null_mut(), CallStatus::ARGUMENT),
+        (|c| c.out = c.out.wrapping_byte_add(2), CallStatus::ARGUMENT),
+        (|c| c.kind = 5, CallStatus::ARGUMENT),
+        (|c| c.kind = -1, CallStatus::ARGUMENT),
+        (|c| c.dtype = 2, CallStatus::ARGUMENT),
+        (|c| c.row_stride = 2, CallStatus::ARGUMENT),
+        (|c| c.row_stride = -3, CallStatus::ARGUMENT),
+        (|c| c.row_stride = i64::MAX, CallStatus::ARGUMENT),
+        (|c| c.row_stride = i64::MAX / 4, CallStatus::ARGUMENT),
+        (|c| c.n_rows = i64::MAX / 4, CallStatus::ARGUMENT),
+        (|c| c.threads = -1, CallStatus::ARGUMENT),
+        (|c| c.scratch_size = -1, CallStatus::ARGUMENT),
+        (|c| c.size = 24, CallStatus::ARGUMENT),
+        (|c| c.size = 33, CallStatus::ARGUMENT),
+        (|c| c.size = 1 << 30, CallStatus::ARGUMENT),
         (|c| c.n_rows = 0, 0),
     ];
     let model = model::<f32, f32, f32>();
@@ -420,11 +420,11 @@ fn wrong_calls_are_refused() {
     let odd_kind = |kind: OutputKind| move |c: &mut Call| c.kind = kind as i32;
     assert_eq!(
         code(&with(model, OutputKind::Class, None, 0), odd_kind(OutputKind::Class)),
-        Status::UNSUPPORTED
+        CallStatus::UNSUPPORTED
     );
     assert_eq!(
         code(&with(model, OutputKind::Leaf, None, 0), odd_kind(OutputKind::Leaf)),
-        Status::UNSUPPORTED
+        CallStatus::UNSUPPORTED
     );
 }
 
@@ -444,7 +444,10 @@ fn calls_of_other_versions() {
     assert_eq!(unsafe { runtime::call(&model, &newer.0) }, Ok(()));
     assert_eq!(out, [7.0, 0.0]);
     newer.1 = 1;
-    assert_eq!(unsafe { runtime::call(&model, &newer.0) }.map_err(Status::code), Err(Status::ARGUMENT));
+    assert_eq!(
+        unsafe { runtime::call(&model, &newer.0) }.map_err(CallStatus::code),
+        Err(CallStatus::ARGUMENT)
+    );
 }
 
 /// Kernels whose rows are narrower than the trainer's never get wider rows. Rows of the other type need a
@@ -454,7 +457,7 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
     let wide = |call: &mut Call| call.dtype = Dtype::F64 as i32;
     let narrow = ModelDescriptor { own_row_type: Dtype::F64 as i64, ..model::<f32, f64, f64>() };
     assert_eq!(code(&narrow, |_| ()), 0);
-    assert_eq!(code(&narrow, wide), Status::ROWS);
+    assert_eq!(code(&narrow, wide), CallStatus::ROWS);
     check(&narrow, CallOptions::plain(OutputKind::Value, Dtype::F32, 100));
 
     // Kernels whose output tells which of them has run.
@@ -490,11 +493,11 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
 #[test]
 fn refuses_processors_that_lack_instructions() {
     let needs = |cpu_needs| code(&ModelDescriptor { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
-    let have = |there: bool| if there { 0 } else { Status::CPU };
+    let have = |there: bool| if there { 0 } else { CallStatus::CPU };
     for level in Level::ALL {
         assert_eq!(needs(level.bit()), have(Level::host() & level.bit() != 0), "{level:?}");
     }
-    assert_eq!(needs(1 << 40), Status::CPU);
+    assert_eq!(needs(1 << 40), CallStatus::CPU);
 
     let model = ModelDescriptor { cpu_needs: 1 << 40, ..model::<f32, f32, f32>() };
     let call = Call::new(OutputKind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
@@ -505,10 +508,13 @@ fn refuses_processors_that_lack_instructions() {
 #[test]
 fn kernels_report_errors() {
     let memory = |model: ModelDescriptor| code(&model, |_| ());
-    assert_eq!(memory(with(model::<f32, f32, f32>(), OutputKind::Raw, Some(failing), 2)), Status::MEMORY);
-    assert_eq!(memory(with(model::<f32, f32, f32>(), OutputKind::Value, Some(failing), 2)), Status::MEMORY);
+    assert_eq!(memory(with(model::<f32, f32, f32>(), OutputKind::Raw, Some(failing), 2)), CallStatus::MEMORY);
+    assert_eq!(
+        memory(with(model::<f32, f32, f32>(), OutputKind::Value, Some(failing), 2)),
+        CallStatus::MEMORY
+    );
     let failing_class = with(model::<f32, f32, f32>(), OutputKind::Class, Some(failing), 1);
-    assert_eq!(code(&failing_class, |c| c.kind = OutputKind::Class as i32), Status::MEMORY);
+    assert_eq!(code(&failing_class, |c| c.kind = OutputKind::Class as i32), CallStatus::MEMORY);
     assert_eq!(memory(failing_class), 0);
 }
 

@@ -3,7 +3,7 @@
 use crate::schedules::Rng;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, LinearMissing,
-    NodeRef, Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
+    NodeRef, Output, Predicate, Profile, Sigmoid, Softmax, Transform, Tree, TreeTarget, Types,
 };
 use sched_nest::ModelInfo;
 use sched_pipeline::{PreparedForest, SetTests};
@@ -46,11 +46,11 @@ pub fn forest(rng: &mut Rng) -> Forest {
     let trees = (0..count)
         .map(|source| {
             let target = if vectors && rng.one_in(2) {
-                Target::All
+                TreeTarget::All
             } else {
-                Target::One(rng.below(num_margins) as u32)
+                TreeTarget::One(rng.below(num_margins) as u32)
             };
-            let width = if target == Target::All { num_margins } else { 1 };
+            let width = if target == TreeTarget::All { num_margins } else { 1 };
             let mut maker =
                 TreeMaker { rng, missing, num_features, width, types, inner: Vec::new(), leaves: Vec::new() };
             let root = maker.node(deepest);
@@ -123,8 +123,8 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
             .collect(),
     };
     let all = parts.trees.iter().map(|tree| match tree.target {
-        Target::One(_) => tree.leaves.iter().map(|_| leaf()).collect(),
-        Target::All => Vec::new(),
+        TreeTarget::One(_) => tree.leaves.iter().map(|_| leaf()).collect(),
+        TreeTarget::All => Vec::new(),
     });
     parts.linear = all.collect();
     if rng.one_in(3) {
@@ -150,7 +150,7 @@ pub fn with_single_margins(seed: u64, forest: Forest) -> Forest {
     let all = rng.one_in(3);
     let mut single: Vec<bool> = (0..parts.num_margins).map(|_| all || rng.one_in(2)).collect();
     for (_, tree) in parts.linear.iter().zip(&parts.trees).filter(|(leaves, _)| !leaves.is_empty()) {
-        if let Target::One(margin) = tree.target {
+        if let TreeTarget::One(margin) = tree.target {
             single[margin as usize] = false;
         }
     }
@@ -159,7 +159,7 @@ pub fn with_single_margins(seed: u64, forest: Forest) -> Forest {
     }
     for tree in &mut parts.trees {
         for value in tree.leaves.iter_mut().flat_map(|leaf| leaf.values.iter_mut().enumerate()) {
-            let margin = if let Target::One(margin) = tree.target { margin as usize } else { value.0 };
+            let margin = if let TreeTarget::One(margin) = tree.target { margin as usize } else { value.0 };
             if single[margin] {
                 *value.1 = f64::from(*value.1 as f32);
             }
@@ -393,7 +393,7 @@ pub fn complete_with_rows(features: u32, thresholds: u32, depth: u32) -> (Forest
         let (mut inner, mut leaves) = (Vec::new(), Vec::new());
         let counted = (source * nodes, features, thresholds);
         let root = complete_subtree(depth, counted, &mut inner, &mut leaves);
-        Tree { root, inner, leaves, target: Target::One(0), source }
+        Tree { root, inner, leaves, target: TreeTarget::One(0), source }
     };
     let trees = (0..count).map(tree).collect();
     let num_features = features as usize;

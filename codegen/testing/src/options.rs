@@ -1,7 +1,7 @@
 //! Checker options as text.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
-use sched_lang::{CheckPurpose, Options, Target};
+use sched_lang::{CheckOptions, CheckPurpose, Target};
 use sched_nest::{ModelInfo, StageInfo, StageKind};
 
 /// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32
@@ -9,8 +9,8 @@ use sched_nest::{ModelInfo, StageInfo, StageKind};
 /// repeated up to the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious.
 /// `leaves=3:7,4..6:1,7:2` gives all trees the same number of leaves at each depth. `layers=64x20,d30x4` are
 /// layers of sums before the trees.
-pub fn options(words: &str) -> Options {
-    let mut options = Options::default();
+pub fn options(words: &str) -> CheckOptions {
+    let mut options = CheckOptions::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
     let mut depth = 6;
     let mut leaves = Vec::new();
@@ -83,7 +83,7 @@ fn leaves_at(value: &str) -> Vec<u32> {
 }
 
 /// Options from the line `// facts: ...` of a schedule, if it has one.
-pub fn options_of_schedule(source: &str) -> Options {
+pub fn options_of_schedule(source: &str) -> CheckOptions {
     let line = source.lines().find_map(|line| line.strip_prefix("// facts:"));
     options(line.unwrap_or_default())
 }

@@ -12,7 +12,7 @@ pub use gpu::{gpu_schedule, gpu_schedule_with_blocks};
 use sched_lang::check::check;
 use sched_lang::directives::{SIGNATURES, SupportedTargets};
 use sched_lang::legal_next;
-use sched_lang::options::{CheckPurpose, ModelInfo, Options, Target};
+use sched_lang::options::{CheckOptions, CheckPurpose, ModelInfo, Target};
 use sched_nest::sym::Sym;
 use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
@@ -54,8 +54,11 @@ impl Rng {
 /// The text of a random schedule that is legal for a model with these properties. The same seed gives the
 /// same text.
 pub fn schedule(seed: u64, model: &ModelInfo) -> String {
-    let options =
-        Options { model: Some(model.clone().into()), purpose: CheckPurpose::Compile, ..Options::default() };
+    let options = CheckOptions {
+        model: Some(model.clone().into()),
+        purpose: CheckPurpose::Compile,
+        ..CheckOptions::default()
+    };
     let mut growth = ScheduleGenerator::new(seed, options, &|_| true);
     if growth.rng.one_in(3) {
         growth.add_blocks();
@@ -112,7 +115,7 @@ fn bare_name(full: &str) -> &str {
 
 struct ScheduleGenerator<'a> {
     rng: Rng,
-    options: Options,
+    options: CheckOptions,
     /// Whether the code generator supports a nest, which the checker does not know.
     has_code: &'a dyn Fn(&Nest) -> bool,
     text: String,
@@ -123,7 +126,7 @@ struct ScheduleGenerator<'a> {
 
 impl<'a> ScheduleGenerator<'a> {
     /// A schedule without directives, or with one that sorts trees.
-    fn new(seed: u64, options: Options, has_code: &'a dyn Fn(&Nest) -> bool) -> ScheduleGenerator<'a> {
+    fn new(seed: u64, options: CheckOptions, has_code: &'a dyn Fn(&Nest) -> bool) -> ScheduleGenerator<'a> {
         let mut growth = ScheduleGenerator {
             rng: Rng(seed),
             options,

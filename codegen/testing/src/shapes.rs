@@ -1,13 +1,13 @@
 //! Forests whose trees are all alike, as tests of code that depends only on their shape.
 
-use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 
 /// Number of distinct thresholds of a feature: small enough for bins of one byte.
 const THRESHOLDS: u32 = 100;
 
 /// Shape of the subtrees.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum SubtreeShape {
     /// Both children are inner nodes down to the last level.
     Complete,
     /// The left child is a leaf.
@@ -18,26 +18,26 @@ enum Shape {
 
 /// `trees` trees in which all leaves have the same depth.
 pub fn complete(trees: u32, depth: u32, features: u32) -> Forest {
-    alike(trees, (Shape::Complete, depth), features)
+    alike(trees, (SubtreeShape::Complete, depth), features)
 }
 
 /// `trees` trees with one inner node and one leaf on each level.
 pub fn chains(trees: u32, depth: u32, features: u32) -> Forest {
-    alike(trees, (Shape::Chain, depth), features)
+    alike(trees, (SubtreeShape::Chain, depth), features)
 }
 
 /// `trees` oblivious trees: all nodes of a level make the same test.
 pub fn oblivious(trees: u32, depth: u32, features: u32) -> Forest {
-    alike(trees, (Shape::Oblivious, depth), features)
+    alike(trees, (SubtreeShape::Oblivious, depth), features)
 }
 
-fn alike(trees: u32, (shape, depth): (Shape, u32), features: u32) -> Forest {
+fn alike(trees: u32, (shape, depth): (SubtreeShape, u32), features: u32) -> Forest {
     let tree = |source| {
         let mut tree = Tree {
             root: NodeRef::Leaf(0),
             inner: Vec::new(),
             leaves: Vec::new(),
-            target: Target::One(0),
+            target: TreeTarget::One(0),
             source,
         };
         tree.root = grow(&mut tree, (shape, depth), features, depth);
@@ -55,7 +55,7 @@ fn alike(trees: u32, (shape, depth): (Shape, u32), features: u32) -> Forest {
 }
 
 /// Adds a node with its subtree of `levels` levels to a tree of `depth` levels.
-fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, levels: u32) -> NodeRef {
+fn grow(tree: &mut Tree, (shape, depth): (SubtreeShape, u32), features: u32, levels: u32) -> NodeRef {
     if levels == 0 {
         let number = tree.leaves.len() as u32;
         let value = f64::from(number % 7) / 8.0;
@@ -64,8 +64,8 @@ fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, levels: u3
     }
     let number = tree.inner.len() as u32;
     let test = match shape {
-        Shape::Oblivious => tree.source * depth + levels,
-        Shape::Complete | Shape::Chain => tree.source * 31 + number * 7,
+        SubtreeShape::Oblivious => tree.source * depth + levels,
+        SubtreeShape::Complete | SubtreeShape::Chain => tree.source * 31 + number * 7,
     };
     let threshold = f64::from(test / features % THRESHOLDS);
     tree.inner.push(Inner {
@@ -75,7 +75,7 @@ fn grow(tree: &mut Tree, (shape, depth): (Shape, u32), features: u32, levels: u3
         left: NodeRef::Leaf(0),
         right: NodeRef::Leaf(0),
     });
-    let left_levels = if shape == Shape::Chain { 0 } else { levels - 1 };
+    let left_levels = if shape == SubtreeShape::Chain { 0 } else { levels - 1 };
     let left_child = grow(tree, (shape, depth), features, left_levels);
     let right_child = grow(tree, (shape, depth), features, levels - 1);
     if let Some(node) = tree.inner.get_mut(number as usize) {

@@ -1,6 +1,6 @@
 //! Errors of data: a diagnostic with its file, line and column.
 
-use sched_diagnostics::{Code, Column, Diagnostic, Place};
+use sched_diagnostics::{Code, Diagnostic, Place, TableColumn};
 
 sched_diagnostics::error! {
     /// An error of data that was read or written: message, place and help. Its file is a path, or `standard
@@ -34,7 +34,7 @@ impl DataError {
             _ => None,
         };
         let name = name.map(|name| shorten(&name));
-        self.0.place = Place::Cell { line, column: Some(Column { number, name }) };
+        self.0.place = Place::Cell { line, column: Some(TableColumn { number, name }) };
         self
     }
 

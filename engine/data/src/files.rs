@@ -29,12 +29,12 @@ pub fn write_atomically(
         write(&mut writer)?;
         writer.flush()
     };
-    match Target::of(path).map_err(failed)? {
-        Target::Direct => {
+    match WriteTarget::of(path).map_err(failed)? {
+        WriteTarget::Direct => {
             let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
             buffered(&mut file).map_err(failed)
         }
-        Target::Replace(target) => {
+        WriteTarget::Replace(target) => {
             let mut temporary = create_temporary(&target).map_err(failed)?;
             buffered(temporary.file.as_file_mut()).map_err(failed)?;
             put_in_place(vec![(temporary.close(), target)]).map_err(|(_, error)| failed(error))
@@ -49,9 +49,9 @@ pub fn write_atomically(
 /// `D0012` if no file can be made in its folder.
 pub fn expect_writable(path: &Path) -> Result<(), DataError> {
     let failed = |error: io::Error| unwritable(path, &error);
-    match Target::of(path).map_err(failed)? {
-        Target::Direct => Ok(()),
-        Target::Replace(target) => create_temporary(&target).map(drop).map_err(failed),
+    match WriteTarget::of(path).map_err(failed)? {
+        WriteTarget::Direct => Ok(()),
+        WriteTarget::Replace(target) => create_temporary(&target).map(drop).map_err(failed),
     }
 }
 
@@ -67,9 +67,9 @@ impl Unfinished {
     /// Creates an unfinished file in the folder of the target, as [`write_atomically`] does.
     pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
         let failed = |error: io::Error| unwritable(path, &error);
-        let (file, temporary) = match Target::of(path).map_err(failed)? {
-            Target::Direct => (OpenOptions::new().write(true).open(path).map_err(failed)?, None),
-            Target::Replace(target) => {
+        let (file, temporary) = match WriteTarget::of(path).map_err(failed)? {
+            WriteTarget::Direct => (OpenOptions::new().write(true).open(path).map_err(failed)?, None),
+            WriteTarget::Replace(target) => {
                 let temporary = create_temporary(&target).map_err(failed)?;
                 (temporary.file.as_file().try_clone().map_err(failed)?, Some((temporary, target)))
             }
@@ -106,9 +106,9 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
     let mut paths = Vec::new();
     for (path, bytes) in files {
         let failed = |error: io::Error| unwritable(path, &error);
-        match Target::of(path).map_err(failed)? {
-            Target::Direct => direct.push((path, bytes)),
-            Target::Replace(target) => {
+        match WriteTarget::of(path).map_err(failed)? {
+            WriteTarget::Direct => direct.push((path, bytes)),
+            WriteTarget::Replace(target) => {
                 let mut temporary = create_temporary(&target).map_err(failed)?;
                 temporary.file.write_all(bytes).map_err(failed)?;
                 closed.push((temporary.close(), target));
@@ -134,13 +134,13 @@ pub fn replace_atomically<T, E: From<DataError>>(
     make: impl FnOnce(&Path) -> Result<T, E>,
 ) -> Result<T, E> {
     let failed = |error: io::Error| unwritable(path, &error);
-    match Target::of(path).map_err(failed)? {
-        Target::Direct => {
+    match WriteTarget::of(path).map_err(failed)? {
+        WriteTarget::Direct => {
             let error =
                 DataError::new(codes::UNWRITABLE, &path.display().to_string(), "this is no regular file");
             Err(error.help("name a file that does not exist yet, or one that may be replaced").into())
         }
-        Target::Replace(target) => {
+        WriteTarget::Replace(target) => {
             let temporary = create_temporary(&target).map_err(failed)?.close();
             let made = make(&temporary.path)?;
             put_in_place(vec![(temporary, target)]).map_err(|(_, error)| failed(error))?;
@@ -150,21 +150,21 @@ pub fn replace_atomically<T, E: From<DataError>>(
 }
 
 /// A path to write: a file to replace, or a special file to open.
-enum Target {
+enum WriteTarget {
     /// A regular file, or nothing yet: replaced by a new file.
     Replace(PathBuf),
     /// A special file, such as a device, which must not be replaced: opened and written.
     Direct,
 }
 
-impl Target {
+impl WriteTarget {
     fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             // A rename would replace a link itself, so the target is the file at its end.
-            Ok(found) if found.is_file() => Ok(Target::Replace(fs::canonicalize(path)?)),
-            Ok(_) => Ok(Target::Direct),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Target::Replace(leads_to(path))),
+            Ok(found) if found.is_file() => Ok(WriteTarget::Replace(fs::canonicalize(path)?)),
+            Ok(_) => Ok(WriteTarget::Direct),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(WriteTarget::Replace(leads_to(path))),
             Err(error) => Err(error),
         }
     }

@@ -15,13 +15,13 @@ use crate::files::{CleanupEntry, uninterrupted, unwritable};
 /// `D0012` if it cannot be written.
 pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), DataError> {
     let failed = |error: io::Error| unwritable(folder, &error);
-    let temporary = TemporaryFolder::create(folder).map_err(failed)?;
+    let temporary = UnfinishedFolder::create(folder).map_err(failed)?;
     for (path, bytes) in files {
         let path = temporary.path.join(path);
         let inner = path.parent().unwrap_or(&temporary.path);
         fs::create_dir_all(inner).and_then(|()| fs::write(&path, bytes)).map_err(failed)?;
     }
-    let old = TemporaryFolder::create(folder).map_err(failed)?;
+    let old = UnfinishedFolder::create(folder).map_err(failed)?;
     // Delays an interrupt until all renames are done.
     let _guard = uninterrupted();
     match fs::rename(folder, &old.path) {
@@ -36,13 +36,13 @@ pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(),
 }
 
 /// A folder in the directory of its target. Dropping it removes the folder, unless it has been renamed.
-struct TemporaryFolder {
+struct UnfinishedFolder {
     path: PathBuf,
     _entry: CleanupEntry,
 }
 
-impl TemporaryFolder {
-    fn create(folder: &Path) -> io::Result<TemporaryFolder> {
+impl UnfinishedFolder {
+    fn create(folder: &Path) -> io::Result<UnfinishedFolder> {
         let parent =
             folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut number = 0;
@@ -51,13 +51,13 @@ impl TemporaryFolder {
             let entry = CleanupEntry::new(path.clone());
             match fs::create_dir(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                made => return made.map(|()| TemporaryFolder { path, _entry: entry }),
+                made => return made.map(|()| UnfinishedFolder { path, _entry: entry }),
             }
         }
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for UnfinishedFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }

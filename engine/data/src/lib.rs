@@ -27,7 +27,7 @@ pub use files::{
 };
 pub use folders::replace_folder;
 pub use read::{
-    Batch, Expect, KeptColumns, Missing, Names, Precision, Reading, RowStream, Rows, Shard, Source, Values,
-    WholeNumbers, panics_are_errors, read_rows,
+    Batch, DataSource, Expect, ExpectedNames, FeatureValues, KeptColumns, MissingNumber, Precision, Reading,
+    RowStream, Rows, Shard, WholePrecision, panics_are_errors, read_rows,
 };
-pub use write::{Destination, Layout, Number, Numbers, Table, TableWriter, write_table};
+pub use write::{Destination, NumberType, ResultNumbers, ResultTable, TableLayout, TableWriter, write_table};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use crate::common::{arrow, arrow_stream, parquet, read, show};
 use arrow_array::{ArrayRef, Float32Array, Int16Array, RecordBatch, StringArray};
 use parquet::basic::Compression;
-use schedc_data::{DataError, Expect, Missing, Reading, RowStream, Source};
+use schedc_data::{DataError, DataSource, Expect, MissingNumber, Reading, RowStream};
 
-fn source(bytes: &[u8]) -> Source {
-    Source::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() }
+fn source(bytes: &[u8]) -> DataSource {
+    DataSource::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() }
 }
 
 /// Features `a` and `b`, an offset `o`, and a text: in CSV, Parquet and Arrow.
@@ -71,7 +71,7 @@ fn base_margins_must_be_numbers() {
 #[test]
 fn a_number_stands_for_missing_values() {
     let names = ["a", "b"].map(str::to_owned);
-    let missing = |value, single| Expect::named(&names).with_missing(Some(Missing { value, single }));
+    let missing = |value, single| Expect::named(&names).with_missing(Some(MissingNumber { value, single }));
     let shown: Vec<String> =
         tables().iter().map(|bytes| show(&read(bytes, missing(0.1, true)).unwrap())).collect();
     let wanted = "5 nan | 6 2 | nan 3 | nan 4";

@@ -1,8 +1,8 @@
 //! Tests of reading CSV text: the rows, or the error with its help.
 
 use crate::common::{is_consistent, read, show};
-use sched_diagnostics::{Column, Place};
-use schedc_data::{DataError, Expect, Rows, Source, read_rows};
+use sched_diagnostics::{Place, TableColumn};
+use schedc_data::{DataError, DataSource, Expect, Rows, read_rows};
 
 /// Reads text for a model that is described by its number of features or by their names.
 fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
@@ -49,7 +49,10 @@ fn texts_in_other_encodings_are_refused_where_they_matter() {
         |text: &str| -> Vec<u8> { text.bytes().map(|byte| if byte == 1 { 0xfc } else { byte }).collect() };
     assert_eq!(refused(&latin("a,größe\n1,M\u{1}ller\n")), message);
     let error = read(&latin("1\nM\u{1}ller\n"), Expect::unnamed(1)).expect_err("another encoding");
-    assert_eq!(error.place, Place::Cell { line: Some(2), column: Some(Column { number: 1, name: None }) });
+    assert_eq!(
+        error.place,
+        Place::Cell { line: Some(2), column: Some(TableColumn { number: 1, name: None }) }
+    );
     assert_eq!(
         read(&latin("a,größe,other\n1,2,\u{1}\n"), Expect::named(&names))
             .map(|rows| show(&rows))
@@ -476,7 +479,7 @@ fn files_that_cannot_be_read_are_reported() {
         (directory.path(), "D0023", "there is no file in it"),
     ];
     for (path, code, wanted) in cases {
-        let error = read_rows(&Source::from_argument(path), expect).unwrap_err();
+        let error = read_rows(&DataSource::from_argument(path), expect).unwrap_err();
         assert_eq!((error.code.to_string().as_str(), error.message.as_str()), (code, wanted));
         assert_eq!(error.file, Some(path.display().to_string()));
     }

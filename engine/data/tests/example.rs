@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use schedc_data::{DataError, Expect, Rows, Source, read_rows};
+use schedc_data::{DataError, DataSource, Expect, Rows, read_rows};
 
 /// Reads a file in the folder of the example model, which has 30 features.
 fn example(name: &str, expect: Expect<'_>) -> Result<Rows, DataError> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../examples/model", name].iter().collect();
-    read_rows(&Source::Path(path), expect)
+    read_rows(&DataSource::Path(path), expect)
 }
 
 #[test]

@@ -15,7 +15,8 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use schedc_data::{
-    Destination, Expect, Layout as Columns, Number, Numbers, Reading, RowStream, Source, TableWriter,
+    DataSource, Destination, Expect, NumberType, Reading, ResultNumbers, RowStream, TableLayout as Columns,
+    TableWriter,
 };
 
 /// Bytes of memory in use, and the largest number since the last reset.
@@ -67,14 +68,14 @@ fn run(file: &Path, result: &Path, by_column: bool) {
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
     let mut stream =
-        RowStream::open(&Source::Path(file.to_path_buf()), Expect::named(&names), reading).unwrap();
-    let layout = Columns::of("prediction", 1, Number::F64, stream.kept());
+        RowStream::open(&DataSource::Path(file.to_path_buf()), Expect::named(&names), reading).unwrap();
+    let layout = Columns::of("prediction", 1, NumberType::F64, stream.kept());
     let mut writer = TableWriter::create(&Destination::from_argument(result), &layout).unwrap();
     let mut rows = 0;
     while let Some(batch) = stream.next(PART).unwrap() {
         let results: Vec<f64> = (0..batch.rows).map(|row| (rows + row) as f64).collect();
         rows += batch.rows;
-        assert!(writer.write(Numbers::F64(&results), &batch).unwrap());
+        assert!(writer.write(ResultNumbers::F64(&results), &batch).unwrap());
     }
     writer.finish().unwrap();
     assert_eq!(rows, PART * PARTS);

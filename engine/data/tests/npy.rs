@@ -1,7 +1,7 @@
 //! Tests of reading NumPy arrays: the rows, or the error with its help.
 
 use crate::common::{is_consistent, npy, read, show};
-use schedc_data::{Expect, Source, Values, read_rows};
+use schedc_data::{DataSource, Expect, FeatureValues, read_rows};
 
 /// The header of an array, as NumPy writes it.
 fn header(descr: &str, fortran: bool, shape: &str) -> String {
@@ -50,7 +50,7 @@ fn every_element_type_is_read() {
         let rows = read(&npy(&header(descr, false, "(2, 2)"), &data), expect(2)).unwrap();
         assert!(is_consistent(&rows));
         assert_eq!(show(&rows), wanted, "{descr}");
-        assert_eq!(matches!(rows.values, Values::F32(_)), single, "{descr}");
+        assert_eq!(matches!(rows.values, FeatureValues::F32(_)), single, "{descr}");
     }
     let negative = (-5i64).to_be_bytes();
     assert_eq!(show(&read(&npy(&header(">i8", false, "(1, 1)"), &negative), expect(1)).unwrap()), "-5");
@@ -212,6 +212,6 @@ fn files_longer_than_a_block_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows");
     std::fs::write(&path, npy(&header("<f4", false, "(200003, 1)"), &data)).unwrap();
-    let rows = read_rows(&Source::Path(path), expect(1)).unwrap();
+    let rows = read_rows(&DataSource::Path(path), expect(1)).unwrap();
     assert_eq!((rows.rows, rows.into_f32()), (200_003, values));
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arrow_ipc::CompressionType;
 use common::{archive, arrow, arrow_stream, features, npy, parquet, table};
 use parquet::basic::{Compression, ZstdLevel};
-use schedc_data::{Expect, Reading, RowStream, Source, Values, panics_are_errors};
+use schedc_data::{DataSource, Expect, FeatureValues, Reading, RowStream, panics_are_errors};
 
 /// Bytes of the largest allocation.
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
@@ -38,15 +38,15 @@ static WATCHED: Watched = Watched;
 /// refused.
 fn rows(bytes: &[u8], keep: &[String]) -> Option<usize> {
     let names = features();
-    let source = Source::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() };
+    let source = DataSource::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() };
     let mut rows = 0;
     let read = || -> Result<usize, schedc_data::DataError> {
         let mut stream =
             RowStream::open(&source, Expect::named(&names), Reading { keep, ..Reading::default() })?;
         while let Some(batch) = stream.next(4)? {
             let length = match &batch.values {
-                Values::F32(values) => values.len(),
-                Values::F64(values) => values.len(),
+                FeatureValues::F32(values) => values.len(),
+                FeatureValues::F64(values) => values.len(),
             };
             assert_eq!(length, batch.rows * names.len());
             rows += batch.rows;

@@ -11,13 +11,14 @@ use arrow_array::{
 };
 use parquet::basic::Compression;
 use schedc_data::{
-    DataError, Expect, Missing, Precision, Reading, RowStream, Rows, Source, Values, WholeNumbers, read_rows,
+    DataError, DataSource, Expect, FeatureValues, MissingNumber, Precision, Reading, RowStream, Rows,
+    WholePrecision, read_rows,
 };
 
 const PLAIN: Compression = Compression::UNCOMPRESSED;
 
-fn source(bytes: &[u8]) -> Source {
-    Source::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() }
+fn source(bytes: &[u8]) -> DataSource {
+    DataSource::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() }
 }
 
 /// A table of columns with these names.
@@ -55,7 +56,7 @@ fn columns_are_found_by_name_and_missing_values_are_nan() {
             let rows = read_rows(&source(&bytes), Expect::named(&features)).unwrap();
             assert_eq!(show(&rows), shown(0..11), "{format}");
             assert_eq!(rows.names, Some(features.clone()), "{format}");
-            assert!(matches!(rows.values, Values::F64(_)), "{format}: doubles are wide");
+            assert!(matches!(rows.values, FeatureValues::F64(_)), "{format}: doubles are wide");
         }
     }
 }
@@ -83,7 +84,7 @@ fn types_of_columns_convert_as_those_of_arrays() {
     for (format, bytes) in formats(&narrow, 9) {
         let rows = read_rows(&source(&bytes), Expect::unnamed(3)).unwrap();
         assert_eq!(show(&rows), "0 1.5 nan | 1 nan nan", "{format}");
-        assert!(matches!(rows.values, Values::F32(_)), "{format}: single precision holds all of it");
+        assert!(matches!(rows.values, FeatureValues::F32(_)), "{format}: single precision holds all of it");
     }
 }
 
@@ -94,7 +95,7 @@ fn whole_numbers_are_rounded_once() {
     let large = (1_i64 << 61) + (1 << 37) + 1;
     assert_ne!(large as f32, large as f64 as f32);
     let whole =
-        |of_tables, of_arrays| Expect::unnamed(1).with_whole_numbers(WholeNumbers { of_tables, of_arrays });
+        |of_tables, of_arrays| Expect::unnamed(1).with_whole_numbers(WholePrecision { of_tables, of_arrays });
     let single = f64::from(large as f32);
     let shown = |bytes: &[u8], expect| {
         read_rows(&source(bytes), expect).map(|rows| rows.into_f64()).map_err(|error| error.to_string())
@@ -193,7 +194,7 @@ fn names_are_matched_as_those_of_text() {
 
 /// The rows of all pieces as text, and the kept columns.
 fn pieces(
-    source: &Source,
+    source: &DataSource,
     expect: Expect<'_>,
     reading: Reading<'_>,
     most: usize,
@@ -206,16 +207,16 @@ fn pieces(
         rows += batch.rows as u64;
         let columns = expect.columns;
         // Rows are printed in the same form, row-major or column-major.
-        let single = batch.columns.iter().all(|column| matches!(column, Values::F32(_)));
-        let value = |column: &Values, row: usize| match column {
-            Values::F32(values) => f64::from(values[row]),
-            Values::F64(values) => values[row],
+        let single = batch.columns.iter().all(|column| matches!(column, FeatureValues::F32(_)));
+        let value = |column: &FeatureValues, row: usize| match column {
+            FeatureValues::F32(values) => f64::from(values[row]),
+            FeatureValues::F64(values) => values[row],
         };
         let by_row = || (0..batch.rows).flat_map(|row| batch.columns.iter().map(move |of| value(of, row)));
         let values = match single {
             _ if batch.columns.is_empty() => batch.values,
-            true => Values::F32(by_row().map(|x| x as f32).collect()),
-            false => Values::F64(by_row().collect()),
+            true => FeatureValues::F32(by_row().map(|x| x as f32).collect()),
+            false => FeatureValues::F64(by_row().collect()),
         };
         text.push(show(&Rows { values, rows: batch.rows, columns, names: None, notes: Vec::new() }));
     }
@@ -288,20 +289,20 @@ fn columns_of_files_are_returned_as_columns() {
     ]);
     for (format, bytes) in files {
         let reading = Reading { by_column: true, ..Reading::default() };
-        let missing = Some(Missing { value: 5.0, single: true });
+        let missing = Some(MissingNumber { value: 5.0, single: true });
         let expect = Expect::unnamed(2).by_position(true).with_missing(missing);
         let mut stream = RowStream::open(&source(&bytes), expect, reading).unwrap();
         let batch = stream.next(100).unwrap().unwrap();
         let stored_by_column = !matches!(format, "npy" | "csv");
         assert_eq!(batch.columns.len(), if stored_by_column { 2 } else { 0 }, "{format}");
         assert_eq!(batch.rows, 7, "{format}");
-        if let [_, Values::F32(second)] = batch.columns.as_slice()
+        if let [_, FeatureValues::F32(second)] = batch.columns.as_slice()
             && !format.contains("fortran")
         {
             let missing: Vec<bool> = second.iter().map(|x| x.is_nan()).collect();
             assert_eq!(missing, [false, false, false, true, false, true, false], "{format}");
         }
-        assert!(!stored_by_column || matches!(batch.columns[1], Values::F32(_)), "{format}");
+        assert!(!stored_by_column || matches!(batch.columns[1], FeatureValues::F32(_)), "{format}");
     }
 }
 
@@ -351,7 +352,7 @@ fn folders_are_one_table_in_the_order_of_names() {
     let (first, second) = (table(9).slice(0, 5), table(9).slice(5, 4));
     let text = "float,double,integer,truth,user\n0.5,1,2,true,x\n";
     let folder = tempfile::tempdir().unwrap();
-    let place = Source::from_argument(folder.path());
+    let place = DataSource::from_argument(folder.path());
     write(
         folder.path(),
         &[
@@ -381,7 +382,7 @@ fn folders_are_one_table_in_the_order_of_names() {
 
     let texts = tempfile::tempdir().unwrap();
     write(texts.path(), &[("b.csv", text.as_bytes()), ("a.csv", text.as_bytes())]);
-    let rows = read_rows(&Source::from_argument(texts.path()), expect).unwrap();
+    let rows = read_rows(&DataSource::from_argument(texts.path()), expect).unwrap();
     assert_eq!(show(&rows), "1 1 0.5 2 | 1 1 0.5 2");
 }
 
@@ -420,7 +421,8 @@ fn columns_that_cannot_be_kept_are_refused() {
     );
     let (model, keep) = (names("a"), names("key"));
     let reading = Reading { keep: &keep, ..Reading::default() };
-    let error = pieces(&Source::from_argument(folder.path()), Expect::named(&model), reading, 9).unwrap_err();
+    let error =
+        pieces(&DataSource::from_argument(folder.path()), Expect::named(&model), reading, 9).unwrap_err();
     assert!(error.to_string().contains("D0024: ") && error.to_string().contains("another type"), "{error}");
 }
 

@@ -4,7 +4,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Date32Array, Float32Array, ListArray, RecordBatch, StringArray};
 use parquet::basic::Compression;
 use sched_categories::{Categories, Choices, Label, Names, Unseen};
-use schedc_data::{DataError, Expect, Rows, Values};
+use schedc_data::{DataError, Expect, FeatureValues, Rows};
 use std::sync::Arc;
 
 /// Rows for a model that reads `age` and the texts of `city`, and has two more features.
@@ -91,7 +91,7 @@ fn tables_may_hold_columns_of_every_type() {
         for bytes in formats(&[("id", other), ("city", &cities), ("age", &ages)]) {
             let read = rows(&bytes, false).unwrap();
             assert_eq!(show(&read), wanted, "{kind}");
-            assert!(matches!(read.values, Values::F32(_)), "{kind}");
+            assert!(matches!(read.values, FeatureValues::F32(_)), "{kind}");
         }
         for bytes in formats(&[("name", other), ("city", &cities)]) {
             assert_eq!(outcome(&bytes, false), "D0006: rows: the file lacks features of the model: \"age\"");

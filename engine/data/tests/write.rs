@@ -6,15 +6,16 @@ use std::path::Path;
 use crate::common::{arrow, arrow_stream, features, parquet, read, show, table};
 use ::parquet::basic::Compression;
 use schedc_data::{
-    DataError, Destination, Expect, Layout, Number, Numbers, Reading, RowStream, Source, Table, TableWriter,
-    Values, read_rows, replace_atomically, write_atomically, write_table, write_together,
+    DataError, DataSource, Destination, Expect, FeatureValues, NumberType, Reading, ResultNumbers,
+    ResultTable, RowStream, TableLayout, TableWriter, read_rows, replace_atomically, write_atomically,
+    write_table, write_together,
 };
 
 /// The text or bytes of a table as a file.
-fn written(name: &str, values: Numbers<'_>, columns: usize) -> Vec<u8> {
+fn written(name: &str, values: ResultNumbers<'_>, columns: usize) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
-    let table = Table { values, columns, heading: "prediction" };
+    let table = ResultTable { values, columns, heading: "prediction" };
     write_table(&table, &Destination::Path(path.clone())).unwrap();
     assert_eq!(names_in(directory.path()), [name]);
     fs::read(path).unwrap()
@@ -32,14 +33,14 @@ fn names_in(directory: &Path) -> Vec<String> {
 
 #[test]
 fn csv_is_short_and_reads_back() {
-    let singles = Numbers::F32(&[0.1, -1.0, 1e-7, f32::MAX, f32::NAN, f32::NEG_INFINITY]);
-    let doubles = Numbers::F64(&[0.1, 1.0 / 3.0]);
+    let singles = ResultNumbers::F32(&[0.1, -1.0, 1e-7, f32::MAX, f32::NAN, f32::NEG_INFINITY]);
+    let doubles = ResultNumbers::F64(&[0.1, 1.0 / 3.0]);
     let cases = [
         (singles, 1, "prediction\n0.1\n-1.0\n1e-7\n3.4028235e38\nNaN\n-inf\n"),
         (singles, 3, "prediction_0,prediction_1,prediction_2\n0.1,-1.0,1e-7\n3.4028235e38,NaN,-inf\n"),
         (doubles, 2, "prediction_0,prediction_1\n0.1,0.3333333333333333\n"),
-        (Numbers::I32(&[-1, 2]), 1, "prediction\n-1\n2\n"),
-        (Numbers::F32(&[]), 2, "prediction_0,prediction_1\n"),
+        (ResultNumbers::I32(&[-1, 2]), 1, "prediction\n-1\n2\n"),
+        (ResultNumbers::F32(&[]), 2, "prediction_0,prediction_1\n"),
     ];
     for (values, columns, wanted) in cases {
         let file = written("out.csv", values, columns);
@@ -51,11 +52,11 @@ fn csv_is_short_and_reads_back() {
 #[test]
 fn arrays_read_back() {
     let cases = [
-        (Numbers::F32(&[0.5, 1.0, -3.0, 4.0]), 1, "0.5 | 1 | -3 | 4", "(4,)"),
-        (Numbers::F32(&[0.5, 1.0, -3.0, 4.0]), 2, "0.5 1 | -3 4", "(2, 2)"),
-        (Numbers::F64(&[0.1]), 1, "0.1", "(1,)"),
-        (Numbers::I32(&[7, i32::MIN]), 2, "7 -2147483648", "(1, 2)"),
-        (Numbers::F32(&[]), 3, "", "(0, 3)"),
+        (ResultNumbers::F32(&[0.5, 1.0, -3.0, 4.0]), 1, "0.5 | 1 | -3 | 4", "(4,)"),
+        (ResultNumbers::F32(&[0.5, 1.0, -3.0, 4.0]), 2, "0.5 1 | -3 4", "(2, 2)"),
+        (ResultNumbers::F64(&[0.1]), 1, "0.1", "(1,)"),
+        (ResultNumbers::I32(&[7, i32::MIN]), 2, "7 -2147483648", "(1, 2)"),
+        (ResultNumbers::F32(&[]), 3, "", "(0, 3)"),
     ];
     for (values, columns, wanted, shape) in cases {
         let file = written("OUT.NPY", values, columns);
@@ -74,16 +75,16 @@ fn labels_are_texts_in_every_format() {
         let path = folder.path().join(name);
         let rows = read(b"1\n2\n3\n4\n", Expect::unnamed(1)).unwrap().rows;
         let mut stream = RowStream::open(
-            &Source::Bytes { name: "rows".to_owned(), bytes: b"1\n2\n3\n4\n".to_vec() },
+            &DataSource::Bytes { name: "rows".to_owned(), bytes: b"1\n2\n3\n4\n".to_vec() },
             Expect::unnamed(1),
             Reading::default(),
         )
         .unwrap();
         let batch = stream.next(rows).unwrap().unwrap();
-        let layout = Layout::of("class", 1, Number::I32, stream.kept()).with_labels(labels.clone());
+        let layout = TableLayout::of("class", 1, NumberType::I32, stream.kept()).with_labels(labels.clone());
         let mut writer = TableWriter::create(&Destination::Path(path.clone()), &layout).unwrap();
-        assert!(writer.write(Numbers::I32(&[0; 4]), &batch).is_err(), "numbers are no labels");
-        writer.write(Numbers::Label(&[2, 0, 1, 0]), &batch).unwrap();
+        assert!(writer.write(ResultNumbers::I32(&[0; 4]), &batch).is_err(), "numbers are no labels");
+        writer.write(ResultNumbers::Label(&[2, 0, 1, 0]), &batch).unwrap();
         writer.finish().unwrap();
         path
     };
@@ -92,14 +93,14 @@ fn labels_are_texts_in_every_format() {
     for name in ["out.parquet", "out.arrow"] {
         // The written column is read again, as a kept one.
         let keep = ["class".to_owned()];
-        let source = Source::Path(write(name));
+        let source = DataSource::Path(write(name));
         let reading = Reading { keep: &keep, ..Reading::default() };
         let mut stream = RowStream::open(&source, Expect::named(&[]), reading).unwrap();
         let batch = stream.next(9).unwrap().unwrap();
         let again = folder.path().join("again.csv");
-        let layout = Layout::of("row", 1, Number::I32, stream.kept());
+        let layout = TableLayout::of("row", 1, NumberType::I32, stream.kept());
         let mut writer = TableWriter::create(&Destination::Path(again.clone()), &layout).unwrap();
-        writer.write(Numbers::I32(&[0, 1, 2, 3]), &batch).unwrap();
+        writer.write(ResultNumbers::I32(&[0, 1, 2, 3]), &batch).unwrap();
         writer.finish().unwrap();
         let wanted = "class,row\n\"a,\"\"c\"\"\",0\nno,1\n\u{e4}\u{1f600}b,2\nno,3\n";
         assert_eq!(fs::read_to_string(again).unwrap(), wanted, "{name}");
@@ -130,7 +131,7 @@ fn tables_that_cannot_be_written_are_reported() {
     ];
     for (name, columns, code, message) in cases {
         let destination = Destination::from_argument(directory.path().join(name));
-        let table = Table { values: Numbers::I32(&[1, 2, 3]), columns, heading: "leaf" };
+        let table = ResultTable { values: ResultNumbers::I32(&[1, 2, 3]), columns, heading: "leaf" };
         let error = write_table(&table, &destination).unwrap_err();
         assert_eq!((error.code.to_string().as_str(), error.message.as_str()), (code, message), "{name}");
     }
@@ -215,21 +216,21 @@ fn links_devices_and_modes_are_respected() {
 }
 
 /// A stream of the rows of [`table`] with the columns that are kept.
-fn kept<'a>(source: &Source, names: &'a [String], keep: &'a [String]) -> RowStream<'a> {
+fn kept<'a>(source: &DataSource, names: &'a [String], keep: &'a [String]) -> RowStream<'a> {
     RowStream::open(source, Expect::named(names), Reading { keep, ..Reading::default() }).unwrap()
 }
 
 /// Writes a number for each row, after the kept columns.
-fn write_kept(source: &Source, keep: &[&str], result: &Path) -> Result<(), DataError> {
+fn write_kept(source: &DataSource, keep: &[&str], result: &Path) -> Result<(), DataError> {
     let (names, keep) = (features(), keep.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let mut stream = kept(source, &names, &keep);
-    let layout = Layout::of("class", 1, Number::I32, stream.kept());
+    let layout = TableLayout::of("class", 1, NumberType::I32, stream.kept());
     let mut writer = TableWriter::create(&Destination::from_argument(result), &layout)?;
     let mut rows = 0;
     while let Some(batch) = stream.next(4)? {
         let results: Vec<i32> = (rows..rows + batch.rows as i32).collect();
         rows += batch.rows as i32;
-        assert!(writer.write(Numbers::I32(&results), &batch)?);
+        assert!(writer.write(ResultNumbers::I32(&results), &batch)?);
         assert!(!result.exists(), "a file appears when it is whole");
     }
     writer.finish()
@@ -249,7 +250,7 @@ fn columns_are_kept_in_tables_and_text() {
     for bytes in
         [parquet(&table(5), 3, Compression::SNAPPY), arrow(&table(5), 3, None), arrow_stream(&table(5), 3)]
     {
-        let source = Source::Bytes { name: "rows".to_owned(), bytes };
+        let source = DataSource::Bytes { name: "rows".to_owned(), bytes };
         let place = |name: &str| folder.path().join(name);
         for name in ["kept.csv", "kept.parquet", "kept.arrow"] {
             let _ = fs::remove_file(place(name));
@@ -259,16 +260,16 @@ fn columns_are_kept_in_tables_and_text() {
         // The tables are read again: their columns are kept once more, and the classes are a feature.
         for name in ["kept.parquet", "kept.arrow"] {
             let (names, keep) = (vec!["class".to_owned()], keep.map(str::to_owned).to_vec());
-            let mut stream = kept(&Source::Path(place(name)), &names, &keep);
-            let layout = Layout::of("class", 1, Number::I32, stream.kept());
+            let mut stream = kept(&DataSource::Path(place(name)), &names, &keep);
+            let layout = TableLayout::of("class", 1, NumberType::I32, stream.kept());
             let again = place("again.csv");
             let mut writer = TableWriter::create(&Destination::from_argument(&again), &layout).unwrap();
             while let Some(batch) = stream.next(9).unwrap() {
                 let classes: Vec<i32> = match &batch.values {
-                    Values::F32(values) => values.iter().map(|value| *value as i32).collect(),
-                    Values::F64(values) => values.iter().map(|value| *value as i32).collect(),
+                    FeatureValues::F32(values) => values.iter().map(|value| *value as i32).collect(),
+                    FeatureValues::F64(values) => values.iter().map(|value| *value as i32).collect(),
                 };
-                writer.write(Numbers::I32(&classes), &batch).unwrap();
+                writer.write(ResultNumbers::I32(&classes), &batch).unwrap();
             }
             writer.finish().unwrap();
             assert_eq!(fs::read_to_string(again).unwrap(), text, "{name}");
@@ -280,7 +281,7 @@ fn columns_are_kept_in_tables_and_text() {
 fn kept_text_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let text = "key,truth,double,float,integer\n\"a, \"\"b\"\"\nc\",1,1,1,1\n é ,2,2,2,2\n,3,3,3,3\n";
-    let source = Source::Bytes { name: "rows".to_owned(), bytes: text.as_bytes().to_vec() };
+    let source = DataSource::Bytes { name: "rows".to_owned(), bytes: text.as_bytes().to_vec() };
     let result = folder.path().join("kept.csv");
     write_kept(&source, &["key"], &result).unwrap();
     let wanted = "key,class\n\"a, \"\"b\"\"\nc\",0\n é ,1\n,2\n";
@@ -291,7 +292,7 @@ fn kept_text_is_unchanged() {
 fn kept_columns_are_refused_in_arrays_and_as_names_of_results() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = parquet(&table(5), 3, Compression::SNAPPY);
-    let source = Source::Bytes { name: "rows".to_owned(), bytes };
+    let source = DataSource::Bytes { name: "rows".to_owned(), bytes };
     let destination = |name: &str| Destination::from_argument(folder.path().join(name));
     let keep = ["user".to_owned()];
     for name in ["a.npy", "a.npz"] {
@@ -300,7 +301,7 @@ fn kept_columns_are_refused_in_arrays_and_as_names_of_results() {
     }
     let names = features();
     let stream = kept(&source, &names, &keep);
-    let layout = Layout::of("user", 1, Number::I32, stream.kept());
+    let layout = TableLayout::of("user", 1, NumberType::I32, stream.kept());
     let error = TableWriter::create(&destination("a.csv"), &layout).err().unwrap();
     assert!(error.to_string().contains("has the name of a result"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
@@ -312,15 +313,15 @@ fn tables_read_back() {
     let names = ["margin_0", "margin_1"].map(str::to_owned);
     for end in ["parquet", "arrow", "npz", "npy", "csv"] {
         for (values, wanted) in [
-            (Numbers::F32(&[0.1, f32::NAN, f32::INFINITY, -0.0]), "0.10000000149011612 nan | inf -0"),
-            (Numbers::F64(&[0.1, 1e300, -1.0, 2.0]), "0.1 1e300 | -1 2"),
-            (Numbers::I32(&[1, -2, i32::MAX, 0]), "1 -2 | 2147483647 0"),
-            (Numbers::F64(&[]), ""),
+            (ResultNumbers::F32(&[0.1, f32::NAN, f32::INFINITY, -0.0]), "0.10000000149011612 nan | inf -0"),
+            (ResultNumbers::F64(&[0.1, 1e300, -1.0, 2.0]), "0.1 1e300 | -1 2"),
+            (ResultNumbers::I32(&[1, -2, i32::MAX, 0]), "1 -2 | 2147483647 0"),
+            (ResultNumbers::F64(&[]), ""),
         ] {
             let path = folder.path().join(format!("table.{end}"));
-            let table = Table { values, columns: 2, heading: "margin" };
+            let table = ResultTable { values, columns: 2, heading: "margin" };
             write_table(&table, &Destination::from_argument(&path)).unwrap();
-            let rows = read_rows(&Source::Path(path), Expect::named(&names)).unwrap();
+            let rows = read_rows(&DataSource::Path(path), Expect::named(&names)).unwrap();
             let wanted =
                 if end == "csv" { wanted.replace("0.10000000149011612", "0.1") } else { wanted.to_owned() };
             assert_eq!(show(&rows), wanted.replace("1e300", &1e300.to_string()), "{end}");

@@ -93,15 +93,15 @@ impl KeyBuilder {
 
     /// Adds a value, by the text of all its parts.
     pub fn add(&mut self, value: &dyn Debug) {
-        struct Text<'a>(&'a mut Sha256);
-        impl std::fmt::Write for Text<'_> {
+        struct DigestText<'a>(&'a mut Sha256);
+        impl std::fmt::Write for DigestText<'_> {
             fn write_str(&mut self, text: &str) -> std::fmt::Result {
                 self.0.update(text.as_bytes());
                 Ok(())
             }
         }
         // Writing to a digest does not fail. No text of a value contains the byte 0xff.
-        let _written = write!(Text(&mut self.0), "{value:?}");
+        let _written = write!(DigestText(&mut self.0), "{value:?}");
         self.0.update([0xff]);
     }
 

@@ -8,7 +8,7 @@ use sched_cost::{
 };
 use sched_ir::lir::Module;
 use sched_llvm::runtime::{OutputCounts, OutputKind as Wanted};
-use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows};
+use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -100,7 +100,7 @@ fn short_vector_probes(bits: u32, register_bits: u32) -> Vec<Probe> {
 }
 
 /// Times of a probe, in nanoseconds.
-struct Time {
+struct ProbeTimes {
     /// Run time of a row.
     row: f64,
     /// Compile time.
@@ -108,14 +108,14 @@ struct Time {
 }
 
 /// The times of probes, in order. `next` is called before each.
-fn time_probes(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<Time>, Failure> {
+fn time_probes(probes: &[Probe], cpu: Cpu, next: &dyn Fn()) -> Result<Vec<ProbeTimes>, Failure> {
     let rows: Vec<f32> = (0..ROWS).map(|n| f32::from_bits((n * 7 % LEAST_PROBE_ROWS) as u32)).collect();
     let of = |probe: &Probe| {
         next();
         let begun = Instant::now();
         let jit = compiled(&probe.module, cpu, 1)?;
         let compiling = begun.elapsed().as_nanos() as f64;
-        Ok(Time { row: fastest(&jit, &rows, ROWS) / ROWS as f64, compiling })
+        Ok(ProbeTimes { row: fastest(&jit, &rows, ROWS) / ROWS as f64, compiling })
     };
     probes.iter().map(of).collect()
 }
@@ -133,7 +133,7 @@ fn measure_window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
 
 /// Returns the nanoseconds to compile one operation. Each kind has a probe of one chain and a probe of
 /// several: their difference in compile time is divided by their difference in operations.
-fn compile_time(all: &[Probe], times: &[Time]) -> f64 {
+fn compile_time(all: &[Probe], times: &[ProbeTimes]) -> f64 {
     let operations = |probe: &Probe| -> f64 {
         probe.module.kernels.iter().map(|(_, kernel)| kernel.types.len() as f64).sum()
     };
@@ -150,7 +150,7 @@ fn compile_time(all: &[Probe], times: &[Time]) -> f64 {
 }
 
 /// The cost of each kind of instruction, from the times of its probes for a row.
-fn charges(all: &[Probe], times: &[Time], machine: &Machine) -> BTreeMap<InstructionKind, Charge> {
+fn charges(all: &[Probe], times: &[ProbeTimes], machine: &Machine) -> BTreeMap<InstructionKind, Charge> {
     let mut charges: BTreeMap<InstructionKind, Charge> = BTreeMap::new();
     for (probe, time) in all.iter().zip(times) {
         let cycles = time.row * machine.ghz / probe.operations;
@@ -235,8 +235,8 @@ fn fastest(jit: &Jit, rows: &[f32], n_rows: usize) -> f64 {
     let mut calls = 0;
     while calls < 3 || begun.elapsed() < PROBE_DURATION {
         let one = Instant::now();
-        let output = Results::F32(result.get_mut(..n_rows).unwrap_or_default());
-        if jit.predict(Wanted::Raw, Rows::F32(rows), n_rows, output, 1).is_err() {
+        let output = PackedResults::F32(result.get_mut(..n_rows).unwrap_or_default());
+        if jit.predict(Wanted::Raw, PackedRows::F32(rows), n_rows, output, 1).is_err() {
             return f64::NAN;
         }
         least = least.min(one.elapsed().as_nanos() as f64);

@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::outputs;
 use crate::shares::values_word;
 use sched_categories::json_of_label;
-use sched_cost::{Call, Machine, ModelShape, cost};
+use sched_cost::{KernelCall, Machine, ModelShape, cost};
 use sched_forest::{DecisionValues, Float, Quirk, Types};
 use sched_ir::lir::ProcessorKind;
 use sched_ir::{Budget, Compiled};
@@ -274,6 +274,6 @@ const MANY_ROWS: usize = 1024;
 /// Nanoseconds of a row on one thread, as the cost model estimates them; 0 if it cannot.
 fn ns_per_row(model: &Model, compiled: &Compiled, cpu: Cpu) -> f64 {
     let (machine, shape) = (machines::of(cpu), ModelShape::of(model.forest()));
-    let call = Call { rows: MANY_ROWS, threads: 1, column_major: false, shape: &shape };
+    let call = KernelCall { rows: MANY_ROWS, threads: 1, column_major: false, shape: &shape };
     cost(&compiled.lir, &machine, call).map_or(0.0, |cost| cost.cycles / machine.ghz / MANY_ROWS as f64)
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::lock::{LockQuery, LockUse};
 use crate::machines;
 use crate::model::Model;
-use crate::schedule::{ScheduleValues, Source};
+use crate::schedule::{ScheduleSource, ScheduleValues};
 use sched_diagnostics::Diagnostic;
 use sched_forest::{Float, ReadOptions};
 use sched_lang::diagnostics::Severity;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// Shows the findings of checks.
 pub trait Reporter {
     /// Shows the findings that are at least this severe, and returns the number of errors.
-    fn report(&self, source: &Source, checked: &CheckedSchedule, least: Severity) -> usize;
+    fn report(&self, source: &ScheduleSource, checked: &CheckedSchedule, least: Severity) -> usize;
 }
 
 /// A model, and the schedule under which it is compiled.
@@ -26,7 +26,7 @@ pub struct Job {
     /// The model.
     pub model: Model,
     /// The schedule.
-    pub source: Source,
+    pub source: ScheduleSource,
 }
 
 /// The search for a schedule if the user named none.
@@ -51,13 +51,13 @@ impl ScheduleLookup<'_> {
         model: &Model,
         target: Option<&Target>,
         (cpu, destination): (Cpu, CodeDestination),
-    ) -> Result<Source, Failure> {
+    ) -> Result<ScheduleSource, Failure> {
         let locked = self.locked(model, target)?;
-        Ok(locked.unwrap_or_else(|| Source::chosen_for(model, target, cpu, destination)))
+        Ok(locked.unwrap_or_else(|| ScheduleSource::chosen_for(model, target, cpu, destination)))
     }
 
     /// The schedule of the lock, if it has one.
-    fn locked(&mut self, model: &Model, target: Option<&Target>) -> Result<Option<Source>, Failure> {
+    fn locked(&mut self, model: &Model, target: Option<&Target>) -> Result<Option<ScheduleSource>, Failure> {
         let wanted = LockQuery { model, target, cpus: self.cpus, threads: self.threads };
         self.lock.schedule(&wanted, self.report)
     }
@@ -68,7 +68,7 @@ pub struct PendingJob {
     /// The model.
     pub model: Model,
     /// The schedule that the user named, or the one of a lock.
-    pub source: Option<Source>,
+    pub source: Option<ScheduleSource>,
 }
 
 impl PendingJob {
@@ -93,13 +93,13 @@ impl PendingJob {
                     "name a model and a schedule, or a schedule that names its model",
                 ));
             }
-            let source = Source::read(what)?;
+            let source = ScheduleSource::read(what)?;
             let model = read_named_model(&source, reading)?.with_profile(values.profile.as_deref())?;
             return Ok(PendingJob { model, source: Some(source) });
         }
         let model = Model::read(what, reading)?.with_profile(values.profile.as_deref())?;
         let source = match schedule {
-            Some(path) => Some(Source::read(path)?),
+            Some(path) => Some(ScheduleSource::read(path)?),
             None => locked.locked(&model, values.target.as_ref())?,
         };
         Ok(PendingJob { model, source })
@@ -108,7 +108,7 @@ impl PendingJob {
     /// Completes the job. Chooses a schedule if it has none.
     pub fn into_job(self, target: Option<&Target>, (cpu, destination): (Cpu, CodeDestination)) -> Job {
         let PendingJob { model, source } = self;
-        let source = source.unwrap_or_else(|| Source::chosen_for(&model, target, cpu, destination));
+        let source = source.unwrap_or_else(|| ScheduleSource::chosen_for(&model, target, cpu, destination));
         Job { model, source }
     }
 
@@ -183,7 +183,7 @@ impl Job {
     ) {
         self.model = self.model.for_rows(rows);
         if self.source.is_chosen {
-            self.source = Source::chosen_for(&self.model, target, cpu, destination);
+            self.source = ScheduleSource::chosen_for(&self.model, target, cpu, destination);
         }
     }
 
@@ -219,7 +219,7 @@ pub fn is_model(path: &Path) -> bool {
 ///
 /// # Errors
 /// When it names none, or the file does not exist.
-fn read_named_model(source: &Source, reading: &ReadOptions) -> Result<Model, Failure> {
+fn read_named_model(source: &ScheduleSource, reading: &ReadOptions) -> Result<Model, Failure> {
     let named = source.named_model().ok_or_else(|| {
         Failure::usage(
             format!("the schedule {} names no model", source.name),

@@ -31,6 +31,6 @@ pub use lock::LockUse;
 pub use model::{Model, RowTypes};
 pub use predictor::{Predictor, help_for_status};
 pub use sched_pipeline::{ColumnFate, ColumnSummary, StageSummary, UnfoldedPipeline};
-pub use schedule::{NamedModel, ScheduleValues, Source};
+pub use schedule::{NamedModel, ScheduleSource, ScheduleValues};
 pub use simulator::Simulator;
 pub use walker::Walker;

@@ -76,20 +76,20 @@ pub(crate) fn cache_sizes() -> Vec<f64> {
 }
 
 /// A cache of the first core.
-struct Cache {
+struct CoreCache {
     /// Type as Linux names it: `Data`, `Instruction` or `Unified`.
     kind: String,
     bytes: f64,
 }
 
 /// The caches of the first core, the nearest first, as Linux reports them.
-fn caches() -> Vec<Cache> {
+fn caches() -> Vec<CoreCache> {
     let folder = Path::new("/sys/devices/system/cpu/cpu0/cache");
     let read = |n: usize, name: &str| {
         let text = std::fs::read_to_string(folder.join(format!("index{n}/{name}"))).ok()?;
         Some(text.trim().to_string())
     };
-    let one = |n: usize| Some(Cache { kind: read(n, "type")?, bytes: bytes_of(&read(n, "size")?)? });
+    let one = |n: usize| Some(CoreCache { kind: read(n, "type")?, bytes: bytes_of(&read(n, "size")?)? });
     (0..8).filter_map(one).collect()
 }
 

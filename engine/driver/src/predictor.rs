@@ -1,7 +1,7 @@
 //! Predictors: code in memory, libraries, and the simulator of GPUs.
 
-use sched_llvm::runtime::{CallError, Dtype, OutputKind, Status};
-use sched_llvm::{Predict, PredictOptions, Results, Rows};
+use sched_llvm::runtime::{CallError, CallStatus, Dtype, OutputKind};
+use sched_llvm::{CompiledCode, PackedResults, PackedRows, PredictOptions};
 
 /// Most rows of a call on the processor. Callers show progress after each call: larger calls show it less
 /// often.
@@ -32,9 +32,9 @@ pub trait Predictor {
     fn predict(
         &self,
         kind: OutputKind,
-        rows: Rows,
+        rows: PackedRows,
         n: usize,
-        out: Results,
+        out: PackedResults,
         extras: PredictOptions<'_>,
     ) -> Result<(), CallError>;
 }
@@ -42,18 +42,20 @@ pub trait Predictor {
 /// Returns the remedy for a failed call, by its [`CallError::status`].
 pub fn help_for_status(status: Option<i32>) -> &'static str {
     match status {
-        Some(Status::CPU) => "compile the model for this processor, with --cpu or on this machine",
-        Some(Status::MEMORY) => "end other programs, or predict parts of the rows, as with --shard 0/2",
-        Some(Status::UNSUPPORTED) => "choose another --output",
-        Some(Status::DRIVER | Status::LAUNCH) => {
+        Some(CallStatus::CPU) => "compile the model for this processor, with --cpu or on this machine",
+        Some(CallStatus::MEMORY) => "end other programs, or predict parts of the rows, as with --shard 0/2",
+        Some(CallStatus::UNSUPPORTED) => "choose another --output",
+        Some(CallStatus::DRIVER | CallStatus::LAUNCH) => {
             "with the model, --simulate runs the code without a GPU, and checks it"
         }
-        Some(Status::DEVICE) => "name the GPU with --target when the model is compiled, such as 'gpu(sm_90)'",
-        Some(Status::DEVICE_MEMORY) => {
+        Some(CallStatus::DEVICE) => {
+            "name the GPU with --target when the model is compiled, such as 'gpu(sm_90)'"
+        }
+        Some(CallStatus::DEVICE_MEMORY) => {
             "end other programs on the GPU, or build the model for the processor, which needs no copy of the \
              tables"
         }
-        Some(Status::ROWS) => {
+        Some(CallStatus::ROWS) => {
             "read the rows in single precision, with --row-type f32; or give the model instead of the \
              library, or a library for both types of rows"
         }
@@ -64,7 +66,7 @@ pub fn help_for_status(status: Option<i32>) -> &'static str {
 /// Code in memory, and libraries.
 impl<P> Predictor for P
 where
-    P: Predict,
+    P: CompiledCode,
     P::Error: Into<CallError>,
 {
     fn rows_of_call(&self) -> usize {
@@ -72,23 +74,23 @@ where
     }
 
     fn num_features(&self) -> usize {
-        Predict::num_features(self)
+        CompiledCode::num_features(self)
     }
 
     fn num_outputs(&self, kind: OutputKind) -> usize {
-        Predict::num_outputs(self, kind)
+        CompiledCode::num_outputs(self, kind)
     }
 
     fn output_type(&self, kind: OutputKind) -> Dtype {
-        Predict::output_type(self, kind)
+        CompiledCode::output_type(self, kind)
     }
 
     fn predict(
         &self,
         kind: OutputKind,
-        rows: Rows,
+        rows: PackedRows,
         n: usize,
-        out: Results,
+        out: PackedResults,
         extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         self.predict_with(kind, rows, n, out, extras).map_err(Into::into)

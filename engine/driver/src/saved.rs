@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The results of a build.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Build {
+pub struct SavedBuild {
     /// The contents of the built files.
     pub files: Vec<Vec<u8>>,
     /// The text that commands print about the build, and its header.
@@ -57,8 +57,8 @@ impl BuildInputs<'_> {
 /// The errors of `make`.
 pub fn get_or_make<E>(
     key: impl FnOnce() -> CacheKey,
-    make: impl Fn() -> Result<Build, E>,
-) -> Result<Build, E> {
+    make: impl Fn() -> Result<SavedBuild, E>,
+) -> Result<SavedBuild, E> {
     match decoded(&cache::get_or_make(key, || make().map(|build| encoded(&build)))?) {
         Some(build) => Ok(build),
         None => make(),
@@ -66,17 +66,17 @@ pub fn get_or_make<E>(
 }
 
 /// The build with this key, if the current cache has it.
-pub fn find(key: &CacheKey) -> Option<Build> {
+pub fn find(key: &CacheKey) -> Option<SavedBuild> {
     decoded(&cache::find(key)?)
 }
 
 /// Stores a build in the current cache, if there is one.
-pub fn keep(key: &CacheKey, build: &Build) {
+pub fn keep(key: &CacheKey, build: &SavedBuild) {
     cache::keep(key, &encoded(build));
 }
 
 /// The number of files, the length of each, the files, and the text about them.
-fn encoded(build: &Build) -> Vec<u8> {
+fn encoded(build: &SavedBuild) -> Vec<u8> {
     let number = |n: usize| (n as u64).to_le_bytes();
     let mut bytes = number(build.files.len()).to_vec();
     build.files.iter().for_each(|file| bytes.extend(number(file.len())));
@@ -85,7 +85,7 @@ fn encoded(build: &Build) -> Vec<u8> {
     bytes
 }
 
-fn decoded(mut bytes: &[u8]) -> Option<Build> {
+fn decoded(mut bytes: &[u8]) -> Option<SavedBuild> {
     let number = |bytes: &mut &[u8]| {
         let (number, rest) = bytes.split_first_chunk::<8>()?;
         *bytes = rest;
@@ -102,7 +102,7 @@ fn decoded(mut bytes: &[u8]) -> Option<Build> {
         files.push(file.to_vec());
         bytes = rest;
     }
-    Some(Build { files, about: serde_json::from_slice(bytes).ok()? })
+    Some(SavedBuild { files, about: serde_json::from_slice(bytes).ok()? })
 }
 
 #[cfg(test)]
@@ -112,8 +112,8 @@ mod tests {
     use serde_json::json;
     use std::cell::Cell;
 
-    fn build() -> Build {
-        Build { files: vec![b"library".to_vec(), Vec::new()], about: json!({"notes": ["a"]}) }
+    fn build() -> SavedBuild {
+        SavedBuild { files: vec![b"library".to_vec(), Vec::new()], about: json!({"notes": ["a"]}) }
     }
 
     #[test]

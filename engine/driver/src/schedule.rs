@@ -4,7 +4,7 @@ use crate::failure::{Failure, reason};
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place, Span};
 use sched_forest::codes;
-use sched_lang::{CheckPurpose, CheckedSchedule, Options, Target, check, read_header};
+use sched_lang::{CheckOptions, CheckPurpose, CheckedSchedule, Target, check, read_header};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct ScheduleValues {
 
 /// A schedule as text.
 #[derive(Clone)]
-pub struct Source {
+pub struct ScheduleSource {
     /// Name in messages.
     pub name: String,
     /// Text.
@@ -48,7 +48,7 @@ pub struct NamedModel {
 
 impl NamedModel {
     /// The error that the file does not exist.
-    pub fn missing(&self, source: &Source) -> Diagnostic {
+    pub fn missing(&self, source: &ScheduleSource) -> Diagnostic {
         let message = format!("the model {} does not exist", self.path.display());
         let place = Place::Cell { line: Some(self.line), column: None };
         Diagnostic::new(codes::UNREADABLE, place, message).file(&source.name)
@@ -63,12 +63,12 @@ impl NamedModel {
     }
 }
 
-impl Source {
+impl ScheduleSource {
     /// Reads a schedule; `-` is standard input.
     ///
     /// # Errors
     /// When the file cannot be read, or is no text.
-    pub fn read(path: &Path) -> Result<Source, Failure> {
+    pub fn read(path: &Path) -> Result<ScheduleSource, Failure> {
         let standard = path.as_os_str() == "-";
         let name = if standard { "standard input".to_string() } else { path.display().to_string() };
         let mut bytes = Vec::new();
@@ -87,7 +87,7 @@ impl Source {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));
         }
         let path = (!standard).then(|| path.to_path_buf());
-        Ok(Source { name, text, is_chosen: false, path })
+        Ok(ScheduleSource { name, text, is_chosen: false, path })
     }
 
     /// The model that the schedule names, relative to the schedule's folder.
@@ -128,13 +128,13 @@ impl Source {
     }
 
     /// The options of a check, with the properties of a model if there is one.
-    pub fn options(model: Option<&Model>, values: &ScheduleValues) -> Options {
-        Options {
+    pub fn options(model: Option<&Model>, values: &ScheduleValues) -> CheckOptions {
+        CheckOptions {
             model: model.map(Model::info),
             batch_size: values.batch_size,
             param_values: values.sets.clone(),
             target: values.target.clone(),
-            ..Options::default()
+            ..CheckOptions::default()
         }
     }
 
@@ -145,7 +145,7 @@ impl Source {
         model: &Model,
         values: &ScheduleValues,
     ) -> CheckedSchedule {
-        let options = Options { purpose, ..Self::options(Some(model), values) };
+        let options = CheckOptions { purpose, ..Self::options(Some(model), values) };
         check(&self.text, &options)
     }
 }

@@ -2,7 +2,7 @@
 //! between leaves and predictions.
 
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
-use sched_forest::{ClassValue, Forest, Leaf, Target, Transform};
+use sched_forest::{ClassValue, Forest, Leaf, Transform, TreeTarget};
 use std::collections::HashMap;
 
 /// Values this far outside 0 to 1 still count as probabilities: rounding makes 1 minus a sum of probabilities
@@ -56,10 +56,10 @@ fn margin_of(forest: &Forest, margin: usize, computed: &[Range]) -> Range {
     forest.trees.iter().enumerate().fold(base, |sum, (number, tree)| {
         let linear = forest.linear.get(number).map(Vec::as_slice).unwrap_or_default();
         let value = |(number, leaf): (usize, &Leaf)| match (tree.target, linear.get(number)) {
-            (Target::All, _) => leaf.values.get(margin).copied().map_or(Range::ANY, Range::of),
-            (Target::One(one), _) if one as usize != margin => Range::of(0.0),
-            (Target::One(_), None) => leaf.values.first().copied().map_or(Range::ANY, Range::of),
-            (Target::One(_), Some(linear)) => {
+            (TreeTarget::All, _) => leaf.values.get(margin).copied().map_or(Range::ANY, Range::of),
+            (TreeTarget::One(one), _) if one as usize != margin => Range::of(0.0),
+            (TreeTarget::One(_), None) => leaf.values.first().copied().map_or(Range::ANY, Range::of),
+            (TreeTarget::One(_), Some(linear)) => {
                 linear.terms.iter().fold(Range::of(linear.constant), |sum, (feature, weight)| {
                     sum.plus(column(*feature).times(Range::of(*weight)))
                 })

@@ -7,17 +7,19 @@ use crate::outputs;
 use crate::predictor::Predictor;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
-use sched_ir::interp::{AccessCost, InterpreterError, LaunchCost, Memory, Options, count_launches};
+use sched_ir::interp::{
+    AccessCost, CallMemory, InterpreterError, InterpreterOptions, LaunchCost, count_launches,
+};
 use sched_ir::lir::{KernelKind, Module, Scalar};
 use sched_llvm::runtime::{CallError, Dtype, OutputKind, dtype};
-use sched_llvm::{PredictOptions, Results, Rows};
+use sched_llvm::{PackedResults, PackedRows, PredictOptions};
 use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Threads of a warp of the simulated GPU.
 pub const WARP: u32 = 32;
 /// Limits of a run: none on steps, since the user can interrupt it, and 64 GiB of memory.
-const OPTIONS: Options = Options {
+const OPTIONS: InterpreterOptions = InterpreterOptions {
     max_steps: u64::MAX,
     max_memory: 1 << 36,
     seed: 0,
@@ -74,9 +76,13 @@ impl Simulator {
             .iter()
             .find(|(found, _)| *found == kind)
             .ok_or_else(|| "the model has no such output".to_string())?;
-        let memory =
-            Memory { rows: i64::try_from(rows).unwrap_or(i64::MAX), input, output, tables: &self.lir.tables };
-        match count_launches(kernel, memory, &Options { adds_to_output, ..OPTIONS }, WARP) {
+        let memory = CallMemory {
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+            input,
+            output,
+            tables: &self.lir.tables,
+        };
+        match count_launches(kernel, memory, &InterpreterOptions { adds_to_output, ..OPTIONS }, WARP) {
             Ok(found) => add(&mut self.costs.borrow_mut(), found),
             Err(fault) => {
                 let text = fault.to_string();
@@ -111,12 +117,12 @@ impl Simulator {
     }
 
     /// The margins of rows, as bytes. Sums start with the base margin if the code takes one.
-    fn margins(&self, input: &[u8], n: usize, base: Option<Rows>) -> Result<Vec<u8>, String> {
+    fn margins(&self, input: &[u8], n: usize, base: Option<PackedRows>) -> Result<Vec<u8>, String> {
         let element = self.lir.types.margins;
         let begin = match (self.base_is_given, base) {
             (false, _) => vec![0; n * self.forest.num_margins * element.bytes() as usize],
-            (true, Some(Rows::F32(base))) => bytes(base.iter().map(|x| f64::from(*x)), element),
-            (true, Some(Rows::F64(base))) => bytes(base.iter().copied(), element),
+            (true, Some(PackedRows::F32(base))) => bytes(base.iter().map(|x| f64::from(*x)), element),
+            (true, Some(PackedRows::F64(base))) => bytes(base.iter().copied(), element),
             (true, _) => bytes((0..n).flat_map(|_| self.forest.base.iter().copied()), element),
         };
         self.run_on_rows(OutputKind::Raw.into(), input, n, (begin, self.base_is_given))
@@ -129,7 +135,7 @@ impl Simulator {
         kind: OutputKind,
         input: &[u8],
         n: usize,
-        base: Option<Rows>,
+        base: Option<PackedRows>,
     ) -> Result<(Vec<u8>, Scalar), String> {
         let margins = self.margins(input, n, base)?;
         let kernel = kind.into();
@@ -148,7 +154,7 @@ impl Simulator {
         kind: OutputKind,
         input: &[u8],
         n: usize,
-        base: Option<Rows>,
+        base: Option<PackedRows>,
     ) -> Result<(Vec<u8>, Scalar), String> {
         let is_direct = kind == OutputKind::Value && self.lir.has(KernelKind::Direct);
         let kernel = if is_direct { KernelKind::Direct } else { kind.into() };
@@ -231,18 +237,18 @@ impl Predictor for Simulator {
     fn predict(
         &self,
         kind: OutputKind,
-        rows: Rows,
+        rows: PackedRows,
         n: usize,
-        out: Results,
+        out: PackedResults,
         extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         // The simulator has no entry points for rows of another shape.
         let stride = extras.stride;
         let features = self.num_features();
         let values = match rows {
-            Rows::F32(values) => packed(values, features, stride),
-            Rows::F64(values) => packed(values, features, stride),
-            Rows::Columns(columns) => {
+            PackedRows::F32(values) => packed(values, features, stride),
+            PackedRows::F64(values) => packed(values, features, stride),
+            PackedRows::Columns(columns) => {
                 let row = |row| columns.iter().map(move |column| column.value(row));
                 (0..n).flat_map(row).collect()
             }
@@ -251,15 +257,15 @@ impl Predictor for Simulator {
         let input = bytes(values.into_iter(), element);
         let (results, element) = self.compute_output(kind, &input, n, extras.base_margin)?;
         match (out, element) {
-            (Results::I32(out), Scalar::I32) => {
+            (PackedResults::I32(out), Scalar::I32) => {
                 let (numbers, _) = results.as_chunks::<4>();
                 out.iter_mut().zip(numbers).for_each(|(place, bytes)| *place = i32::from_le_bytes(*bytes));
             }
-            (Results::F32(out), Scalar::F32 | Scalar::F64) => {
+            (PackedResults::F32(out), Scalar::F32 | Scalar::F64) => {
                 let values = doubles(&results, element);
                 out.iter_mut().zip(values).for_each(|(place, x)| *place = x as f32);
             }
-            (Results::F64(out), Scalar::F32 | Scalar::F64) => {
+            (PackedResults::F64(out), Scalar::F32 | Scalar::F64) => {
                 out.iter_mut().zip(doubles(&results, element)).for_each(|(place, x)| *place = x);
             }
             _ => return Err(format!("results of `{}` have another type", kind.word()).into()),
@@ -271,8 +277,8 @@ impl Predictor for Simulator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
-    use sched_ir::lir::{Address, Build, Builder, Interface, ProcessorKind, Space};
+    use sched_forest::{ForestParts, Leaf, NodeRef, Tree, TreeTarget};
+    use sched_ir::lir::{Address, BuildStmts, Builder, Interface, ProcessorKind, Space};
     use sched_nest::Variants;
 
     /// A simulator of a kernel whose two blocks write the same margin: a race.
@@ -282,7 +288,7 @@ mod tests {
             root: NodeRef::Leaf(0),
             inner: Vec::new(),
             leaves: vec![leaf],
-            target: Target::One(0),
+            target: TreeTarget::One(0),
             source: 0,
         };
         let parts =
@@ -316,9 +322,9 @@ mod tests {
         let mut margins = [0.0];
         let result = simulator.predict(
             OutputKind::Raw,
-            Rows::F32(&[1.0]),
+            PackedRows::F32(&[1.0]),
             1,
-            Results::F32(&mut margins),
+            PackedResults::F32(&mut margins),
             PredictOptions::default(),
         );
         assert!(result.is_err_and(|fault| fault.message.starts_with("race on bytes 0..4 of `result`")));

@@ -30,7 +30,7 @@ pub struct ServedCalls {
 }
 
 /// A model compiled for one kind of processor and one type of rows.
-pub struct Compilation {
+pub struct CompiledVersion {
     /// The processor that the code is for.
     pub cpu: Cpu,
     /// The type of the rows.
@@ -45,7 +45,7 @@ pub struct Compilation {
     pub entry: EntryInfo,
 }
 
-impl Compilation {
+impl CompiledVersion {
     /// The compilation as a version of an artefact.
     pub fn version(&self) -> ModelVersion<'_> {
         let launches = self.launches.as_deref();
@@ -63,12 +63,12 @@ pub fn versions(
     values: &ScheduleValues,
     served: &ServedCalls,
     reporter: &dyn Reporter,
-) -> Result<Vec<Compilation>, Failure> {
+) -> Result<Vec<CompiledVersion>, Failure> {
     let target = values.target.as_ref();
     let rules = served.rules.check(&job.model)?;
     let chosen = job.source.is_chosen;
     let given = if chosen { None } else { Some(job.nest(values, reporter)?) };
-    let mut made: Vec<Compilation> = Vec::new();
+    let mut made: Vec<CompiledVersion> = Vec::new();
     for rows in job.model.row_types(served.rows) {
         let first = made.len();
         for cpu in &served.cpus {
@@ -92,7 +92,7 @@ pub fn versions(
             };
             let entry = entry_info(&job.model, &compiled, &job.source.text, *cpu, rules);
             let schedule = Rc::from(job.source.text.as_str());
-            made.push(Compilation { cpu: *cpu, rows, schedule, compiled, launches, entry });
+            made.push(CompiledVersion { cpu: *cpu, rows, schedule, compiled, launches, entry });
         }
     }
     Ok(made)
@@ -100,12 +100,12 @@ pub fn versions(
 
 /// Whether lowering for a machine gives the same LIR as an earlier compilation. Code with launches does not
 /// depend on the processor.
-fn fetches_alike(known: &Compilation, machine: &Machine) -> bool {
+fn fetches_alike(known: &CompiledVersion, machine: &Machine) -> bool {
     known.launches.is_some() || machines::of(known.cpu).fetch_costs() == machine.fetch_costs()
 }
 
 /// The C header of an artefact whose functions begin with `prefix`.
-pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
+pub fn header_of(versions: &[CompiledVersion], prefix: &str) -> String {
     let Some(first) = versions.first() else { return String::new() };
     let mut constants = first.entry.for_header(&first.compiled.lir);
     if versions.iter().any(|version| version.compiled.lir.types != first.compiled.lir.types) {
@@ -119,11 +119,11 @@ pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
 /// # Errors
 /// When LLVM or the linker fails.
 pub fn artefact(
-    versions: &[Compilation],
+    versions: &[CompiledVersion],
     name: ArtefactName<'_>,
     form: ArtefactForm,
 ) -> Result<Vec<u8>, Failure> {
-    let all: Vec<ModelVersion> = versions.iter().map(Compilation::version).collect();
+    let all: Vec<ModelVersion> = versions.iter().map(CompiledVersion::version).collect();
     let key = || {
         let mut key = KeyBuilder::new("artefact");
         key.add(&(name, form));

@@ -8,7 +8,7 @@ use sched_nest::Layout;
 use sched_testing::shapes;
 use schedc_driver::choice::{ChosenSchedules, CodeDestination, Evaluator, SIZES, VectorForm};
 use schedc_driver::compile::compile;
-use schedc_driver::{Model, ScheduleValues, Source};
+use schedc_driver::{Model, ScheduleSource, ScheduleValues};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ fn plans_are_for_a_machine() -> Result<()> {
     let model = complete(50, 7, 600);
     let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(quantized)\n\
                 vectorize(b1, 64)\n";
-    let source = Source { name: String::new(), text: text.to_string(), is_chosen: false, path: None };
+    let source = ScheduleSource { name: String::new(), text: text.to_string(), is_chosen: false, path: None };
     let plan = |name| -> Result<String> {
         let checked = source.check_for(CheckPurpose::Compile, &model, &ScheduleValues::default());
         let nests = checked.nests.ok_or("a legal schedule")?;
@@ -206,9 +206,9 @@ fn plans_are_for_a_machine() -> Result<()> {
 #[test]
 fn first_proposals_of_editors_write_a_candidate() {
     let model = complete(100, 6, 20);
-    let options = sched_lang::Options {
+    let options = sched_lang::CheckOptions {
         vector_bits: Some(512),
-        ..Source::options(Some(&model), &ScheduleValues::default())
+        ..ScheduleSource::options(Some(&model), &ScheduleValues::default())
     };
     let machine = Machine::like("", Level::Vbmi);
     let priced_candidates =

@@ -4,11 +4,11 @@
 //! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
 
 use sched_cost::{Level, Machine};
-use sched_forest::{Forest, Iterations, ReadOptions, Target};
+use sched_forest::{Forest, Iterations, ReadOptions, TreeTarget};
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, KernelForests, compile};
 use sched_lang::diagnostics::codes;
-use sched_lang::{CheckPurpose, Options, check, format};
+use sched_lang::{CheckOptions, CheckPurpose, check, format};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use sched_pipeline::SetTests;
 use sched_testing::in_parallel;
@@ -82,21 +82,21 @@ fn info(forest: &Forest) -> ModelInfo {
         depths: forest.trees.iter().map(sched_forest::Tree::depth).collect(),
         leaves: forest.trees.iter().map(leaves).collect(),
         oblivious: forest.trees.iter().map(sched_forest::Tree::is_oblivious).collect(),
-        has_leaf_vectors: forest.trees.iter().any(|tree| tree.target == Target::All),
+        has_leaf_vectors: forest.trees.iter().any(|tree| tree.target == TreeTarget::All),
         ..ModelInfo::default()
     }
 }
 
 /// The nests of a text without errors.
-fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
+fn nests(text: &str, options: &CheckOptions) -> Result<Variants<Nest>> {
     let checked = check(text, options);
     checked.nests.ok_or_else(|| format!("{:?}\n{text}", checked.diagnostics).into())
 }
 
 /// Asserts that the checker does not warn of a slow schedule on its processor.
-fn is_not_called_slow(chosen: &ChosenSchedules, options: &Options, lookup_bits: u32, bin_bytes: u32) {
+fn is_not_called_slow(chosen: &ChosenSchedules, options: &CheckOptions, lookup_bits: u32, bin_bytes: u32) {
     let model = options.model.as_deref().map(|model| ModelInfo { bin_bytes, ..model.clone() });
-    let options = Options {
+    let options = CheckOptions {
         model: model.map(Arc::new),
         vector_bits: (lookup_bits > 0).then_some(lookup_bits),
         ..options.clone()
@@ -122,7 +122,7 @@ fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, Str
 }
 
 /// Asserts that the text of a chosen schedule compiles to the same plans and code as the chosen variants.
-fn means_the_same(forest: &Arc<Forest>, chosen: &ChosenSchedules, options: &Options) -> Result<()> {
+fn means_the_same(forest: &Arc<Forest>, chosen: &ChosenSchedules, options: &CheckOptions) -> Result<()> {
     let text = chosen.text();
     assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
     let printed = nests(&text, options)?;
@@ -145,8 +145,11 @@ fn chosen_schedules_are_right(
     machines: &[(&str, Level)],
 ) -> Result<(usize, usize)> {
     let (mut schedules, mut blocks) = (0, 0);
-    let options =
-        Options { model: Some(Arc::new(info(forest))), purpose: CheckPurpose::Compile, ..Options::default() };
+    let options = CheckOptions {
+        model: Some(Arc::new(info(forest))),
+        purpose: CheckPurpose::Compile,
+        ..CheckOptions::default()
+    };
     let model = Model::of_forest(Arc::clone(forest));
     let bins = model.forests().with_set_tests(SetTests::OfColumns).quantized_rows();
     let bin_bytes = bins.as_ref().map_or(0, |bins| if bins.in_bytes { 1 } else { 2 });
@@ -217,11 +220,11 @@ fn gpu_schedule_is_right(
     let chosen = ChosenSchedules { variants: gpu::chosen(&info, bins.as_ref(), &target), one_call: None };
     let text = chosen.text_for(Some("gpu"));
     assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
-    let options = Options {
+    let options = CheckOptions {
         model: Some(Arc::new(info)),
         purpose: CheckPurpose::Compile,
         target: Some(target),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let nests = nests(&text, &options)?;
     assert!(nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact), "{text}");

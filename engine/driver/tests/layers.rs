@@ -1,11 +1,11 @@
 //! Tests of candidates with tiles of layers of sums, for the models of the readers' tests.
 
 use sched_cost::{Level, Machine};
-use sched_lang::{Options, check, format};
+use sched_lang::{CheckOptions, check, format};
 use schedc_driver::choice::{
     Candidate, ChosenSchedules, CodeDestination, Evaluator, LayerLanes, PricedCandidate, SIZES,
 };
-use schedc_driver::{Model, ScheduleValues, Source};
+use schedc_driver::{Model, ScheduleSource, ScheduleValues};
 use std::error::Error;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn layers_have_tiles_if_time_allows() -> Result<()> {
             let is_narrow = name.starts_with("net") && level == Level::Vbmi;
             assert_eq!(!full.is_empty(), has_layers && !is_narrow, "{name} {level:?}: {full:?}");
             assert!(tiled(CodeDestination::Memory).is_empty(), "{name} {level:?}");
-            let options: Options = Source::options(Some(&model), &ScheduleValues::default());
+            let options: CheckOptions = ScheduleSource::options(Some(&model), &ScheduleValues::default());
             for candidate in full {
                 let text = evaluator.text(&candidate);
                 assert_eq!(format(&text).ok().as_ref(), Some(&text), "{name}");

@@ -4,7 +4,7 @@ use sched_diagnostics::{Code, Diagnostic, Severity, usage};
 use sched_forest::ReadOptions;
 use sched_llvm::Cpu;
 use schedc_driver::lock::{
-    CODE_EPOCH, Entry, EntryKey, Figures, Lock, LockAnswer, LockQuery, Measurement, find, merge,
+    CODE_EPOCH, EntryKey, Figures, LockAnswer, LockEntry, LockFile, LockQuery, Measurement, find, merge,
     structure_digest,
 };
 use schedc_driver::{Failure, Model};
@@ -31,14 +31,14 @@ fn measured(micros: f64) -> Measurement {
 }
 
 /// An entry for `tiny.json` in a lock beside it.
-fn entry(rows: u64, schedule: &str) -> Entry {
+fn entry(rows: u64, schedule: &str) -> LockEntry {
     let model = model("tiny.json");
     let key = EntryKey::new("cpu", &model.path, &fixture("schedc.lock"), rows, 0).expect("a key");
-    Entry::of(key, &model, Cpu::Native, schedule, measured(0.1234567 / rows as f64)).expect("an entry")
+    LockEntry::of(key, &model, Cpu::Native, schedule, measured(0.1234567 / rows as f64)).expect("an entry")
 }
 
-fn lock(entries: impl IntoIterator<Item = Entry>) -> Lock {
-    let mut lock = Lock::default();
+fn lock(entries: impl IntoIterator<Item = LockEntry>) -> LockFile {
+    let mut lock = LockFile::default();
     entries.into_iter().for_each(|entry| lock.put(entry));
     lock
 }
@@ -49,7 +49,7 @@ fn refusal(failure: Failure) -> Diagnostic {
 }
 
 fn refused(text: &str) -> (Code, String) {
-    let diagnostic = refusal(Lock::parse(text.as_bytes()).expect_err("it is no lock"));
+    let diagnostic = refusal(LockFile::parse(text.as_bytes()).expect_err("it is no lock"));
     assert!(diagnostic.help.is_some(), "{diagnostic}");
     (diagnostic.code, format!("{}: {}", diagnostic.place, diagnostic.message))
 }
@@ -60,11 +60,11 @@ const LINES: &str = "// by hand\n\ttile(batch, b0, b1, 64)\n\nparallel(b0) // al
 fn locks_are_read_as_they_were_written() {
     let one = lock([entry(1, "parallel(batch)"), entry(64, LINES), entry(1024, "")]);
     let text = one.text();
-    assert_eq!(Lock::parse(text.as_bytes()).expect("a lock"), one, "{text}");
-    assert_eq!(Lock::parse(text.replace('\n', "\r\n").as_bytes()).expect("a lock"), one);
+    assert_eq!(LockFile::parse(text.as_bytes()).expect("a lock"), one, "{text}");
+    assert_eq!(LockFile::parse(text.replace('\n', "\r\n").as_bytes()).expect("a lock"), one);
     let turned = lock(one.entries().iter().rev().cloned());
     assert_eq!(turned.text(), text);
-    assert_eq!(Lock::parse(Lock::default().text().as_bytes()).expect("a lock"), Lock::default());
+    assert_eq!(LockFile::parse(LockFile::default().text().as_bytes()).expect("a lock"), LockFile::default());
     assert!(
         !text.contains(env!("CARGO_MANIFEST_DIR")) && text.contains("entry cpu:tiny.json:64:all\n"),
         "{text}"
@@ -125,18 +125,21 @@ fn damaged_texts_are_refused_with_their_line() {
     assert!(refused(&twice).1.ends_with("there is another entry cpu:tiny.json:64:all"));
     let bytes = [text.as_bytes(), b"\xff\n"].concat();
     let lines = text.lines().count() + 1;
-    assert_eq!(refusal(Lock::parse(&bytes).expect_err("no text")).place.to_string(), format!("line {lines}"));
+    assert_eq!(
+        refusal(LockFile::parse(&bytes).expect_err("no text")).place.to_string(),
+        format!("line {lines}")
+    );
 }
 
 #[test]
 fn no_bytes_make_reading_panic() {
     let text = lock([entry(64, LINES)]).text().into_bytes();
     for at in 0..text.len() {
-        let _ = Lock::parse(text.get(..at).unwrap_or_default());
+        let _ = LockFile::parse(text.get(..at).unwrap_or_default());
         for byte in [0, b' ', b'\n', b'|', 0xff] {
             let mut changed = text.clone();
             changed[at] = byte;
-            let _ = Lock::parse(&changed).map(|lock| lock.text());
+            let _ = LockFile::parse(&changed).map(|lock| lock.text());
         }
     }
 }
@@ -149,12 +152,12 @@ fn pages_show_their_errors() {
             code.page().split("```lock\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
         let [wrong, right] = blocks.as_slice() else { panic!("{code}") };
         assert_eq!(refused(wrong).0, code);
-        assert!(Lock::parse(right.as_bytes()).is_ok(), "{code}");
+        assert!(LockFile::parse(right.as_bytes()).is_ok(), "{code}");
     }
 }
 
 /// The result of `git merge-file` for two versions, and whether it merged them.
-fn git_merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Result<(String, bool)> {
+fn git_merge(base: &LockFile, ours: &LockFile, theirs: &LockFile) -> Result<(String, bool)> {
     let folder = tempfile::tempdir()?;
     for (name, lock) in [("base", base), ("ours", ours), ("theirs", theirs)] {
         fs::write(folder.path().join(name), lock.text())?;
@@ -191,14 +194,14 @@ fn git_does_not_merge_two_changes_of_an_entry() -> Result<()> {
     let base = lock([entry(1, LINES), entry(256, LINES)]);
     let (mut ours, mut theirs) = (base.clone(), base.clone());
     // Far from each other in the text: the one at its beginning, the other at its end.
-    ours.put(Entry { structure: "sha256:0".to_string(), ..entry(256, LINES) });
+    ours.put(LockEntry { structure: "sha256:0".to_string(), ..entry(256, LINES) });
     theirs.put(entry(256, &format!("{LINES}cache(b0)")));
     theirs.put(entry(64, "parallel(tree)"));
     let (text, merged) = git_merge(&base, &ours, &theirs)?;
     assert!(!merged && refused(&text).0 == usage::LOCK_CONFLICT, "{text}");
     let resolved = merge::resolve(&text).expect("two locks");
     assert_eq!(resolved.conflicts, [entry(256, LINES).key]);
-    let ours = Entry { structure: "sha256:0".to_string(), ..entry(256, LINES) };
+    let ours = LockEntry { structure: "sha256:0".to_string(), ..entry(256, LINES) };
     assert_eq!(resolved.lock.get(&ours.key).map(|entry| &entry.structure), Some(&ours.structure));
     assert!(resolved.lock.entry_named("64").is_ok() && resolved.lock.entries().len() == 3);
     Ok(())
@@ -237,12 +240,12 @@ fn a_removed_entry_stays_removed_unless_it_was_changed() {
     assert_eq!((merged.lock, merged.conflicts.len()), (changed, 1));
 }
 
-fn found(lock: &Lock, model: &Model, threads: Option<u32>) -> LockAnswer {
+fn found(lock: &LockFile, model: &Model, threads: Option<u32>) -> LockAnswer {
     let wanted = LockQuery { model, target: None, cpus: &[Cpu::Native], threads };
     find(lock, &fixture("schedc.lock"), &wanted).expect("a processor")
 }
 
-fn miss(lock: &Lock, model: &Model, threads: Option<u32>) -> Option<(Code, Severity)> {
+fn miss(lock: &LockFile, model: &Model, threads: Option<u32>) -> Option<(Code, Severity)> {
     let found = found(lock, model, threads);
     assert!(found.source.is_none());
     found.miss.map(|miss| (miss.code, miss.severity))
@@ -277,7 +280,7 @@ fn entries_are_combined_by_their_rows() {
 #[test]
 fn each_mismatch_of_an_entry_has_a_code() {
     let tiny = model("tiny.json");
-    let with = |change: &dyn Fn(&mut Entry)| {
+    let with = |change: &dyn Fn(&mut LockEntry)| {
         let mut entry = entry(64, LINES);
         change(&mut entry);
         let found = found(&lock([entry]), &tiny, None);
@@ -303,14 +306,14 @@ fn each_mismatch_of_an_entry_has_a_code() {
     // A lock without entries for a model causes no message.
     assert_eq!(miss(&lock([entry(64, LINES)]), &model("three_classes.json"), None), None);
     // If the entry for 64 rows does not fit, the one for a single row does not serve calls of 64 rows.
-    let stale = Entry { epoch: CODE_EPOCH + 1, ..entry(64, LINES) };
+    let stale = LockEntry { epoch: CODE_EPOCH + 1, ..entry(64, LINES) };
     assert_eq!(
         miss(&lock([entry(1, LINES), stale]), &tiny, None),
         Some((usage::LOCK_EPOCH, Severity::Warning))
     );
     // An edited entry still counts as edited when it is written again.
-    let edited = lock([Entry { is_edited: true, ..entry(1, LINES) }]);
-    assert_eq!(Lock::parse(edited.text().as_bytes()).expect("a lock"), edited);
+    let edited = lock([LockEntry { is_edited: true, ..entry(1, LINES) }]);
+    assert_eq!(LockFile::parse(edited.text().as_bytes()).expect("a lock"), edited);
 }
 
 #[test]

@@ -12,11 +12,11 @@ use sched_forest::{
 use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::Severity;
 use sched_llvm::{Cpu, Gpu, Jit, ptx_text};
-use sched_pipeline::{InputKind, Pipeline, Stage, leaf_vectors, read_pipeline};
+use sched_pipeline::{InputKind, Pipeline, PipelineStage, leaf_vectors, read_pipeline};
 use schedc_driver::choice::CodeDestination;
 use schedc_driver::compile::compile;
 use schedc_driver::outputs::KERNELS;
-use schedc_driver::{Job, Model, Reporter, ScheduleValues, Source, machines};
+use schedc_driver::{Job, Model, Reporter, ScheduleSource, ScheduleValues, machines};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -171,7 +171,7 @@ impl FileNodes<'_> {
 
 /// The forest of a pipeline's trees, with each test of a column mapped to a test of its feature.
 fn mapped_forest(pipeline: &Pipeline) -> Forest {
-    let Stage::Forest { forest, tested, .. } = pipeline.stages.first().expect("a stage");
+    let PipelineStage::Forest { forest, tested, .. } = pipeline.stages.first().expect("a stage");
     let rows = pipeline.row_type();
     let mut nodes = FileNodes { pipeline, forest, tested, rows, sets: Vec::new() };
     let trees = forest.trees.iter().map(|tree| nodes.mapped_tree(tree)).collect();
@@ -195,14 +195,15 @@ fn mapped_forest(pipeline: &Pipeline) -> Forest {
 struct Silent;
 
 impl Reporter for Silent {
-    fn report(&self, _: &Source, checked: &CheckedSchedule, _: Severity) -> usize {
+    fn report(&self, _: &ScheduleSource, checked: &CheckedSchedule, _: Severity) -> usize {
         checked.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
     }
 }
 
 /// The code of a model under a schedule: LIR, and PTX or machine code.
 fn code(model: &Model, schedule: &str) -> (String, Vec<u8>) {
-    let source = Source { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
+    let source =
+        ScheduleSource { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
     let job = Job { model: model.clone(), source };
     let (nests, _) = job.nest(&ScheduleValues::default(), &Silent).expect("a legal schedule");
     let compiled = compile(model, nests, &KERNELS, &machines::of(Cpu::Native)).expect("code");
@@ -224,7 +225,7 @@ fn folded_pipelines_have_the_code_of_mapped_forests() {
         let pipeline = leaf_vectors(read_pipeline(&bytes).expect("a pipeline").pipeline).expect("a forest");
         let mapped = Model::of_forest(Arc::new(mapped_forest(&pipeline)));
         let chosen = [&folded, &mapped]
-            .map(|model| Source::chosen_for(model, None, Cpu::Native, CodeDestination::Memory).text);
+            .map(|model| ScheduleSource::chosen_for(model, None, Cpu::Native, CodeDestination::Memory).text);
         assert_eq!(chosen[0], chosen[1], "{name}");
         for schedule in SCHEDULES.into_iter().chain([chosen[0].as_str()]) {
             let (lir, bytes) = code(&folded, schedule);

@@ -5,7 +5,7 @@ use sched_columns::{ColumnValue, Expr, Term};
 use sched_forest::{ClassRule, Float, Forest, LinearLeaf, predict_output};
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, OutputKind};
-use sched_llvm::{Predict, PredictOptions, Results, Rows};
+use sched_llvm::{CompiledCode, PackedResults, PackedRows, PredictOptions};
 use sched_testing::{Rng, computed, forests, linear};
 use schedc_driver::compile::RowRules;
 use schedc_driver::walker::{is_worth_walking, steps_of_a_row};
@@ -40,22 +40,28 @@ fn expected(forest: &Forest, kind: OutputKind, rows: &[f64]) -> Option<Vec<u64>>
 }
 
 /// The results of the walker, in bits.
-fn results(walker: &Walker, kind: OutputKind, rows: Rows, n: usize, extras: PredictOptions) -> Vec<u64> {
-    let size = n * Predict::num_outputs(walker, kind);
-    match Predict::output_type(walker, kind) {
+fn results(
+    walker: &Walker,
+    kind: OutputKind,
+    rows: PackedRows,
+    n: usize,
+    extras: PredictOptions,
+) -> Vec<u64> {
+    let size = n * CompiledCode::num_outputs(walker, kind);
+    match CompiledCode::output_type(walker, kind) {
         Dtype::F32 => {
             let mut out = vec![0.0_f32; size];
-            walker.predict_with(kind, rows, n, Results::F32(&mut out), extras).expect("a call");
+            walker.predict_with(kind, rows, n, PackedResults::F32(&mut out), extras).expect("a call");
             out.into_iter().map(|x| f64::from(x).to_bits()).collect()
         }
         Dtype::F64 => {
             let mut out = vec![0.0_f64; size];
-            walker.predict_with(kind, rows, n, Results::F64(&mut out), extras).expect("a call");
+            walker.predict_with(kind, rows, n, PackedResults::F64(&mut out), extras).expect("a call");
             out.into_iter().map(f64::to_bits).collect()
         }
         Dtype::I32 => {
             let mut out = vec![0_i32; size];
-            walker.predict_with(kind, rows, n, Results::I32(&mut out), extras).expect("a call");
+            walker.predict_with(kind, rows, n, PackedResults::I32(&mut out), extras).expect("a call");
             out.into_iter().map(|x| f64::from(x).to_bits()).collect()
         }
     }
@@ -77,16 +83,16 @@ fn walks_as_the_reference_does() {
         let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), RowRules::default());
         for kind in OutputKind::ALL {
             let Some(wanted) = expected(&forest, kind, &doubles) else {
-                assert_eq!(Predict::num_outputs(&walker, kind), 0, "seed {seed}, {kind:?}");
+                assert_eq!(CompiledCode::num_outputs(&walker, kind), 0, "seed {seed}, {kind:?}");
                 continue;
             };
             for threads in [1, 3] {
                 let extras = PredictOptions { threads, ..PredictOptions::default() };
                 let found = |rows| results(&walker, kind, rows, n, extras);
-                assert_eq!(found(Rows::F64(&doubles)), wanted, "seed {seed}, {kind:?}");
-                assert_eq!(found(Rows::Columns(&columns)), wanted, "seed {seed}, {kind:?}, columns");
+                assert_eq!(found(PackedRows::F64(&doubles)), wanted, "seed {seed}, {kind:?}");
+                assert_eq!(found(PackedRows::Columns(&columns)), wanted, "seed {seed}, {kind:?}, columns");
                 let wanted = expected(&forest, kind, &rounded);
-                assert_eq!(Some(found(Rows::F32(&singles))), wanted, "seed {seed}, {kind:?}, floats");
+                assert_eq!(Some(found(PackedRows::F32(&singles))), wanted, "seed {seed}, {kind:?}, floats");
             }
         }
     }
@@ -105,13 +111,13 @@ fn sums_start_with_a_given_base_margin() {
         let base: Vec<f32> = (0..70 * forest.num_margins).map(|at| at as f32 / 4.0).collect();
         let wide: Vec<f64> = base.iter().map(|x| f64::from(*x)).collect();
         let base_margin = match forest.types.accumulator {
-            Float::F32 => Rows::F32(&base),
-            Float::F64 => Rows::F64(&wide),
+            Float::F32 => PackedRows::F32(&base),
+            Float::F64 => PackedRows::F64(&wide),
         };
         let rules = RowRules { base_margin: true, ..RowRules::default() };
         let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), rules);
         let extras = PredictOptions { base_margin: Some(base_margin), ..PredictOptions::default() };
-        let found = results(&walker, OutputKind::Value, Rows::F64(&rows), 70, extras);
+        let found = results(&walker, OutputKind::Value, PackedRows::F64(&rows), 70, extras);
         let mut wanted = Vec::new();
         for (row, base) in rows.chunks_exact(forest.num_features).zip(wide.chunks_exact(forest.num_margins)) {
             let mut parts = forest.clone().into_parts();
@@ -120,7 +126,8 @@ fn sums_start_with_a_given_base_margin() {
             wanted.extend(expected(&based, OutputKind::Value, row).expect("predictions"));
         }
         assert_eq!(found, wanted, "seed {seed}");
-        let without = results(&walker, OutputKind::Value, Rows::F64(&rows), 70, PredictOptions::default());
+        let without =
+            results(&walker, OutputKind::Value, PackedRows::F64(&rows), 70, PredictOptions::default());
         assert_eq!(Some(without), expected(&forest, OutputKind::Value, &rows), "seed {seed}");
         checked += 1;
     }
@@ -134,7 +141,7 @@ fn takes_a_number_as_missing() {
     let marked: Vec<f64> = rows.iter().map(|x| if x.is_nan() { -999.0 } else { *x }).collect();
     let rules = RowRules { missing: Some(-999.0), ..RowRules::default() };
     let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), rules);
-    let found = results(&walker, OutputKind::Raw, Rows::F64(&marked), 50, PredictOptions::default());
+    let found = results(&walker, OutputKind::Raw, PackedRows::F64(&marked), 50, PredictOptions::default());
     assert!(rows.iter().any(|x| x.is_nan()));
     assert_eq!(Some(found), expected(&forest, OutputKind::Raw, &rows));
 }

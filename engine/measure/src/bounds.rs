@@ -2,7 +2,7 @@
 //! plan. The result is data, or the nest as text with remarks below its loops.
 
 use crate::caches::{Caches, bytes_text};
-use sched_cost::{Breakdown, Call, Limit, Machine, ModelShape, OriginCycles, breakdown};
+use sched_cost::{Breakdown, KernelCall, Limit, Machine, ModelShape, OriginCycles, breakdown};
 use sched_ir::lir::{Module, Task};
 use sched_ir::plan::WalkPlan;
 use sched_ir::{Compiled, Stages};
@@ -107,7 +107,7 @@ fn call_breakdown(
 ) -> Option<Breakdown> {
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let (rows, threads) = (number(calls.rows), number(calls.threads));
-    breakdown(module, machine, Call { rows, threads, column_major: false, shape })
+    breakdown(module, machine, KernelCall { rows, threads, column_major: false, shape })
 }
 
 /// The nest with the remarks on each loop below it.

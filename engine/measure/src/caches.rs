@@ -1,6 +1,6 @@
 //! The caches of a core.
 
-use sched_cost::{Cache, Machine};
+use sched_cost::{Machine, MemoryLevel};
 use std::path::Path;
 
 /// Sizes in bytes, the nearest first; a level that is not known is absent.
@@ -23,7 +23,7 @@ impl Caches {
         let levels = self.levels.iter().enumerate();
         let caches = levels.filter_map(|(at, bytes)| {
             let like = known.get(at).or(known.last())?;
-            Some(Cache { bytes: *bytes as f64, ..*like })
+            Some(MemoryLevel { bytes: *bytes as f64, ..*like })
         });
         Machine { caches: caches.chain([*memory]).collect(), ..machine.clone() }
     }

@@ -2,7 +2,7 @@
 
 use crate::race::Contender;
 use crate::rows::RowOrder;
-use sched_cost::{Call, Machine, ModelShape, cost};
+use sched_cost::{KernelCall, Machine, ModelShape, cost};
 use sched_ir::lir::OutputKind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -65,7 +65,7 @@ impl CostPredictor {
         (rows, threads): (usize, usize),
     ) -> Option<f64> {
         let compiled = compile(model, nests, &[OutputKind::Raw], &self.machine).ok()?;
-        let call = Call { rows, threads, column_major: false, shape: &self.shape };
+        let call = KernelCall { rows, threads, column_major: false, shape: &self.shape };
         let is_told = !runs_on_device(&compiled);
         is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)
     }

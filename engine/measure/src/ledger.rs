@@ -10,14 +10,14 @@ mod table;
 
 pub use question::{NumberSweep, Question, Subject, SweepNumber};
 pub use table::{
-    Ablation, Advice, Baselines, DirectiveEffect, Ledger, MeasuredTime, PredictedAdvice, PredictedTable,
-    PrefixLine, Sweep, SweepValue, Table,
+    Ablation, Advice, Baselines, DirectiveEffect, Ledger, LedgerTable, MeasuredTime, PredictedAdvice,
+    PredictedTable, PrefixLine, SweepValue, ValueSweep,
 };
 
 use crate::race::{RaceLimits, RaceProgress, Timing, Workload, race};
 use crate::rows::OrderedRows;
 use entrants::Entrants;
-use plan::{TablePlan, Times};
+use plan::{EntrantTimes, TablePlan};
 use sched_lang::variations::Variations;
 use schedc_driver::Failure;
 use std::collections::BTreeSet;
@@ -104,12 +104,12 @@ impl LedgerExperiments {
         threads: &[i32],
         limits: &RaceLimits,
         watch: &mut dyn FnMut(&RaceProgress) -> ControlFlow<()>,
-    ) -> Result<Vec<Table>, Failure> {
+    ) -> Result<Vec<LedgerTable>, Failure> {
         let mut tables = Vec::new();
         for &threads in threads {
             for plan in &self.plans {
                 let workload = Workload { rows, batch: plan.batch, threads };
-                let mut race = |entrants: &[usize], limits: &RaceLimits| -> Result<Times, Failure> {
+                let mut race = |entrants: &[usize], limits: &RaceLimits| -> Result<EntrantTimes, Failure> {
                     let (numbers, contenders) = self.entrants.contenders(entrants);
                     let timings = race(&contenders, &workload, limits, watch)?;
                     Ok(numbers.into_iter().zip(timings.iter().map(Timing::quartiles)).collect())

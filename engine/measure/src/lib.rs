@@ -16,5 +16,5 @@ pub mod samples;
 pub use code::{CostPredictor, Draft, compile_all};
 pub use draw::{DRAW_SEED, draw_rows};
 pub use race::{Contender, RaceLimits, RaceProgress, Timing, Workload, race};
-pub use rows::{Numbers, OrderedRows, RowOrder};
+pub use rows::{OrderedRows, RowNumbers, RowOrder};
 pub use samples::Quartiles;

@@ -3,8 +3,8 @@
 use crate::rows::{CallRows, OrderedRows, RowOrder};
 use crate::samples::Quartiles;
 use rustix::time::{ClockId, clock_gettime};
-use sched_llvm::runtime::{Dtype, OutputKind, Status, output_type};
-use sched_llvm::{Jit, Predict, Results};
+use sched_llvm::runtime::{CallStatus, Dtype, OutputKind, output_type};
+use sched_llvm::{CompiledCode, Jit, PackedResults};
 use schedc_driver::{Failure, help_for_status};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ pub fn race(
     watch: &mut dyn FnMut(&RaceProgress) -> ControlFlow<()>,
 ) -> Result<Vec<Timing>, Failure> {
     let clock = clock(workload.threads, contenders.iter().any(|contender| contender.on_device));
-    let mut race = Race::new(contenders.len(), *limits, clock);
+    let mut race = RunningRace::new(contenders.len(), *limits, clock);
     let mut calls = Vec::with_capacity(contenders.len());
     for contender in contenders {
         // Calibration comes before the first sample: `watch` may end the race here, too.
@@ -154,7 +154,7 @@ pub fn race(
 }
 
 /// The state of a race.
-struct Race {
+struct RunningRace {
     limits: RaceLimits,
     began: Instant,
     /// The clock of the samples, and its time at the beginning.
@@ -164,9 +164,9 @@ struct Race {
     spent: Vec<Duration>,
 }
 
-impl Race {
-    fn new(contenders: usize, limits: RaceLimits, clock: ClockId) -> Race {
-        Race {
+impl RunningRace {
+    fn new(contenders: usize, limits: RaceLimits, clock: ClockId) -> RunningRace {
+        RunningRace {
             limits,
             began: Instant::now(),
             clock: (clock, now(clock)),
@@ -265,12 +265,18 @@ fn time_sample(
     let pieces: Vec<CallRows> = pieces.collect();
     let since = now(clock);
     for piece in pieces.iter().cycle().take(calls) {
-        let out = if doubles.is_empty() { Results::F32(&mut floats) } else { Results::F64(&mut doubles) };
+        let out = if doubles.is_empty() {
+            PackedResults::F32(&mut floats)
+        } else {
+            PackedResults::F64(&mut doubles)
+        };
         let done = contender.code.predict(OutputKind::Raw, piece.rows(), batch, out, threads);
         done.map_err(|status| {
             let help = match status.code() {
-                Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
-                Status::MEMORY | Status::DEVICE_MEMORY => "time fewer rows a call, with --batch",
+                CallStatus::DRIVER | CallStatus::DEVICE => {
+                    "time it on a machine with a GPU, or name --target cpu"
+                }
+                CallStatus::MEMORY | CallStatus::DEVICE_MEMORY => "time fewer rows a call, with --batch",
                 other => help_for_status(Some(other)),
             };
             Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
@@ -291,11 +297,11 @@ fn now(clock: ClockId) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockId, Race, RaceLimits, Timing};
+    use super::{ClockId, RaceLimits, RunningRace, Timing};
     use std::time::Duration;
 
-    fn race(limits: RaceLimits, micros: &[&[u64]]) -> Race {
-        let mut race = Race::new(micros.len(), limits, ClockId::Monotonic);
+    fn race(limits: RaceLimits, micros: &[&[u64]]) -> RunningRace {
+        let mut race = RunningRace::new(micros.len(), limits, ClockId::Monotonic);
         for (at, samples) in micros.iter().enumerate() {
             samples.iter().for_each(|sample| race.add_sample(at, Duration::from_micros(*sample), 10));
         }
@@ -342,7 +348,7 @@ mod tests {
         let limits = RaceLimits { budget: Some(Duration::ZERO), ..RaceLimits::default() };
         let race = race(limits, &[&[100], &[]]);
         assert_eq!([0, 1].map(|at| race.has_turn(at)), [false, true]);
-        let several = Race { limits: RaceLimits { min_samples: 3, ..limits }, ..race };
+        let several = RunningRace { limits: RaceLimits { min_samples: 3, ..limits }, ..race };
         assert_eq!([0, 1].map(|at| several.has_turn(at)), [true, true]);
     }
 }

@@ -1,12 +1,12 @@
 //! The rows of calls, row by row or column by column.
 
-use sched_llvm::Rows;
+use sched_llvm::PackedRows;
 use sched_llvm::column::{Column, ColumnValues};
 use std::ops::Range;
 
 /// Numbers of one type.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Numbers {
+pub enum RowNumbers {
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
@@ -24,9 +24,9 @@ pub enum RowOrder {
 
 /// Rows, stored in each order that some contender reads.
 pub struct OrderedRows {
-    rows: Numbers,
+    rows: RowNumbers,
     /// The rows feature by feature, if some contender reads them so.
-    columns: Option<Numbers>,
+    columns: Option<RowNumbers>,
     features: usize,
     /// The number of rows.
     pub count: usize,
@@ -34,14 +34,14 @@ pub struct OrderedRows {
 
 impl OrderedRows {
     /// Rows of `features` values each. Also stores them feature by feature if `with_columns` is true.
-    pub fn new(rows: Numbers, features: usize, with_columns: bool) -> OrderedRows {
+    pub fn new(rows: RowNumbers, features: usize, with_columns: bool) -> OrderedRows {
         let values = match &rows {
-            Numbers::F32(values) => values.len(),
-            Numbers::F64(values) => values.len(),
+            RowNumbers::F32(values) => values.len(),
+            RowNumbers::F64(values) => values.len(),
         };
         let columns = with_columns.then(|| match &rows {
-            Numbers::F32(values) => Numbers::F32(transposed(values, features)),
-            Numbers::F64(values) => Numbers::F64(transposed(values, features)),
+            RowNumbers::F32(values) => RowNumbers::F32(transposed(values, features)),
+            RowNumbers::F64(values) => RowNumbers::F64(transposed(values, features)),
         });
         OrderedRows { rows, columns, features, count: values / features.max(1) }
     }
@@ -51,15 +51,15 @@ impl OrderedRows {
         let Some(columns) = self.columns.as_ref().filter(|_| order == RowOrder::Columns) else {
             let place = wanted.start * self.features..wanted.end * self.features;
             return match &self.rows {
-                Numbers::F32(values) => CallRows::Rows(Rows::F32(&values[place])),
-                Numbers::F64(values) => CallRows::Rows(Rows::F64(&values[place])),
+                RowNumbers::F32(values) => CallRows::Rows(PackedRows::F32(&values[place])),
+                RowNumbers::F64(values) => CallRows::Rows(PackedRows::F64(&values[place])),
             };
         };
         let column = |feature: usize| {
             let place = feature * self.count + wanted.start..feature * self.count + wanted.end;
             Column::of(match columns {
-                Numbers::F32(values) => ColumnValues::F32(&values[place]),
-                Numbers::F64(values) => ColumnValues::F64(&values[place]),
+                RowNumbers::F32(values) => ColumnValues::F32(&values[place]),
+                RowNumbers::F64(values) => ColumnValues::F64(&values[place]),
             })
         };
         CallRows::Columns((0..self.features).map(column).collect())
@@ -69,13 +69,13 @@ impl OrderedRows {
     pub fn first_rows(&self, rows: usize) -> Vec<f64> {
         let values = rows.saturating_mul(self.features);
         match &self.rows {
-            Numbers::F32(all) => all.iter().take(values).map(|value| f64::from(*value)).collect(),
-            Numbers::F64(all) => all.iter().take(values).copied().collect(),
+            RowNumbers::F32(all) => all.iter().take(values).map(|value| f64::from(*value)).collect(),
+            RowNumbers::F64(all) => all.iter().take(values).copied().collect(),
         }
     }
 
     /// The rows, one after the other.
-    pub fn rows(&self) -> &Numbers {
+    pub fn rows(&self) -> &RowNumbers {
         &self.rows
     }
 }
@@ -83,17 +83,17 @@ impl OrderedRows {
 /// The rows of a call.
 pub enum CallRows<'a> {
     /// Row by row.
-    Rows(Rows<'a>),
+    Rows(PackedRows<'a>),
     /// Feature by feature.
     Columns(Vec<Column<'a>>),
 }
 
 impl CallRows<'_> {
     /// The rows as the argument of a call.
-    pub fn rows(&self) -> Rows<'_> {
+    pub fn rows(&self) -> PackedRows<'_> {
         match self {
             CallRows::Rows(rows) => *rows,
-            CallRows::Columns(columns) => Rows::Columns(columns),
+            CallRows::Columns(columns) => PackedRows::Columns(columns),
         }
     }
 }

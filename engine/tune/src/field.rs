@@ -4,9 +4,9 @@ use crate::limits::LAST_RACE_SHARE;
 use crate::results::CallSpeed;
 use crate::state::SearchState;
 use crate::task::{SearchProgress, TuningTask};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::Variants;
-use schedc_driver::{Failure, Source};
+use schedc_driver::{Failure, ScheduleSource};
 use schedc_measure::{Contender, Draft, Quartiles, RaceLimits, Workload, compile_all, race};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -100,9 +100,9 @@ impl<'a> RaceField<'a> {
 
     /// The nest of a text for calls of this size, ready to compile.
     fn draft(&self, text: &str) -> Option<Draft> {
-        let known = Source::options(Some(self.task.model), self.task.values);
+        let known = ScheduleSource::options(Some(self.task.model), self.task.values);
         let target = Some(self.task.target.clone());
-        let options = Options { purpose: CheckPurpose::Compile, target, ..known };
+        let options = CheckOptions { purpose: CheckPurpose::Compile, target, ..known };
         let checked = check(text, &options);
         let nest = checked.nests?.into_for_rows(self.rows);
         Some(Draft { name: String::new(), nests: Variants::only(nest), target: checked.target })

@@ -6,9 +6,9 @@ use crate::results::{BestSchedule, SearchResult};
 use crate::state::SearchState;
 use crate::task::TuningTask;
 use sched_lang::schedule_parts::ScheduleParts;
-use sched_lang::{CheckPurpose, Options};
+use sched_lang::{CheckOptions, CheckPurpose};
 use schedc_driver::choice::ChosenSchedules;
-use schedc_driver::{CodeDestination, Failure, Source};
+use schedc_driver::{CodeDestination, Failure, ScheduleSource};
 use std::time::{Duration, Instant};
 
 /// Share of the remaining time that goes into one race. A larger share compares values more precisely, and
@@ -18,13 +18,13 @@ const RACE_SHARE: f64 = 0.25;
 /// Searches for each call size the values of the params under which its calls are fastest.
 pub fn search(
     task: &TuningTask,
-    start: &Source,
+    start: &ScheduleSource,
     state: &mut SearchState,
     watch: &mut Watch,
 ) -> Result<SearchResult, Failure> {
     let began = Instant::now();
-    let known = Source::options(Some(task.model), task.values);
-    let options = Options { purpose: CheckPurpose::Compile, target: Some(task.target.clone()), ..known };
+    let known = ScheduleSource::options(Some(task.model), task.values);
+    let options = CheckOptions { purpose: CheckPurpose::Compile, target: Some(task.target.clone()), ..known };
     let names: Vec<String> =
         sched_lang::check(&start.text, &options).params.into_iter().map(|param| param.name).collect();
     if names.is_empty() {
@@ -110,7 +110,7 @@ pub fn search(
 }
 
 /// Copies of the text with other values of a param: the declared ones, or else half and double its value.
-fn variants(text: &str, name: &str, options: &Options) -> Vec<String> {
+fn variants(text: &str, name: &str, options: &CheckOptions) -> Vec<String> {
     let checked = sched_lang::check(text, options);
     let Some(param) = checked.params.iter().find(|param| param.name == name) else { return Vec::new() };
     let Some(value) = param.value.as_int() else { return Vec::new() };
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn params_get_the_values_that_they_declare_or_their_neighbours() {
-        let options = Options::default();
+        let options = CheckOptions::default();
         let text = "param rows = 64\ntile(batch, b0, b1, rows)\n";
         let others = variants(text, "rows", &options);
         assert_eq!(others, [text.replace("64", "32"), text.replace("64", "128")]);

@@ -3,7 +3,7 @@
 use crate::gpu::strategy::Strategy;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
-use schedc_driver::{Model, ScheduleValues, Source};
+use schedc_driver::{Model, ScheduleSource, ScheduleValues};
 use schedc_measure::OrderedRows;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct TuningTask<'a> {
     /// Time limit of the search.
     pub budget: Duration,
     /// A schedule whose params are varied, if there is one.
-    pub start: Option<&'a Source>,
+    pub start: Option<&'a ScheduleSource>,
     /// Values of params and properties from the command line.
     pub values: &'a ScheduleValues,
     /// Options for GPUs, if the target is one.

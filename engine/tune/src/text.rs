@@ -260,7 +260,7 @@ mod tests {
             .chain([(inside.clone(), inside.replace("= 8", "= 16")), (start(8), inside)])
         {
             let written = schedule_text(&found(&first, &second), "tuned", None);
-            let checked = sched_lang::check(&written, &sched_lang::Options::default());
+            let checked = sched_lang::check(&written, &sched_lang::CheckOptions::default());
             assert!(checked.nests.is_some(), "{written}\n{:?}", checked.diagnostics);
         }
     }

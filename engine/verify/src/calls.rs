@@ -3,8 +3,8 @@
 use crate::expected::{ExpectedResults, PerKind};
 use crate::rows::count;
 use sched_llvm::runtime::{Dtype, OutputKind};
-use sched_llvm::{PredictOptions, Results, Rows};
-use schedc_data::Values;
+use sched_llvm::{PackedResults, PackedRows, PredictOptions};
+use schedc_data::FeatureValues;
 use schedc_driver::Predictor;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -153,7 +153,7 @@ impl CallChecker<'_> {
     /// The code's message if a call fails.
     pub fn run(
         &self,
-        rows: &Values,
+        rows: &FeatureValues,
         features: usize,
         expected: &ExpectedResults,
         outcome: &mut CallSummary,
@@ -186,7 +186,7 @@ impl CallChecker<'_> {
         &self,
         pass: &CallPass,
         kind: OutputKind,
-        rows: &Values,
+        rows: &FeatureValues,
         (features, count): (usize, usize),
         expected: &ExpectedResults,
         outcome: &mut CallSummary,
@@ -199,7 +199,7 @@ impl CallChecker<'_> {
                 outcome.stopped = true;
                 return Ok(());
             }
-            let doubles = matches!(rows, Values::F64(_));
+            let doubles = matches!(rows, FeatureValues::F64(_));
             let n = pass.counts[turn % pass.counts.len()].min(all - first);
             let shape = CallShape { doubles, rows: n, gap: pass.gap, threads: pass.threads };
             let found = self.call(kind, rows, features, (first, count), shape)?;
@@ -245,7 +245,7 @@ impl CallChecker<'_> {
     pub fn call(
         &self,
         kind: OutputKind,
-        rows: &Values,
+        rows: &FeatureValues,
         features: usize,
         (first, count): (usize, usize),
         shape: CallShape,
@@ -253,19 +253,19 @@ impl CallChecker<'_> {
         let (floats, doubles);
         let stride = if shape.gap == 0 { 0 } else { features + shape.gap };
         let laid = match rows {
-            Values::F32(values) => {
+            FeatureValues::F32(values) => {
                 floats = lay_out_rows(values, features, (first, count), shape, f32::NAN);
-                Rows::F32(&floats)
+                PackedRows::F32(&floats)
             }
-            Values::F64(values) => {
+            FeatureValues::F64(values) => {
                 doubles = lay_out_rows(values, features, (first, count), shape, f64::NAN);
-                Rows::F64(&doubles)
+                PackedRows::F64(&doubles)
             }
         };
         let wanted = shape.rows * self.width(kind);
         let room = wanted + GUARD_VALUES;
         let extras = PredictOptions { threads: shape.threads, stride, ..PredictOptions::default() };
-        let call = |out: Results| {
+        let call = |out: PackedResults| {
             self.code.predict(kind, laid, shape.rows, out, extras).map_err(|error| error.message)
         };
         // The results are initialized with a number that no code computes. It shows missing results, and
@@ -275,17 +275,17 @@ impl CallChecker<'_> {
         let mut found: Vec<f64> = match self.code.output_type(kind) {
             Dtype::F32 => {
                 let mut out = vec![MARK as f32; room];
-                call(Results::F32(&mut out))?;
+                call(PackedResults::F32(&mut out))?;
                 out.into_iter().map(f64::from).collect()
             }
             Dtype::F64 => {
                 let mut out = vec![mark; room];
-                call(Results::F64(&mut out))?;
+                call(PackedResults::F64(&mut out))?;
                 out
             }
             Dtype::I32 => {
                 let mut out = vec![MARK; room];
-                call(Results::I32(&mut out))?;
+                call(PackedResults::I32(&mut out))?;
                 out.into_iter().map(f64::from).collect()
             }
         };

@@ -2,7 +2,7 @@
 
 use crate::calls::row_counts;
 use sched_forest::codes::OTHER_MODEL;
-use sched_lang::{CheckPurpose, Options, Target};
+use sched_lang::{CheckOptions, CheckPurpose, Target};
 use sched_llvm::{Cpu, EntryInfo, Library};
 use sched_nest::{Nest, Variants};
 use schedc_driver::compile::{RowRules, compile, compile_into_memory, entry_info};
@@ -87,8 +87,11 @@ impl ModelCode {
             ));
         }
         let schedule = text(&about["schedule"]);
-        let options =
-            Options { model: Some(model.info()), purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions {
+            model: Some(model.info()),
+            purpose: CheckPurpose::Compile,
+            ..CheckOptions::default()
+        };
         // Options of the build are unknown here; if the schedule does not check without them, the usual
         // numbers of rows are used.
         let nests = sched_lang::check(&schedule, &options).nests;

@@ -6,7 +6,7 @@ use crate::rows::{count, row_of};
 use sched_diagnostics::internal;
 use sched_forest::{Float, Forest};
 use sched_llvm::runtime::OutputKind;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::Failure;
 use serde_json::{Value, json};
 
@@ -21,11 +21,11 @@ pub struct OtherPredictions {
     /// The output.
     pub kind: OutputKind,
     /// The predictions.
-    pub values: Values,
+    pub values: FeatureValues,
 }
 
 /// The result of a comparison.
-pub struct Comparison {
+pub struct OutputComparison {
     /// The program or the file of the predictions.
     pub source: String,
     /// The output.
@@ -65,36 +65,39 @@ pub struct FirstDifference {
 /// When the walker refuses the rows, which is a bug.
 pub fn compare(
     forest: &Forest,
-    rows: &Values,
+    rows: &FeatureValues,
     others: Vec<OtherPredictions>,
     tolerance: Option<f64>,
-) -> Result<Vec<Comparison>, Failure> {
+) -> Result<Vec<OutputComparison>, Failure> {
     let expected = ExpectedResults::of(forest, rows)
         .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::BUG_REPORT_HELP))?;
-    Ok(others.into_iter().map(|theirs| Comparison::new(forest, rows, &expected, theirs, tolerance)).collect())
+    Ok(others
+        .into_iter()
+        .map(|theirs| OutputComparison::new(forest, rows, &expected, theirs, tolerance))
+        .collect())
 }
 
-impl Comparison {
+impl OutputComparison {
     /// Compares each number with the walker's at the same position. Numbers in single precision are compared
     /// in single precision.
     fn new(
         forest: &Forest,
-        rows: &Values,
+        rows: &FeatureValues,
         expected: &ExpectedResults,
         theirs: OtherPredictions,
         requested: Option<f64>,
-    ) -> Comparison {
+    ) -> OutputComparison {
         let ours = expected.numbers(theirs.kind);
         let (values, narrow): (Vec<f64>, bool) = match theirs.values {
-            Values::F32(values) => (values.into_iter().map(f64::from).collect(), true),
-            Values::F64(values) => (values, false),
+            FeatureValues::F32(values) => (values.into_iter().map(f64::from).collect(), true),
+            FeatureValues::F64(values) => (values, false),
         };
         let exact = theirs.kind.element().is_whole();
         let is_single = narrow || forest.types.output == Float::F32;
         let usual = TOLERANCES[usize::from(!is_single)];
         let tolerance = if exact { 0.0 } else { requested.unwrap_or(usual) };
         let columns = (ours.len() / count(rows, forest.num_features).max(1)).max(1);
-        let mut comparison = Comparison {
+        let mut comparison = OutputComparison {
             source: theirs.source,
             kind: theirs.kind,
             numbers: ours.len(),

@@ -1,8 +1,8 @@
 //! Results of the reference walker, which all code is compared with.
 
-use sched_forest::{Forest, Real, Target, Transform, WalkError, predict_output};
+use sched_forest::{Forest, Real, Transform, TreeTarget, WalkError, predict_output};
 use sched_llvm::runtime::OutputKind;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use std::thread::Builder;
 
 /// An array with a value for each output, by the output's number.
@@ -22,10 +22,10 @@ impl ExpectedResults {
     ///
     /// # Errors
     /// When the walker refuses the rows.
-    pub fn of(forest: &Forest, rows: &Values) -> Result<ExpectedResults, WalkError> {
+    pub fn of(forest: &Forest, rows: &FeatureValues) -> Result<ExpectedResults, WalkError> {
         match rows {
-            Values::F32(values) => ExpectedResults::new(forest, values),
-            Values::F64(values) => ExpectedResults::new(forest, values),
+            FeatureValues::F32(values) => ExpectedResults::new(forest, values),
+            FeatureValues::F64(values) => ExpectedResults::new(forest, values),
         }
     }
 
@@ -97,8 +97,8 @@ fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
                 + terms.map(|(feature, factor)| (factor * values.of(*feature)).abs()).sum::<f64>()
         });
         match tree.target {
-            Target::One(margin) => sums[margin as usize] += leaf.values[0].abs() + terms,
-            Target::All => sums.iter_mut().zip(&leaf.values).for_each(|(sum, value)| *sum += value.abs()),
+            TreeTarget::One(margin) => sums[margin as usize] += leaf.values[0].abs() + terms,
+            TreeTarget::All => sums.iter_mut().zip(&leaf.values).for_each(|(sum, value)| *sum += value.abs()),
         }
     }
     sums

@@ -4,8 +4,8 @@
 //! compares the results with the reference walker's, and explains the first difference. For a pipeline, the
 //! walker also evaluates the steps of the file, before all passes. [`compare()`] compares the walker with
 //! predictions of another program, such as the trainer's library, which [`trainer`] runs.
-//! [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the result
-//! as data.
+//! [`other_versions()`] verifies the versions of a library for other processors. The [`VerifyReport`] is the
+//! result as data.
 
 mod calls;
 mod code;
@@ -20,16 +20,16 @@ mod versions;
 
 pub use calls::{CallShape, CallSummary, Difference};
 pub use code::ModelCode;
-pub use comparison::{Comparison, FirstDifference, OtherPredictions, compare};
+pub use comparison::{FirstDifference, OtherPredictions, OutputComparison, compare};
 pub use origin::{Divergence, DivergingTest, ExplainedDifference, bits_text};
-pub use report::Report;
+pub use report::VerifyReport;
 pub use search::RowSummary;
 pub use versions::{VersionReport, other_versions};
 
 use calls::kinds;
 use sched_forest::{Float, fingerprint};
 use sched_llvm::runtime::OutputKind;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::{Failure, Model};
 use search::{Search, VerificationResult};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub struct VerificationTask<'a> {
     /// The model's code.
     pub code: &'a ModelCode,
     /// Rows to verify besides the solved ones.
-    pub given: &'a [Values],
+    pub given: &'a [FeatureValues],
     /// The type of the rows of all calls; `None` for both.
     pub row_type: Option<Float>,
     /// The beginning of the time limit.
@@ -60,7 +60,7 @@ pub struct VerificationTask<'a> {
 pub fn verify(
     task: &VerificationTask,
     progress: &mut dyn FnMut(u64),
-) -> Result<(Report, Option<Values>), Failure> {
+) -> Result<(VerifyReport, Option<FeatureValues>), Failure> {
     let VerificationTask { model, code, .. } = *task;
     let until = task.began + task.budget;
     let unfolded = model.unfolded()?;
@@ -102,7 +102,7 @@ pub fn verify(
     }
     let order = if code.is_exact { "exact" } else { "reassociated" };
     let widths = search.widths(search.forest);
-    let report = Report {
+    let report = VerifyReport {
         model: (model.path.display().to_string(), model.fingerprint.clone()),
         schedule: (code.schedule_name.clone(), fingerprint(code.schedule.as_bytes()), order.to_string()),
         artefact: None,

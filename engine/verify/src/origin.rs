@@ -1,7 +1,7 @@
 //! Locates the origin of a difference: row, tree, node, feature and value.
 
 use crate::calls::Difference;
-use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Target, Tree};
+use sched_forest::{Comparison, Float, Forest, Leaf, NodeRef, Predicate, Tree, TreeTarget};
 use sched_llvm::runtime::OutputKind;
 use serde_json::{Value, json};
 
@@ -201,8 +201,8 @@ fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<D
         Float::F64 => x,
     };
     let value = |tree: &Tree, leaf: &Leaf| match tree.target {
-        Target::One(target) => (target as usize == margin).then(|| leaf.values[0]),
-        Target::All => leaf.values.get(margin).copied(),
+        TreeTarget::One(target) => (target as usize == margin).then(|| leaf.values[0]),
+        TreeTarget::All => leaf.values.get(margin).copied(),
     };
     let values = forest.row_values(row);
     let reached: Vec<Option<f64>> =

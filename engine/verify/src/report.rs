@@ -1,7 +1,7 @@
 //! The report of a verification, for people and for programs.
 
 use crate::calls::{CallSummary, kinds};
-use crate::comparison::Comparison;
+use crate::comparison::OutputComparison;
 use crate::origin::ExplainedDifference;
 use crate::search::RowSummary;
 use crate::versions::VersionReport;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 const MAX_LISTED_LEAVES: usize = 1000;
 
 /// The report.
-pub struct Report {
+pub struct VerifyReport {
     /// The model's file and its fingerprint.
     pub model: (String, String),
     /// The schedule's name, its fingerprint, and the order of accumulation.
@@ -35,18 +35,18 @@ pub struct Report {
     /// The first difference.
     pub first_difference: Option<ExplainedDifference>,
     /// Comparisons with predictions of other programs.
-    pub others: Vec<Comparison>,
+    pub others: Vec<OutputComparison>,
     /// Further notes.
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl VerifyReport {
     /// Whether everything is equal.
     pub fn is_equal(&self) -> bool {
         let versions = self.versions.iter().filter_map(|version| version.report.as_ref());
         self.first_difference.is_none()
             && versions.into_iter().all(|report| report["equal"] == true)
-            && self.others.iter().all(Comparison::is_equal)
+            && self.others.iter().all(OutputComparison::is_equal)
     }
 
     /// The report as JSON.
@@ -80,7 +80,7 @@ impl Report {
             "compared": compared,
             "unreachable_leaves": { "count": self.unreachable.len(), "leaves": unreachable },
             "difference": self.first_difference.as_ref().map(ExplainedDifference::to_json),
-            "others": self.others.iter().map(Comparison::to_json).collect::<Vec<_>>(),
+            "others": self.others.iter().map(OutputComparison::to_json).collect::<Vec<_>>(),
             "notes": self.notes,
         })
     }

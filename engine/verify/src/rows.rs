@@ -1,7 +1,7 @@
 //! Rows of both types.
 
 use sched_forest::Float;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 
 /// The word for a type.
 pub fn type_name(float: Float) -> &'static str {
@@ -12,19 +12,19 @@ pub fn type_name(float: Float) -> &'static str {
 }
 
 /// The number of rows.
-pub fn count(rows: &Values, features: usize) -> usize {
+pub fn count(rows: &FeatureValues, features: usize) -> usize {
     match rows {
-        Values::F32(values) => values.len() / features.max(1),
-        Values::F64(values) => values.len() / features.max(1),
+        FeatureValues::F32(values) => values.len() / features.max(1),
+        FeatureValues::F64(values) => values.len() / features.max(1),
     }
 }
 
 /// A row, widened.
-pub fn row_of(rows: &Values, features: usize, row: usize) -> Vec<f64> {
+pub fn row_of(rows: &FeatureValues, features: usize, row: usize) -> Vec<f64> {
     match rows {
-        Values::F32(values) => {
+        FeatureValues::F32(values) => {
             values.iter().skip(row * features).take(features).map(|x| f64::from(*x)).collect()
         }
-        Values::F64(values) => values.iter().skip(row * features).take(features).copied().collect(),
+        FeatureValues::F64(values) => values.iter().skip(row * features).take(features).copied().collect(),
     }
 }

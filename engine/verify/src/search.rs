@@ -5,9 +5,9 @@ use crate::code::ModelCode;
 use crate::expected::{ExpectedResults, PerKind};
 use crate::origin::ExplainedDifference;
 use crate::rows::{count, row_of, type_name};
-use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest, Target};
+use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest, TreeTarget};
 use sched_llvm::runtime::{Needs, OutputKind};
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::UnfoldedPipeline;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ pub struct VerificationResult {
     /// Whether the pipeline before all passes defines the expected result of the first difference.
     pub is_of_unfolded: bool,
     /// Rows that are predicted differently, from the first block of rows that has some.
-    pub failing_rows: Option<Values>,
+    pub failing_rows: Option<FeatureValues>,
 }
 
 impl Search<'_> {
@@ -74,7 +74,7 @@ impl Search<'_> {
     pub fn widths(&self, defining: &Forest) -> PerKind<usize> {
         let counts = defining.counts();
         // Passes that merge trees, or make trees of sums, change the targets.
-        let trees = |forest: &Forest| -> Vec<(u32, Target)> {
+        let trees = |forest: &Forest| -> Vec<(u32, TreeTarget)> {
             forest.trees.iter().map(|tree| (tree.source, tree.target)).collect()
         };
         let has_its_trees = trees(self.forest) == trees(defining);
@@ -94,7 +94,11 @@ impl Search<'_> {
     ///
     /// # Errors
     /// The code's message if a call fails.
-    pub fn run(&self, given: &[Values], progress: &mut dyn FnMut(u64)) -> Result<VerificationResult, String> {
+    pub fn run(
+        &self,
+        given: &[FeatureValues],
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<VerificationResult, String> {
         let mut verified = VerificationResult::default();
         let own = self.forest.types.input;
         let other = if own == Float::F32 { Float::F64 } else { Float::F32 };
@@ -113,7 +117,7 @@ impl Search<'_> {
             let sources = (&mut boundary, of_columns.as_mut());
             self.verify_solved(sources, float, deadline, &mut rows, &mut verified, progress)?;
             for values in
-                given.iter().filter(|values| matches!(values, Values::F64(_)) == (float == Float::F64))
+                given.iter().filter(|values| matches!(values, FeatureValues::F64(_)) == (float == Float::F64))
             {
                 rows.given += self.verify_given(values, &mut verified)?;
             }
@@ -182,8 +186,8 @@ impl Search<'_> {
             let solved = block.len() / self.forest.num_features.max(1);
             rows.solved += solved;
             let values = match float {
-                Float::F32 => Values::F32(block.iter().map(|x| *x as f32).collect()),
-                Float::F64 => Values::F64(block),
+                Float::F32 => FeatureValues::F32(block.iter().map(|x| *x as f32).collect()),
+                Float::F64 => FeatureValues::F64(block),
             };
             self.verify_block(&values, verified)?;
             let now = boundary.coverage().met_values;
@@ -198,11 +202,19 @@ impl Search<'_> {
         }
     }
 
-    fn verify_given(&self, values: &Values, verified: &mut VerificationResult) -> Result<usize, String> {
+    fn verify_given(
+        &self,
+        values: &FeatureValues,
+        verified: &mut VerificationResult,
+    ) -> Result<usize, String> {
         let size = self.rows_of_block() * self.forest.num_features.max(1);
-        let blocks: Vec<Values> = match values {
-            Values::F32(values) => values.chunks(size).map(|block| Values::F32(block.to_vec())).collect(),
-            Values::F64(values) => values.chunks(size).map(|block| Values::F64(block.to_vec())).collect(),
+        let blocks: Vec<FeatureValues> = match values {
+            FeatureValues::F32(values) => {
+                values.chunks(size).map(|block| FeatureValues::F32(block.to_vec())).collect()
+            }
+            FeatureValues::F64(values) => {
+                values.chunks(size).map(|block| FeatureValues::F64(block.to_vec())).collect()
+            }
         };
         let mut rows = 0;
         for block in &blocks {
@@ -217,7 +229,7 @@ impl Search<'_> {
 
     /// Compares the code's results for a block of rows with the walker's. For a pipeline, also compares them
     /// with the walker's results before all passes, after moving each value to one that its rows can hold.
-    fn verify_block(&self, rows: &Values, verified: &mut VerificationResult) -> Result<(), String> {
+    fn verify_block(&self, rows: &FeatureValues, verified: &mut VerificationResult) -> Result<(), String> {
         self.compare_with(self.forest, rows, verified)?;
         if let (Some(unfolded), None) = (self.unfolded, &verified.first_difference) {
             let valid = valid_rows(unfolded, rows, self.forest.num_features);
@@ -231,7 +243,7 @@ impl Search<'_> {
     fn compare_with(
         &self,
         defining: &Forest,
-        rows: &Values,
+        rows: &FeatureValues,
         verified: &mut VerificationResult,
     ) -> Result<(), String> {
         let features = defining.num_features;
@@ -269,7 +281,7 @@ fn rows_within(time: Duration, rows: usize, elapsed: Duration) -> usize {
 }
 
 /// The rows with each value moved to the nearest one that rows of the pipeline can hold.
-fn valid_rows(unfolded: &UnfoldedPipeline, rows: &Values, features: usize) -> Values {
+fn valid_rows(unfolded: &UnfoldedPipeline, rows: &FeatureValues, features: usize) -> FeatureValues {
     let valid = |row: usize| {
         let mut values = row_of(rows, features, row);
         unfolded.make_valid(&mut values);
@@ -277,17 +289,17 @@ fn valid_rows(unfolded: &UnfoldedPipeline, rows: &Values, features: usize) -> Va
     };
     let all = (0..count(rows, features)).flat_map(valid);
     match rows {
-        Values::F32(_) => Values::F32(all.map(|x| x as f32).collect()),
-        Values::F64(_) => Values::F64(all.collect()),
+        FeatureValues::F32(_) => FeatureValues::F32(all.map(|x| x as f32).collect()),
+        FeatureValues::F64(_) => FeatureValues::F64(all.collect()),
     }
 }
 
 /// The rows of the differences, each once.
-fn rows_of_differences(rows: &Values, features: usize, differences: &[Difference]) -> Values {
+fn rows_of_differences(rows: &FeatureValues, features: usize, differences: &[Difference]) -> FeatureValues {
     let numbers: BTreeSet<usize> = differences.iter().map(|difference| difference.row).collect();
     let all = numbers.iter().flat_map(|row| row_of(rows, features, *row));
     match rows {
-        Values::F32(_) => Values::F32(all.map(|x| x as f32).collect()),
-        Values::F64(_) => Values::F64(all.collect()),
+        FeatureValues::F32(_) => FeatureValues::F32(all.map(|x| x as f32).collect()),
+        FeatureValues::F64(_) => FeatureValues::F64(all.collect()),
     }
 }

@@ -6,7 +6,8 @@ use crate::comparison::OtherPredictions;
 use sched_diagnostics::usage;
 use sched_forest::{Boundary, BoundaryOptions, Float, Quirk};
 use schedc_data::{
-    Destination, Expect, Numbers, Source, Table, Values, read_rows, write_atomically, write_table,
+    DataSource, Destination, Expect, FeatureValues, ResultNumbers, ResultTable, read_rows, write_atomically,
+    write_table,
 };
 use schedc_driver::{Failure, Model};
 use std::ffi::OsStr;
@@ -60,7 +61,7 @@ fn library(model: &Model) -> Result<&'static str, Failure> {
 }
 
 /// Rows for the trainer in the model's own type: solved rows on thresholds, then the `given` ones.
-pub fn rows(model: &Model, given: &[Values]) -> Values {
+pub fn rows(model: &Model, given: &[FeatureValues]) -> FeatureValues {
     let forest = model.forest();
     let float = forest.types.input;
     let finite = model.source.has(Quirk::RefusesInfinities);
@@ -79,13 +80,13 @@ pub fn rows(model: &Model, given: &[Values]) -> Values {
     }
     for values in given {
         match values {
-            Values::F32(values) => all.extend(values.iter().map(|x| f64::from(*x))),
-            Values::F64(values) => all.extend_from_slice(values),
+            FeatureValues::F32(values) => all.extend(values.iter().map(|x| f64::from(*x))),
+            FeatureValues::F64(values) => all.extend_from_slice(values),
         }
     }
     match float {
-        Float::F32 => Values::F32(all.into_iter().map(|x| x as f32).collect()),
-        Float::F64 => Values::F64(all),
+        Float::F32 => FeatureValues::F32(all.into_iter().map(|x| x as f32).collect()),
+        Float::F64 => FeatureValues::F64(all),
     }
 }
 
@@ -124,12 +125,12 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Failure> {
+pub fn write_rows(path: &Path, rows: &FeatureValues, features: usize) -> Result<(), Failure> {
     let values = match rows {
-        Values::F32(values) => Numbers::F32(values),
-        Values::F64(values) => Numbers::F64(values),
+        FeatureValues::F32(values) => ResultNumbers::F32(values),
+        FeatureValues::F64(values) => ResultNumbers::F64(values),
     };
-    let table = Table { values, columns: features.max(1), heading: "feature" };
+    let table = ResultTable { values, columns: features.max(1), heading: "feature" };
     Ok(write_table(&table, &Destination::Path(path.to_path_buf()))?)
 }
 
@@ -137,7 +138,7 @@ pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Fai
 ///
 /// # Errors
 /// When the model's trainer is unknown, Python or the library is missing, or the library fails.
-pub fn predict(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResults, TrainerError> {
+pub fn predict(model: &Model, rows: &FeatureValues, python: &OsStr) -> Result<TrainerResults, TrainerError> {
     let library = library(model)?;
     let folder = ScriptFolder::new("verify")?;
     let (script, file, result) = (folder.file("trainer.py"), folder.file("rows.npy"), folder.file("result"));
@@ -170,7 +171,7 @@ pub fn predict(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerRe
         if !path.exists() {
             continue;
         }
-        match read_rows(&Source::Path(path), Expect::unnamed(columns)) {
+        match read_rows(&DataSource::Path(path), Expect::unnamed(columns)) {
             Ok(found) => outputs.push(OtherPredictions { source: who.clone(), kind, values: found.values }),
             Err(_) => {
                 notes.push(format!("{who} predicts {name} with another number of columns than {columns}"))

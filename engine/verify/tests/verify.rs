@@ -5,17 +5,20 @@
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties};
 use sched_forest::{
     ClassRule, ComputedColumns, Float, Forest, ForestParts, Inner, Iterations, Leaf, LinearLeaf,
-    LinearMissing, NodeRef, Output, OutputColumns, Predicate, ReadOptions, Target, Transform, Tree, endings,
+    LinearMissing, NodeRef, Output, OutputColumns, Predicate, ReadOptions, Transform, Tree, TreeTarget,
+    endings,
 };
 use sched_ir::fault::{Fault, with_fault};
 use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::Severity;
 use sched_llvm::runtime::{CallError, Dtype, OutputKind};
-use sched_llvm::{Cpu, PredictOptions, Results, Rows};
+use sched_llvm::{Cpu, PackedResults, PackedRows, PredictOptions};
 use sched_nest::{Nest, Variants};
 use sched_pipeline::{PassFault, with_pass_fault};
-use schedc_driver::{CodeDestination, Failure, Job, Model, Predictor, Reporter, ScheduleValues, Source};
-use schedc_verify::{ModelCode, Report, VerificationTask, verify};
+use schedc_driver::{
+    CodeDestination, Failure, Job, Model, Predictor, Reporter, ScheduleSource, ScheduleValues,
+};
+use schedc_verify::{ModelCode, VerificationTask, VerifyReport, verify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +31,7 @@ const EXAMPLE: &str = "examples/model/breast_cancer.json";
 const EXAMPLE_TREES: Iterations = Iterations::Range(0, 32);
 
 /// Time limit for a verification that must be complete.
-const UNLIMITED: Duration = Duration::from_mins(10);
+const UNLIMITED: Duration = Duration::from_secs(600);
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -38,7 +41,7 @@ fn repository() -> PathBuf {
 struct Counter;
 
 impl Reporter for Counter {
-    fn report(&self, _: &Source, checked: &CheckedSchedule, _: Severity) -> usize {
+    fn report(&self, _: &ScheduleSource, checked: &CheckedSchedule, _: Severity) -> usize {
         checked.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
     }
 }
@@ -62,7 +65,8 @@ impl Program {
         let iterations = if model == EXAMPLE { EXAMPLE_TREES } else { Iterations::default() };
         let options = ReadOptions { iterations, ..ReadOptions::default() };
         let model = Model::read(&repository().join(model), &options)?;
-        let source = Source { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
+        let source =
+            ScheduleSource { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
         Program::new(Job { model, source })
     }
 
@@ -73,7 +77,7 @@ impl Program {
     }
 
     /// Compiles and verifies the program, on the processor or in the simulator.
-    fn report(&self, is_simulated: bool, budget: Duration) -> Result<Report, Failure> {
+    fn report(&self, is_simulated: bool, budget: Duration) -> Result<VerifyReport, Failure> {
         let began = Instant::now();
         self.report_of(&self.code(is_simulated)?, None, began, budget)
     }
@@ -90,7 +94,7 @@ impl Program {
         row_type: Option<Float>,
         began: Instant,
         budget: Duration,
-    ) -> Result<Report, Failure> {
+    ) -> Result<VerifyReport, Failure> {
         let task = VerificationTask { model: &self.job.model, code, given: &[], row_type, began, budget };
         verify(&task, &mut |_| {}).map(|(report, _)| report)
     }
@@ -141,9 +145,9 @@ impl Predictor for SlowCode {
     fn predict(
         &self,
         kind: OutputKind,
-        rows: Rows,
+        rows: PackedRows,
         n: usize,
-        out: Results,
+        out: PackedResults,
         extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         self.late.fetch_add(usize::from(Instant::now() > self.deadline), Ordering::Relaxed);
@@ -169,7 +173,7 @@ fn calls_end_at_the_time_limit() {
 #[test]
 fn a_time_limit_before_the_first_call_verifies_nothing() {
     let program = Program::of(EXAMPLE, ROWS_IN_VECTORS).expect("the example compiles");
-    let failure = program.report(false, 0).err().expect("there is no time for a call");
+    let failure = program.report(false, Duration::ZERO).err().expect("there is no time for a call");
     assert!(shown(&failure).contains("nothing is verified"), "{}", shown(&failure));
 }
 
@@ -286,7 +290,8 @@ fn with_expressions(schedule: &str) -> Program {
     let output = Output::of(Transform::Columns(of(&[margin, halved])));
     let output = output.with_classes(ClassRule::Computed(of(&[class])));
     let forest = Forest::new(ForestParts { output, ..model.forest().as_ref().clone().into_parts() }).unwrap();
-    let source = Source { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
+    let source =
+        ScheduleSource { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
     Program::new(Job { model: model.with_forest(forest), source }).unwrap()
 }
 
@@ -325,7 +330,8 @@ fn with_intervals(schedule: &str) -> Program {
     let read = [reached, is_large].map(|column| columns.cast(column, float.into()).unwrap()).to_vec();
     let first = parts.num_features as u32;
     let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
-    let tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: Target::One(0), source: 0 };
+    let tree =
+        Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: TreeTarget::One(0), source: 0 };
     let forest = Forest::new(ForestParts {
         trees: vec![tree],
         iteration_starts: vec![0, 1],
@@ -335,7 +341,8 @@ fn with_intervals(schedule: &str) -> Program {
         best_iteration: None,
         ..parts
     });
-    let source = Source { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
+    let source =
+        ScheduleSource { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
     Program::new(Job { model: model.with_forest(forest.unwrap()), source }).unwrap()
 }
 
@@ -463,7 +470,7 @@ fn properties(forest: &Forest) -> BTreeSet<String> {
         };
         format!("node {test}, missing left {}", node.missing_left)
     };
-    let target = |tree: &Tree| format!("leaf vectors {}", tree.target == Target::All);
+    let target = |tree: &Tree| format!("leaf vectors {}", tree.target == TreeTarget::All);
     let nodes = forest.trees.iter().flat_map(|tree| &tree.inner).map(node);
     // Factors and divisors are numbers in the same code.
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-';
@@ -561,5 +568,5 @@ fn real_models_are_predicted_as_they_say() {
     models(&folder, &mut paths);
     paths.retain(|path| path.file_stem().is_some_and(|stem| stem == "model"));
     // Large models would take minutes, so the time is limited.
-    all_equal(&paths, 2);
+    all_equal(&paths, Duration::from_secs(2));
 }

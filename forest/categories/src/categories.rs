@@ -1,6 +1,6 @@
 //! The categories of all features of a model, and the user's choices.
 
-use crate::choices::{Choices, Origin, Unseen};
+use crate::choices::{CellOrigin, Choices, Unseen};
 use crate::lookup::Lookup;
 use crate::name_index::NameIndex;
 use crate::names::{Names, Naming};
@@ -26,7 +26,7 @@ impl Categories {
     }
 
     /// The look-up of a feature's categories; `None` if its cells are plain numbers, codes or unread.
-    pub fn lookup(&self, feature: usize, origin: Origin) -> Option<Lookup<'_>> {
+    pub fn lookup(&self, feature: usize, origin: CellOrigin) -> Option<Lookup<'_>> {
         let index = self.features.get(feature).filter(|index| index.names.are_names())?;
         Some(Lookup::new(index, self.choices, self.choices.unseen.unwrap_or(self.of_trainer), origin))
     }

@@ -59,7 +59,7 @@ impl NumbersAs {
 
 /// The kind of input from which the cells come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum CellOrigin {
     /// A table: CSV, Parquet, Arrow or a data frame, whose columns have types and names of their own.
     Table,
     /// An array of numbers: NumPy, or rows of the C interface.

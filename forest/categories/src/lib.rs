@@ -27,7 +27,7 @@ mod names;
 mod refusal;
 
 pub use categories::Categories;
-pub use choices::{Choices, NumbersAs, Origin, Unseen};
+pub use choices::{CellOrigin, Choices, NumbersAs, Unseen};
 pub use json::{from_json, json_of_label, label_of_json, to_json};
 pub use label::Label;
 pub use lookup::{Cell, CellForm, Lookup};

@@ -1,6 +1,6 @@
 //! Look-up of categories: from a cell to the category's code.
 
-use crate::choices::{Choices, NumbersAs, Origin, Unseen};
+use crate::choices::{CellOrigin, Choices, NumbersAs, Unseen};
 use crate::name_index::{NameIndex, bits};
 use crate::names::{EXACT_INTEGERS_END, Naming};
 use crate::refusal::Refusal;
@@ -37,11 +37,16 @@ pub struct Lookup<'a> {
     index: &'a NameIndex,
     unseen: Unseen,
     choices: Choices,
-    origin: Origin,
+    origin: CellOrigin,
 }
 
 impl<'a> Lookup<'a> {
-    pub(crate) fn new(index: &'a NameIndex, choices: Choices, unseen: Unseen, origin: Origin) -> Lookup<'a> {
+    pub(crate) fn new(
+        index: &'a NameIndex,
+        choices: Choices,
+        unseen: Unseen,
+        origin: CellOrigin,
+    ) -> Lookup<'a> {
         Lookup { index, unseen, choices, origin }
     }
 
@@ -54,8 +59,8 @@ impl<'a> Lookup<'a> {
     pub fn takes_codes(&self) -> bool {
         let chosen = self.choices.numbers;
         let codes = chosen.unwrap_or(match self.origin {
-            Origin::Table => NumbersAs::Names,
-            Origin::Array => NumbersAs::Codes,
+            CellOrigin::Table => NumbersAs::Names,
+            CellOrigin::Array => NumbersAs::Codes,
         });
         codes == NumbersAs::Codes && self.index.names.naming != Naming::Spelled
     }
@@ -243,7 +248,7 @@ impl<'a> Lookup<'a> {
             _ => f64::NAN,
         };
         let count = self.index.names.labels.len();
-        if value == -1.0 && self.origin == Origin::Table {
+        if value == -1.0 && self.origin == CellOrigin::Table {
             return Err(Refusal::MissingCode);
         }
         let is_code = (0.0..count as f64).contains(&value);

@@ -1,7 +1,7 @@
 //! The table of `docs/categories.md`, cell by cell.
 
 use sched_categories::{
-    Categories, Cell, CellForm, Choices, Label, Lookup, Names, Naming, NumbersAs, Origin, Refusal, Unseen,
+    Categories, Cell, CellForm, CellOrigin, Choices, Label, Lookup, Names, Naming, NumbersAs, Refusal, Unseen,
 };
 use std::error::Error;
 
@@ -88,7 +88,7 @@ fn every_cell_of_the_page_holds() -> Result<()> {
         let names = names(parts[0])?;
         let categories = Categories::new([names.clone()], Choices::default(), Unseen::Error);
         let of = |origin| categories.lookup(0, origin).ok_or("a feature without names");
-        let (table, array) = (of(Origin::Table)?, of(Origin::Array)?);
+        let (table, array) = (of(CellOrigin::Table)?, of(CellOrigin::Array)?);
         let cell = Written::of(parts[1])?;
         let found = [
             cell.in_csv(table),
@@ -108,7 +108,7 @@ fn every_cell_of_the_page_holds() -> Result<()> {
 fn lookup_of(
     names: Names,
     choices: Choices,
-    origin: Origin,
+    origin: CellOrigin,
     cell: Cell<'_>,
 ) -> std::result::Result<f64, Refusal> {
     let categories = Categories::new([names], choices, Unseen::Error);
@@ -120,14 +120,14 @@ fn lookup_of(
 fn numbers_are_what_the_user_says() -> Result<()> {
     let chosen = |numbers| Choices { numbers: Some(numbers), unseen: None };
     let cases = [
-        ("N", NumbersAs::Codes, Origin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
-        ("N", NumbersAs::Codes, Origin::Array, Err(Refusal::NameAmongCodes(20.0, 3))),
-        ("N", NumbersAs::Names, Origin::Array, Ok(1.0)),
-        ("D", NumbersAs::Codes, Origin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
-        ("D", NumbersAs::Names, Origin::Table, Ok(1.0)),
-        ("T", NumbersAs::Codes, Origin::Table, Ok(20.0)),
-        ("T", NumbersAs::Names, Origin::Array, Err(Refusal::NumberAmongOthers("20".into()))),
-        ("C", NumbersAs::Codes, Origin::Table, Err(Refusal::Unseen("20".into()))),
+        ("N", NumbersAs::Codes, CellOrigin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
+        ("N", NumbersAs::Codes, CellOrigin::Array, Err(Refusal::NameAmongCodes(20.0, 3))),
+        ("N", NumbersAs::Names, CellOrigin::Array, Ok(1.0)),
+        ("D", NumbersAs::Codes, CellOrigin::Table, Err(Refusal::NameAmongCodes(20.0, 3))),
+        ("D", NumbersAs::Names, CellOrigin::Table, Ok(1.0)),
+        ("T", NumbersAs::Codes, CellOrigin::Table, Ok(20.0)),
+        ("T", NumbersAs::Names, CellOrigin::Array, Err(Refusal::NumberAmongOthers("20".into()))),
+        ("C", NumbersAs::Codes, CellOrigin::Table, Err(Refusal::Unseen("20".into()))),
     ];
     for (model, numbers, origin, wanted) in cases {
         let found = lookup_of(names(model)?, chosen(numbers), origin, Cell::Integer(20));
@@ -140,7 +140,7 @@ fn numbers_are_what_the_user_says() -> Result<()> {
 fn the_treatment_of_unknown_categories_holds_for_codes() -> Result<()> {
     let code = |unseen, number| -> Result<f64> {
         let choices = Choices { unseen, numbers: None };
-        let found = lookup_of(names("T")?, choices, Origin::Array, Cell::Number(number));
+        let found = lookup_of(names("T")?, choices, CellOrigin::Array, Cell::Number(number));
         found.map_err(|refusal| format!("{refusal:?}").into())
     };
     assert_eq!(code(None, 99.0)?, 99.0);
@@ -154,7 +154,7 @@ fn the_treatment_of_unknown_categories_holds_for_codes() -> Result<()> {
 #[test]
 fn numbers_and_truth_values_are_told_apart() {
     let mixed = Names::listed(vec![Label::Truth(true), Label::Number(2.5), Label::Integer(0)]);
-    let code = |cell| lookup_of(mixed.clone(), Choices::default(), Origin::Table, cell);
+    let code = |cell| lookup_of(mixed.clone(), Choices::default(), CellOrigin::Table, cell);
     assert_eq!(code(Cell::Integer(1)), Err(Refusal::NumberOrTruth(true)));
     assert_eq!(code(Cell::Truth(false)), Err(Refusal::NumberOrTruth(false)));
     assert_eq!([code(Cell::Truth(true)), code(Cell::Integer(0))], [Ok(0.0), Ok(2.0)]);
@@ -165,7 +165,7 @@ fn codes_of_csv_are_found_before_names_that_look_like_numbers() -> Result<()> {
     let codes = Choices { numbers: Some(NumbersAs::Codes), unseen: None };
     let listed = Names::listed(["2", "1", "x"].map(|name| Label::Text(name.into())).to_vec());
     let categories = Categories::new([listed], codes, Unseen::Error);
-    let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
+    let lookup = categories.lookup(0, CellOrigin::Table).ok_or("a feature without names")?;
     for (cell, wanted) in [("2", 2.0), ("1.0", 1.0), ("x", 2.0)] {
         assert_eq!(lookup.code_of_untyped(cell, || None), Ok(wanted), "{cell}");
     }
@@ -178,7 +178,7 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
     for (model, unseen, wanted) in cases {
         let choices = Choices { unseen: Some(unseen), numbers: None };
         assert_eq!(
-            lookup_of(names(model)?, choices, Origin::Table, Cell::Text("blue")),
+            lookup_of(names(model)?, choices, CellOrigin::Table, Cell::Text("blue")),
             Ok(wanted),
             "{model}"
         );
@@ -204,7 +204,7 @@ fn numbers_are_unknown_names_of_models_that_read_texts() -> Result<()> {
     for (names, choices, untyped, typed) in cases {
         let naming = names.naming;
         let categories = Categories::new([names], choices, Unseen::Other);
-        let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
+        let lookup = categories.lookup(0, CellOrigin::Table).ok_or("a feature without names")?;
         assert_eq!(lookup.code_of_untyped("3", || Some(3.0)), untyped, "{naming:?} {choices:?}");
         assert_eq!(lookup.code(Cell::Integer(3), CellForm::Plain), typed, "{naming:?} {choices:?}");
         assert_eq!(lookup.code_of_untyped("01", || Some(1.0)), Ok(0.0), "{naming:?}");
@@ -217,7 +217,7 @@ fn numbers_are_unknown_names_of_models_that_read_texts() -> Result<()> {
 fn truth_values_are_numbers_to_catboost() {
     let code = |names: &[&str], cell| {
         let names = Names::spelled(names.iter().map(|name| (*name).to_owned()));
-        lookup_of(names, Choices::default(), Origin::Table, cell)
+        lookup_of(names, Choices::default(), CellOrigin::Table, cell)
     };
     assert_eq!(code(&["0", "1"], Cell::Truth(true)), Ok(1.0));
     assert_eq!(code(&["0", "1", "True"], Cell::Truth(false)), Ok(0.0));
@@ -229,7 +229,7 @@ fn truth_values_are_numbers_to_catboost() {
 fn texts_and_numbers_of_one_spelling_are_told_apart_by_type() {
     let mixed = Names::listed(vec![Label::Integer(1), Label::Text("1".into()), Label::Text("a".into())]);
     let categories = Categories::new([mixed], Choices::default(), Unseen::Missing);
-    let lookup = categories.lookup(0, Origin::Table);
+    let lookup = categories.lookup(0, CellOrigin::Table);
     let code = |cell| lookup.map(|lookup| lookup.code(cell, CellForm::Plain));
     assert_eq!(code(Cell::Text("1")), Some(Ok(1.0)));
     assert_eq!(code(Cell::Integer(1)), Some(Ok(0.0)));
@@ -241,11 +241,11 @@ fn texts_and_numbers_of_one_spelling_are_told_apart_by_type() {
 fn numbers_that_pandas_writes_for_missing_values_are_no_codes() -> Result<()> {
     let codes = Choices { numbers: Some(NumbersAs::Codes), unseen: None };
     let of = |origin| Ok::<_, Box<dyn Error>>(lookup_of(names("N")?, codes, origin, Cell::Integer(-1)));
-    assert_eq!(of(Origin::Table)?, Err(Refusal::MissingCode));
-    assert_eq!(of(Origin::Array)?, Ok(-1.0));
+    assert_eq!(of(CellOrigin::Table)?, Err(Refusal::MissingCode));
+    assert_eq!(of(CellOrigin::Array)?, Ok(-1.0));
     // A negative number in an array that is a name is not read as a code.
     let negative = Names::listed(vec![Label::Integer(-3), Label::Integer(0)]);
-    let found = lookup_of(negative, Choices::default(), Origin::Array, Cell::Number(-3.0));
+    let found = lookup_of(negative, Choices::default(), CellOrigin::Array, Cell::Number(-3.0));
     assert_eq!(found, Err(Refusal::NameAmongCodes(-3.0, 2)));
     Ok(())
 }
@@ -255,19 +255,25 @@ fn whole_numbers_keep_all_digits() {
     let large = 9_007_199_254_740_993;
     let listed = Names::listed(vec![Label::Integer(large - 1), Label::Integer(large)]);
     let of = |names: &Names, origin, cell| lookup_of(names.clone(), Choices::default(), origin, cell);
-    assert_eq!(of(&listed, Origin::Table, Cell::Integer(large)), Ok(1.0));
-    assert_eq!(of(&listed, Origin::Table, Cell::Number(large as f64)), Err(Refusal::Inexact(large as f64)));
+    assert_eq!(of(&listed, CellOrigin::Table, Cell::Integer(large)), Ok(1.0));
+    assert_eq!(
+        of(&listed, CellOrigin::Table, Cell::Number(large as f64)),
+        Err(Refusal::Inexact(large as f64))
+    );
     let spelled = Names::spelled([(large - 1).to_string(), large.to_string()]);
-    assert_eq!(of(&spelled, Origin::Table, Cell::Integer(large)), Ok(-1.5));
-    assert_eq!(of(&spelled, Origin::Array, Cell::Number(large as f64)), Err(Refusal::Inexact(large as f64)));
+    assert_eq!(of(&spelled, CellOrigin::Table, Cell::Integer(large)), Ok(-1.5));
+    assert_eq!(
+        of(&spelled, CellOrigin::Array, Cell::Number(large as f64)),
+        Err(Refusal::Inexact(large as f64))
+    );
     let unsigned = Names::listed(vec![Label::Integer(1), Label::Text(u64::MAX.to_string())]);
-    assert_eq!(of(&unsigned, Origin::Table, Cell::Unsigned(u64::MAX)), Ok(1.0));
+    assert_eq!(of(&unsigned, CellOrigin::Table, Cell::Unsigned(u64::MAX)), Ok(1.0));
 }
 
 #[test]
 fn empty_cells_are_refused_where_a_name_is_empty() {
     let categories = Categories::new([Names::spelled([String::new()])], Choices::default(), Unseen::Other);
-    let lookup = categories.lookup(0, Origin::Table);
+    let lookup = categories.lookup(0, CellOrigin::Table);
     let untyped = lookup.map(|lookup| lookup.code_of_untyped("", || Some(f64::NAN)));
     assert_eq!(untyped, Some(Err(Refusal::Empty)));
     assert_eq!(lookup.map(|lookup| lookup.code(Cell::Text(""), CellForm::Plain)), Some(Ok(-0.5)));

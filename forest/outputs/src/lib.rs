@@ -76,7 +76,7 @@ macro_rules! outputs {
         }
 
         /// A row of the table.
-        struct Row {
+        struct OutputRow {
             $($column: $ty,)*
         }
 
@@ -84,8 +84,8 @@ macro_rules! outputs {
             /// All outputs, in the order of their numbers.
             pub const ALL: [OutputKind; [$($number),*].len()] = [$(OutputKind::$kind),*];
 
-            const fn row(self) -> &'static Row {
-                match self { $(OutputKind::$kind => const { &Row { $($field: $value,)* } },)* }
+            const fn row(self) -> &'static OutputRow {
+                match self { $(OutputKind::$kind => const { &OutputRow { $($field: $value,)* } },)* }
             }
 
             /// Calls the visitor with the number of the output as a constant.

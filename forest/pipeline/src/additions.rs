@@ -11,7 +11,7 @@
 //! adding -0 changes no number. Additions with other parentheses are kept.
 
 use crate::fault::{PassFault, seeded};
-use crate::pipeline::{Pipeline, Stage};
+use crate::pipeline::{Pipeline, PipelineStage};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, TypeMismatch};
 use std::collections::{HashMap, HashSet};
 
@@ -108,7 +108,7 @@ impl Readers {
 /// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
 pub fn sum_chains(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let old = &pipeline.columns;
-    let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(Stage::tested).copied().collect();
+    let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(PipelineStage::tested).copied().collect();
     let readers = Readers::new(old, &tested);
     let needed = old.needed_for(&tested);
     let (mut chains, mut replaced) = (HashMap::new(), HashSet::new());

@@ -14,7 +14,7 @@ pub(crate) struct CategoryClasses {
 
 /// The default direction of a node: the child for missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
+pub(crate) enum DefaultSide {
     Left,
     Right,
 }
@@ -65,9 +65,9 @@ impl CategoryClasses {
     }
 
     /// The set of the classes of a set of categories. Includes [`MISSING`] if missing values go left.
-    pub(crate) fn in_set(&self, forest: &Forest, set: u32, missing: Side) -> CategorySet {
+    pub(crate) fn in_set(&self, forest: &Forest, set: u32, missing: DefaultSide) -> CategorySet {
         let members = forest.sets.get(set as usize).map_or(&[][..], CategorySet::members);
         let classes = members.iter().filter_map(|category| self.of_categories.get(*category as usize));
-        classes.copied().chain((missing == Side::Left).then_some(MISSING)).collect()
+        classes.copied().chain((missing == DefaultSide::Left).then_some(MISSING)).collect()
     }
 }

@@ -2,7 +2,7 @@
 //! equal become one column.
 
 use crate::fault::{PassFault, seeded};
-use crate::pipeline::{Pipeline, Stage};
+use crate::pipeline::{Pipeline, PipelineStage};
 use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
 use std::collections::HashMap;
 
@@ -48,11 +48,11 @@ fn column_like(columns: &Columns, expr: &Expr) -> Option<ColumnId> {
     columns.all().find(is_like)
 }
 
-impl Stage {
+impl PipelineStage {
     /// The stage with other columns in place of those that it reads.
     #[must_use]
-    pub(crate) fn with_tested(self, map: impl Fn(ColumnId) -> ColumnId) -> Stage {
-        let Stage::Forest { name, forest, tested } = self;
-        Stage::Forest { name, forest, tested: tested.into_iter().map(map).collect() }
+    pub(crate) fn with_tested(self, map: impl Fn(ColumnId) -> ColumnId) -> PipelineStage {
+        let PipelineStage::Forest { name, forest, tested } = self;
+        PipelineStage::Forest { name, forest, tested: tested.into_iter().map(map).collect() }
     }
 }

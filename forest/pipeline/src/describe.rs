@@ -1,6 +1,6 @@
 //! Descriptions of columns for `schedc inspect`.
 
-use crate::pipeline::Input;
+use crate::pipeline::PipelineInput;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ const MOST_WORDS: usize = 6;
 
 /// A description of a column: its features and the operations that compute it, such as `age: subtract,
 /// divide`.
-pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) -> String {
+pub(crate) fn describe(inputs: &[PipelineInput], columns: &Columns, column: ColumnId) -> String {
     let (mut features, mut words): (Vec<u32>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     for needed in columns.needed_for(&[column]) {

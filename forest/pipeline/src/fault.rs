@@ -37,14 +37,14 @@ thread_local!(static SEEDED: Cell<Option<PassFault>> = const { Cell::new(None) }
 
 /// Runs `body` with one fault switched on in this thread.
 pub fn with_pass_fault<R>(fault: PassFault, body: impl FnOnce() -> R) -> R {
-    struct Reset;
-    impl Drop for Reset {
+    struct PassFaultReset;
+    impl Drop for PassFaultReset {
         fn drop(&mut self) {
             SEEDED.set(None);
         }
     }
     SEEDED.set(Some(fault));
-    let _reset = Reset;
+    let _reset = PassFaultReset;
     body()
 }
 

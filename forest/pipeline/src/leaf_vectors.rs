@@ -6,8 +6,8 @@
 //! in the same order. Margins to which no merged tree adds get -0.0, which leaves sums unchanged.
 
 use crate::fault::{PassFault, seeded};
-use crate::pipeline::{Pipeline, Stage};
-use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Target, Tree};
+use crate::pipeline::{Pipeline, PipelineStage};
+use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Tree, TreeTarget};
 
 /// Number of values of leaf vectors whose addition costs as much as a step of a walk. Measured on Zen 4: 1.3
 /// for trees of 4 levels, whose nodes registers hold, and 4.7 for trees of 8 levels.
@@ -22,10 +22,10 @@ type TreeWithLinear<'f> = (&'f Tree, &'f [LinearLeaf]);
 /// # Errors
 /// A [`ModelError`] if a forest with the merged trees is not valid.
 pub fn leaf_vectors(pipeline: Pipeline) -> Result<Pipeline, ModelError> {
-    let merge = |stage: Stage| {
-        let Stage::Forest { name, forest, tested } = stage;
+    let merge = |stage: PipelineStage| {
+        let PipelineStage::Forest { name, forest, tested } = stage;
         let forest = Box::new(merged(*forest)?);
-        Ok(Stage::Forest { name, forest, tested })
+        Ok(PipelineStage::Forest { name, forest, tested })
     };
     let stages = pipeline.stages.into_iter().map(merge).collect::<Result<_, ModelError>>()?;
     Ok(Pipeline { stages, ..pipeline })
@@ -67,7 +67,9 @@ fn steps(tree: &Tree) -> usize {
 
 /// Whether two trees have equal tests and no linear leaves, and the second one adds to the next margin.
 fn is_next((one, its_linear): &TreeWithLinear, (next, linear): &TreeWithLinear) -> bool {
-    let (Target::One(margin), Target::One(next_margin)) = (one.target, next.target) else { return false };
+    let (TreeTarget::One(margin), TreeTarget::One(next_margin)) = (one.target, next.target) else {
+        return false;
+    };
     next_margin == margin + 1
         && its_linear.is_empty()
         && linear.is_empty()
@@ -81,7 +83,7 @@ fn one_tree(source: u32, group: &[TreeWithLinear], margins: usize) -> Tree {
     let leaf = |(number, leaf): (usize, &Leaf)| {
         let mut values = vec![-0.0; margins];
         for (tree, _) in group {
-            if let Target::One(margin) = tree.target {
+            if let TreeTarget::One(margin) = tree.target {
                 let tree = if seeded(PassFault::VectorRepeatsValue) { first } else { tree };
                 values[margin as usize] = tree.leaves[number].values[0];
             }
@@ -90,7 +92,7 @@ fn one_tree(source: u32, group: &[TreeWithLinear], margins: usize) -> Tree {
     };
     Tree {
         leaves: first.leaves.iter().enumerate().map(leaf).collect(),
-        target: Target::All,
+        target: TreeTarget::All,
         source,
         root: first.root,
         inner: first.inner.clone(),

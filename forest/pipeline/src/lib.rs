@@ -32,7 +32,7 @@ pub use live::remove_unread_columns;
 pub use load::{ColumnSummary, LoadedModel, StageSummary, load};
 pub use node_test_columns::TablesTooLarge;
 pub use onnx::{ReadPipeline, read_pipeline};
-pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
+pub use pipeline::{InputKind, OTHER, Pipeline, PipelineInput, PipelineStage};
 pub use prepared::{PreparedForest, SetTests};
 pub use tables::{Tabulation, tabulate};
 pub use unfolded::UnfoldedPipeline;

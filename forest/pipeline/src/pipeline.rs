@@ -11,16 +11,16 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
     /// The features of a row, in order.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PipelineInput>,
     /// The columns that stages and other columns read.
     pub columns: Columns,
     /// The stages, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<PipelineStage>,
 }
 
 /// A feature of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Input {
+pub struct PipelineInput {
     /// Its name; empty if it has none.
     pub name: String,
     /// The type of its values in the file.
@@ -49,7 +49,7 @@ pub const OTHER: f64 = -1.0;
 
 /// A part of a pipeline that reads columns.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stage {
+pub enum PipelineStage {
     /// Trees.
     Forest {
         /// The name of its node in the file; empty if it has none.
@@ -61,22 +61,22 @@ pub enum Stage {
     },
 }
 
-impl Stage {
+impl PipelineStage {
     /// The name.
     pub fn name(&self) -> &str {
-        let Stage::Forest { name, .. } = self;
+        let PipelineStage::Forest { name, .. } = self;
         name
     }
 
     /// For each feature of the stage, its column. Columns may repeat.
     pub fn tested(&self) -> &[ColumnId] {
-        let Stage::Forest { tested, .. } = self;
+        let PipelineStage::Forest { tested, .. } = self;
         tested
     }
 
     /// The forest, for a stage of trees.
     pub fn forest(&self) -> Option<&Forest> {
-        let Stage::Forest { forest, .. } = self;
+        let PipelineStage::Forest { forest, .. } = self;
         Some(forest)
     }
 }
@@ -119,7 +119,7 @@ impl Pipeline {
             return Err(WalkError::Ragged { values: rows.len(), features });
         }
         match self.stages.last() {
-            Some(Stage::Forest { forest, .. }) => {
+            Some(PipelineStage::Forest { forest, .. }) => {
                 predict(forest, &self.tested_rows(self.stages.len() - 1, rows))
             }
             None => Ok(()),
@@ -151,7 +151,7 @@ impl Pipeline {
     pub fn into_forest(self) -> Result<Forest, Box<Pipeline>> {
         let count = self.inputs.len();
         let made = match self.stages.as_slice() {
-            [Stage::Forest { forest, tested, .. }] => {
+            [PipelineStage::Forest { forest, tested, .. }] => {
                 let first = tested.first().map(|column| self.columns.expr(*column));
                 let rows = match first {
                     Some(Expr::Input { float, .. }) => *float,
@@ -228,7 +228,7 @@ pub(crate) fn needed_columns(
 }
 
 /// The forest with the names of the inputs and of their categories.
-fn with_inputs(mut forest: Forest, inputs: &[Input]) -> Forest {
+fn with_inputs(mut forest: Forest, inputs: &[PipelineInput]) -> Forest {
     if inputs.iter().all(|input| !input.name.is_empty()) {
         forest.feature_names = inputs.iter().map(|input| input.name.clone()).collect();
     }

@@ -8,7 +8,7 @@
 //! many sets can have two columns instead, which hold the [class](CategoryClasses) of its category. Sets of
 //! categories become sets of classes ([`SetTests::OfClasses`]).
 
-use crate::category_classes::{CategoryClasses, Side};
+use crate::category_classes::{CategoryClasses, DefaultSide};
 use crate::node_test_columns::{ClassPart, ColumnTest, NodeTestColumns, TablesTooLarge};
 use sched_columns::{ColumnId, Columns};
 use sched_forest::{ComputedColumns, Forest, Inner, Predicate};
@@ -78,7 +78,7 @@ impl PreparedForest {
         let mut forest = original.clone();
         for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
             let test = test_of(inner);
-            let side = if inner.missing_left { Side::Left } else { Side::Right };
+            let side = if inner.missing_left { DefaultSide::Left } else { DefaultSide::Right };
             inner.predicate = match (&inner.predicate, test) {
                 (Predicate::Member { set }, ColumnTest::Class(feature, ClassPart::Byte)) => {
                     Predicate::Member { set: sets.of((feature, *set, side)) }
@@ -92,7 +92,7 @@ impl PreparedForest {
             };
             inner.feature = place(&test);
         }
-        let in_set = |(feature, set, side): &(u32, u32, Side)| {
+        let in_set = |(feature, set, side): &(u32, u32, DefaultSide)| {
             classes.get(feature).map(|classes| classes.in_set(original, *set, *side)).unwrap_or_default()
         };
         forest.sets = sets.keys.iter().map(in_set).collect();
@@ -136,12 +136,12 @@ fn category_classes(forest: &Forest) -> BTreeMap<u32, CategoryClasses> {
 /// key of a set is its feature, its index among the sets of categories, and the side of missing values.
 #[derive(Default)]
 struct SetNumbers {
-    numbers: HashMap<(u32, u32, Side), u32>,
-    keys: Vec<(u32, u32, Side)>,
+    numbers: HashMap<(u32, u32, DefaultSide), u32>,
+    keys: Vec<(u32, u32, DefaultSide)>,
 }
 
 impl SetNumbers {
-    fn of(&mut self, key: (u32, u32, Side)) -> u32 {
+    fn of(&mut self, key: (u32, u32, DefaultSide)) -> u32 {
         *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.keys.len() as u32 - 1

@@ -2,7 +2,7 @@
 
 use crate::onnx::read_as_written;
 use crate::pieces::domain::FeatureDomain;
-use crate::pipeline::{Pipeline, Stage, needed_columns};
+use crate::pipeline::{Pipeline, PipelineStage, needed_columns};
 use sched_columns::{ColumnId, TypeMismatch};
 use sched_forest::{ComputedColumns, Forest, ForestParts, ModelError, codes};
 
@@ -32,7 +32,7 @@ impl UnfoldedPipeline {
     pub fn of(pipeline: Pipeline) -> Result<UnfoldedPipeline, ModelError> {
         let rows = pipeline.row_type();
         let Pipeline { inputs, columns, stages } = pipeline;
-        let Some(Stage::Forest { forest, tested, .. }) = stages.into_iter().next_back() else {
+        let Some(PipelineStage::Forest { forest, tested, .. }) = stages.into_iter().next_back() else {
             return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the model has no trees and no sums"));
         };
         let mut parts = (*forest).into_parts();

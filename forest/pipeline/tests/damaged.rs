@@ -3,7 +3,7 @@
 
 use sched_forest::{Float, ReadOptions};
 use sched_pipeline::{
-    Input, InputKind, Pipeline, UnfoldedPipeline, fold, fold_constants, load, read_pipeline,
+    InputKind, Pipeline, PipelineInput, UnfoldedPipeline, fold, fold_constants, load, read_pipeline,
     remove_unread_columns,
 };
 use std::fs;
@@ -53,7 +53,7 @@ fn compare(pipeline: &Pipeline) {
     let Ok(ready) = fold_constants(remove_unread_columns(pipeline.clone())) else { return };
     let Ok(folding) = fold(ready) else { return };
     let whole = |value: f64| if value.is_finite() { value.trunc() } else { f64::NAN };
-    let cell = |input: &Input, value: f64| match input.kind {
+    let cell = |input: &PipelineInput, value: f64| match input.kind {
         InputKind::Float(Float::F64) => value,
         InputKind::Float(Float::F32) => f64::from(value as f32),
         InputKind::Integer => whole(value),

@@ -5,7 +5,7 @@ use sched_columns::{
     SharedTreeProperties, Ties, TreeNode, TreeTest, Unary,
 };
 use sched_forest::{CategoryRule, Float, Label, Names};
-use sched_pipeline::{Input, InputKind, OTHER};
+use sched_pipeline::{InputKind, OTHER, PipelineInput};
 use std::sync::Arc;
 
 /// Default number of pipelines. `SCHEDC_CASES` sets another one.
@@ -73,7 +73,7 @@ impl Random {
 /// A pipeline under construction.
 pub struct Draw {
     pub random: Random,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PipelineInput>,
     pub columns: Columns,
 }
 
@@ -97,7 +97,7 @@ impl Draw {
                 InputKind::Text => (0..NAMES).map(|name| Label::Text(format!("n{name}"))).collect(),
                 _ => Vec::new(),
             };
-            inputs.push(Input { name: format!("f{number}"), kind, names: Names::listed(labels) });
+            inputs.push(PipelineInput { name: format!("f{number}"), kind, names: Names::listed(labels) });
         }
         Draw { random, inputs, columns: Columns::default() }
     }
@@ -249,7 +249,7 @@ impl Draw {
 
     pub fn row(&mut self) -> Vec<f64> {
         let (inputs, random) = (&self.inputs, &mut self.random);
-        let cell = |input: &Input| {
+        let cell = |input: &PipelineInput| {
             if random.one_in(8) {
                 return f64::NAN;
             }

@@ -4,7 +4,7 @@
 //! hold rows; the others become constants of the file, as parameters are. Models that are read must predict
 //! the expected results. Refusals must name the operator or the place.
 
-use sched_forest::onnx::{Message, Tensor, Value, element};
+use sched_forest::onnx::{FieldValue, Message, TensorProto, element};
 use sched_forest::{Float, Forest, Label, ModelError, ReadOptions, codes, predict, predict_classes};
 use sched_pipeline::load;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ struct CallTensor {
 impl CallTensor {
     /// The tensor of a message, or `None` if this reader does not know its type.
     fn of(bytes: &[u8]) -> Option<CallTensor> {
-        let tensor = Tensor::new(Message::new(bytes)).ok()?;
+        let tensor = TensorProto::new(Message::new(bytes)).ok()?;
         let (mut numbers, mut texts) = (Vec::new(), Vec::new());
         match tensor.element() {
             element::FLOAT => numbers = tensor.floats(Float::F32).ok()?,
@@ -147,7 +147,8 @@ impl NodeTest {
         let graph = model.child(field::GRAPH)?;
         let mut made = Vec::new();
         for part in graph.fields() {
-            if let (number @ (field::NODE | field::CONSTANT | field::INPUT), Value::Bytes(part)) = part? {
+            if let (number @ (field::NODE | field::CONSTANT | field::INPUT), FieldValue::Bytes(part)) = part?
+            {
                 made.extend(bytes_field(number, part.bytes()));
             }
         }
@@ -157,7 +158,7 @@ impl NodeTest {
         }
         let value = graph.all(field::OUTPUT).nth(output).expect("an output")?.text(field::NAME)?;
         let is_float = |element: i64| matches!(element, element::FLOAT | element::DOUBLE | element::STRING);
-        let result = if is_float(Tensor::new(Message::new(&self.outputs[output]))?.element()) {
+        let result = if is_float(TensorProto::new(Message::new(&self.outputs[output]))?.element()) {
             value
         } else {
             made.extend(bytes_field(field::NODE, &to_doubles(value, "result")));

@@ -6,11 +6,11 @@ use sched_columns::{
 use sched_forest::grow::{Slot, TreeBuilder};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf, Names, NodeRef,
-    Predicate, Target, Tree, Types, predict_leaves,
+    Predicate, Tree, TreeTarget, Types, predict_leaves,
 };
 use sched_pipeline::{
-    ColumnFate, ComputedReason, Folding, Input, InputKind, Pipeline, Stage, fold, fold_constants,
-    leaf_vectors, remove_unread_columns,
+    ColumnFate, ComputedReason, Folding, InputKind, Pipeline, PipelineInput, PipelineStage, fold,
+    fold_constants, leaf_vectors, remove_unread_columns,
 };
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ fn pipeline(kinds: &[InputKind], columns: Columns, column: ColumnId, threshold: 
     let inputs = kinds.iter().map(|kind| {
         let labels = ["a", "b", "c"].map(|name| Label::Text(name.into())).to_vec();
         let names = if *kind == InputKind::Text { Names::listed(labels) } else { Names::default() };
-        Input { name: String::new(), kind: *kind, names }
+        PipelineInput { name: String::new(), kind: *kind, names }
     });
-    let mut tree = TreeBuilder::new(Target::One(0), 0);
+    let mut tree = TreeBuilder::new(TreeTarget::One(0), 0);
     let predicate = Predicate::Numeric { threshold };
     let (left, right) = tree.inner(Slot::ROOT, 0, predicate, false).expect("a node");
     for (slot, source) in [(left, 1), (right, 2)] {
@@ -34,7 +34,7 @@ fn pipeline(kinds: &[InputKind], columns: Columns, column: ColumnId, threshold: 
         ..ForestParts::default()
     };
     let forest = Box::new(Forest::new(parts).expect("a forest"));
-    let stage = Stage::Forest { name: "trees".into(), forest, tested: vec![column] };
+    let stage = PipelineStage::Forest { name: "trees".into(), forest, tested: vec![column] };
     Pipeline { inputs: inputs.collect(), columns, stages: vec![stage] }
 }
 
@@ -252,7 +252,7 @@ fn columns_that_no_node_tests_are_removed() {
     let half = number(&mut columns, 0.5);
     let scaled = add(&mut columns, Expr::Binary(Binary::Multiply, y, half));
     let mut pipeline = pipeline(&[DOUBLE, DOUBLE], columns, x, 0.5);
-    let Stage::Forest { forest, tested, .. } = &mut pipeline.stages[0];
+    let PipelineStage::Forest { forest, tested, .. } = &mut pipeline.stages[0];
     tested.push(scaled);
     let mut parts = Forest::clone(forest).into_parts();
     parts.num_features = 2;
@@ -267,20 +267,20 @@ fn columns_that_no_node_tests_are_removed() {
 fn trees_of_equal_tests_become_leaf_vectors() {
     let (columns, x) = feature(Float::F64);
     let mut pipeline = pipeline(&[DOUBLE], columns, x, 0.5);
-    let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
+    let PipelineStage::Forest { forest, .. } = &mut pipeline.stages[0];
     let mut parts = Forest::clone(forest).into_parts();
     let tree = parts.trees.remove(0);
     for (margin, factor) in [(0, 1.0), (1, 10.0), (0, 100.0), (1, 1000.0)] {
         let mut tree = tree.clone();
         tree.leaves.iter_mut().for_each(|leaf| leaf.values[0] *= factor);
-        (tree.target, tree.source) = (Target::One(margin), parts.trees.len() as u32);
+        (tree.target, tree.source) = (TreeTarget::One(margin), parts.trees.len() as u32);
         parts.trees.push(tree);
     }
     (parts.num_margins, parts.base, parts.iteration_starts) = (2, vec![0.0; 2], vec![0, 4]);
     **forest = Forest::new(parts.clone()).expect("a forest");
     let merged = leaf_vectors(pipeline.clone()).expect("a forest");
     let trees = &merged.stages[0].forest().expect("a forest").trees;
-    assert_eq!((trees.len(), trees[1].target), (2, Target::All));
+    assert_eq!((trees.len(), trees[1].target), (2, TreeTarget::All));
     assert_eq!(trees[1].leaves[1].values.as_slice(), [200.0, 2000.0]);
     for rows in [[0.0, 1.0], [f64::NAN, 0.5]] {
         let (mut expected, mut found) = ([0.0; 4], [0.0; 4]);
@@ -291,23 +291,27 @@ fn trees_of_equal_tests_become_leaf_vectors() {
     // Trees with different tests are not merged.
     let mut other = parts.clone();
     other.trees[3].inner[0].missing_left = true;
-    let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
+    let PipelineStage::Forest { forest, .. } = &mut pipeline.stages[0];
     **forest = Forest::new(other).expect("a forest");
     assert_eq!(leaf_vectors(pipeline.clone()), Ok(pipeline.clone()));
     // Linear sums are not merged into leaf vectors, and the merged trees add -0 to the margin of the sum.
-    let sum =
-        Tree { inner: Vec::new(), root: NodeRef::Leaf(0), target: Target::One(2), ..parts.trees[0].clone() };
+    let sum = Tree {
+        inner: Vec::new(),
+        root: NodeRef::Leaf(0),
+        target: TreeTarget::One(2),
+        ..parts.trees[0].clone()
+    };
     parts.trees.push(Tree { leaves: sum.leaves[..1].to_vec(), source: 4, ..sum });
     parts.linear = vec![Vec::new(); 4];
     parts.linear.push(vec![LinearLeaf { constant: 1.0, terms: vec![(0, 2.0)] }]);
     (parts.num_margins, parts.base, parts.iteration_starts) = (3, vec![-0.0; 3], vec![0, 5]);
-    let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
+    let PipelineStage::Forest { forest, .. } = &mut pipeline.stages[0];
     **forest = Forest::new(parts).expect("a forest");
     let merged = leaf_vectors(pipeline.clone()).expect("a forest");
     let forest = merged.stages[0].forest().expect("a forest");
     assert_eq!(
         forest.trees.iter().map(|tree| tree.target).collect::<Vec<_>>(),
-        [Target::All, Target::All, Target::One(2)]
+        [TreeTarget::All, TreeTarget::All, TreeTarget::One(2)]
     );
     assert_eq!(forest.trees[0].leaves[0].values[2].to_bits(), (-0.0f64).to_bits());
     assert_eq!(forest.linear.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 1]);

@@ -5,10 +5,10 @@ use crate::draw::{Draw, Random, cases};
 use sched_columns::{ColumnId, ColumnValue, Columns};
 use sched_forest::grow::{Slot, TreeBuilder};
 use sched_forest::{
-    CategoryRule, Comparison, Float, Forest, ForestParts, Leaf, Predicate, Target, Types, predict_leaves,
+    CategoryRule, Comparison, Float, Forest, ForestParts, Leaf, Predicate, TreeTarget, Types, predict_leaves,
 };
 use sched_pipeline::{
-    ColumnFate, Folding, Input, InputKind, PassFault, Pipeline, Stage, fold, fold_constants,
+    ColumnFate, Folding, InputKind, PassFault, Pipeline, PipelineInput, PipelineStage, fold, fold_constants,
     remove_unread_columns, with_pass_fault,
 };
 
@@ -24,7 +24,7 @@ fn pipeline(mut draw: Draw) -> (Pipeline, Random) {
         .map(ColumnValue::to_f64)
         .collect();
     let trees = (0..1 + random.below(3) as u32).map(|source| {
-        let mut tree = TreeBuilder::new(Target::One(0), source);
+        let mut tree = TreeBuilder::new(TreeTarget::One(0), source);
         let mut todo = vec![(Slot::ROOT, 3)];
         let mut leaves = 0;
         while let Some((slot, depth)) = todo.pop() {
@@ -57,7 +57,7 @@ fn pipeline(mut draw: Draw) -> (Pipeline, Random) {
         ..ForestParts::default()
     };
     let forest = Box::new(Forest::new(parts).expect("a forest"));
-    let stage = Stage::Forest { name: "trees".into(), forest, tested };
+    let stage = PipelineStage::Forest { name: "trees".into(), forest, tested };
     (Pipeline { inputs, columns, stages: vec![stage] }, random)
 }
 
@@ -82,7 +82,7 @@ fn leaves(pipeline: &Pipeline, rows: &[f64]) -> Vec<u32> {
 }
 
 /// Values on thresholds of a feature of a folded forest, and their neighbours: at most 60.
-fn boundaries(forest: &Forest, input: &Input, feature: u32) -> Vec<f64> {
+fn boundaries(forest: &Forest, input: &PipelineInput, feature: u32) -> Vec<f64> {
     let tests = forest.trees.iter().flat_map(|tree| &tree.inner).filter(|inner| inner.feature == feature);
     let value = |predicate: &Predicate| match predicate {
         Predicate::Numeric { threshold } => Some(*threshold),

@@ -2,13 +2,16 @@
 
 use crate::draw::{Draw, cases};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
-use sched_forest::{Comparison, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
-use sched_pipeline::{Input, InputKind, PassFault, Pipeline, Stage, sum_chains, with_pass_fault};
+use sched_forest::{Comparison, Float, Forest, ForestParts, Leaf, NodeRef, Tree, TreeTarget, Types};
+use sched_pipeline::{
+    InputKind, PassFault, Pipeline, PipelineInput, PipelineStage, sum_chains, with_pass_fault,
+};
 
 /// A stage that reads columns of any types.
-fn stage(tested: Vec<ColumnId>) -> Stage {
+fn stage(tested: Vec<ColumnId>) -> PipelineStage {
     let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
-    let tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: Target::One(0), source: 0 };
+    let tree =
+        Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: TreeTarget::One(0), source: 0 };
     let parts = ForestParts {
         num_features: tested.len(),
         comparison: Comparison::LessOrEqual,
@@ -17,7 +20,7 @@ fn stage(tested: Vec<ColumnId>) -> Stage {
         ..ForestParts::default()
     };
     let forest = Box::new(Forest::new(parts).expect("a forest"));
-    Stage::Forest { name: "reader".into(), forest, tested }
+    PipelineStage::Forest { name: "reader".into(), forest, tested }
 }
 
 /// A pipeline of columns with chains of additions. The chains add features, constants, other columns and
@@ -154,7 +157,7 @@ fn doubles(count: u32) -> (Columns, Vec<ColumnId>) {
 
 fn pipeline(columns: Columns, count: u32, tested: Vec<ColumnId>) -> Pipeline {
     let kind = InputKind::Float(Float::F64);
-    let input = |_| Input { name: String::new(), kind, names: Default::default() };
+    let input = |_| PipelineInput { name: String::new(), kind, names: Default::default() };
     Pipeline { inputs: (0..count).map(input).collect(), columns, stages: vec![stage(tested)] }
 }
 

@@ -5,11 +5,11 @@ use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
 };
 use sched_forest::{
-    CategoryRule, Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, NodeRef, Target,
-    Tree, Types, predict,
+    CategoryRule, Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, NodeRef, Tree,
+    TreeTarget, Types, predict,
 };
 use sched_pipeline::{
-    Folding, Input, InputKind, PassFault, Pipeline, Stage, Tabulation, fold, fold_constants,
+    Folding, InputKind, PassFault, Pipeline, PipelineInput, PipelineStage, Tabulation, fold, fold_constants,
     remove_unread_columns, tabulate, with_pass_fault,
 };
 use std::sync::Arc;
@@ -117,7 +117,7 @@ fn linear_model(mut draw: Draw) -> (Pipeline, Draw) {
         let constant = draw.random.pick(&[-0.0, -0.0, 0.0, 0.5]);
         linear.push(vec![LinearLeaf { constant, terms }]);
         let (root, leaves) = (NodeRef::Leaf(0), vec![leaf([0.0])]);
-        trees.push(Tree { root, inner: Vec::new(), leaves, target: Target::One(source), source });
+        trees.push(Tree { root, inner: Vec::new(), leaves, target: TreeTarget::One(source), source });
     }
     let parts = ForestParts {
         num_features: tested.len(),
@@ -132,13 +132,13 @@ fn linear_model(mut draw: Draw) -> (Pipeline, Draw) {
         ..ForestParts::default()
     };
     let forest = Box::new(Forest::new(parts).expect("a forest"));
-    let stages = vec![Stage::Forest { name: "sums".into(), forest, tested }];
+    let stages = vec![PipelineStage::Forest { name: "sums".into(), forest, tested }];
     let pipeline = Pipeline { inputs: draw.inputs.clone(), columns: draw.columns.clone(), stages };
     (fold_constants(remove_unread_columns(pipeline)).expect("types that fit"), draw)
 }
 
 /// Numbers that columns compare a feature with, and their neighbours: at most 150.
-fn boundaries(columns: &Columns, input: &Input) -> Vec<f64> {
+fn boundaries(columns: &Columns, input: &PipelineInput) -> Vec<f64> {
     let mut edges = Vec::new();
     for column in columns.all() {
         match columns.expr(column) {
@@ -240,7 +240,8 @@ fn seeded_faults_of_tables_are_found() {
 fn one_sum(kind: InputKind, columns: Columns, tested: Vec<ColumnId>, weights: &[f64]) -> Pipeline {
     let terms = (0..).zip(weights.iter().copied()).collect();
     let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
-    let tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: Target::One(0), source: 0 };
+    let tree =
+        Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: TreeTarget::One(0), source: 0 };
     let parts = ForestParts {
         num_features: tested.len(),
         base: vec![-0.0],
@@ -252,11 +253,11 @@ fn one_sum(kind: InputKind, columns: Columns, tested: Vec<ColumnId>, weights: &[
         ..ForestParts::default()
     };
     let forest = Box::new(Forest::new(parts).expect("a forest"));
-    let input = Input { name: String::new(), kind, names: Default::default() };
+    let input = PipelineInput { name: String::new(), kind, names: Default::default() };
     Pipeline {
         inputs: vec![input],
         columns,
-        stages: vec![Stage::Forest { name: "sum".into(), forest, tested }],
+        stages: vec![PipelineStage::Forest { name: "sum".into(), forest, tested }],
     }
 }
 
@@ -360,7 +361,7 @@ fn several_sums(
             root: NodeRef::Leaf(0),
             inner: Vec::new(),
             leaves,
-            target: Target::One(margin),
+            target: TreeTarget::One(margin),
             source: margin,
         };
         (linear, tree)
@@ -379,8 +380,8 @@ fn several_sums(
         ..ForestParts::default()
     };
     let forest = Box::new(Forest::new(parts).expect("a forest"));
-    let input = || Input { name: String::new(), kind: DOUBLE, names: Default::default() };
-    let stages = vec![Stage::Forest { name: "sums".into(), forest, tested }];
+    let input = || PipelineInput { name: String::new(), kind: DOUBLE, names: Default::default() };
+    let stages = vec![PipelineStage::Forest { name: "sums".into(), forest, tested }];
     Pipeline { inputs: vec![input(), input()], columns: draw.columns.clone(), stages }
 }
 
@@ -391,7 +392,7 @@ fn check_trees(pipeline: &Pipeline, trees: usize, rows: &[f64]) {
     let tabulated = tabulate(pipeline.clone()).expect("a forest").pipeline;
     let forest = tabulated.stages[0].forest().expect("trees");
     assert_eq!((forest.trees.len(), terms(&tabulated)), (trees, 0), "{} margins", forest.num_margins);
-    assert!(forest.trees.iter().all(|tree| tree.target == Target::All));
+    assert!(forest.trees.iter().all(|tree| tree.target == TreeTarget::All));
     assert_eq!(sums(&tabulated, rows), expected, "{} margins", forest.num_margins);
     let folded = fold(tabulated).expect("a forest").pipeline.into_forest().expect("a forest alone");
     let mut of_forest = vec![0.0; expected.len()];
@@ -420,7 +421,7 @@ fn several_sums_of_bins_are_trees_with_leaf_vectors() {
     }
     // Here one product for each feature takes less work than a walk, so the sums remain.
     let mut few = sums_of_bins(&mut Draw::new(7), 3);
-    let Stage::Forest { forest, .. } = &mut few.stages[0];
+    let PipelineStage::Forest { forest, .. } = &mut few.stages[0];
     let mut parts = forest.clone().into_parts();
     for leaf in parts.linear.iter_mut().flatten() {
         leaf.terms.retain(|(feature, _)| feature % 10 == 3);

@@ -1,10 +1,10 @@
 //! The domain of a feature: the values that keep a row on the paths chosen so far.
 
-use super::keys::{Key, KeyRange, NAN_KEY};
+use super::keys::{KeyRange, NAN_KEY, OrderKey};
 use smallvec::SmallVec;
 
 /// A subset of a list, one bit for each entry.
-pub(super) type Bits = SmallVec<[u64; 2]>;
+pub(super) type ListSubset = SmallVec<[u64; 2]>;
 
 /// Whether a bit is set.
 pub(super) fn has_bit(bits: &[u64], at: usize) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn first_of_both(one: &[u64], other: &[u64]) -> Option<usize> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
     /// The last key that goes left; below all keys if none does.
-    pub last_left: Key,
+    pub last_left: OrderKey,
     /// Whether missing values go left.
     pub missing_left: bool,
     /// Whether values that are nearly zero are missing.
@@ -35,7 +35,7 @@ pub(super) enum Domain {
     Ordered(Ordered),
     /// Values of a feature with tests that are not numeric, as a subset of
     /// [`TestedFeature::listed`](super::tested_features::TestedFeature).
-    Listed(Bits),
+    Listed(ListSubset),
 }
 
 /// A set of values of a feature whose tests are all numeric.
@@ -78,7 +78,7 @@ impl Ordered {
     }
 
     /// The set that holds this key alone, if it is a member.
-    pub fn only(&self, key: Key) -> Ordered {
+    pub fn only(&self, key: OrderKey) -> Ordered {
         let parts = self.parts.map(|part| match part.contains(key) {
             true => KeyRange { first: key, last: key },
             false => KeyRange::NONE,
@@ -87,7 +87,7 @@ impl Ordered {
     }
 
     /// Whether the set contains a value.
-    pub fn contains(&self, key: Key) -> bool {
+    pub fn contains(&self, key: OrderKey) -> bool {
         if key == NAN_KEY { self.nan } else { self.parts.iter().any(|part| part.contains(key)) }
     }
 
@@ -109,7 +109,7 @@ impl Domain {
 
 /// The members of a subset that a test sends to the left, or to the right; `goes_left` has the bits of the
 /// listed values that go left.
-pub(super) fn on_side(bits: &[u64], goes_left: &[u64], left: bool) -> Bits {
+pub(super) fn on_side(bits: &[u64], goes_left: &[u64], left: bool) -> ListSubset {
     let side = |word: u64| if left { word } else { !word };
     bits.iter().zip(goes_left).map(|(bits, word)| bits & side(*word)).collect()
 }

@@ -1,7 +1,7 @@
 //! Values on the edges of computed columns: the numbers that expressions compare a feature with, and the
 //! numbers next to these.
 
-use super::keys::{Key, KeyRange, key};
+use super::keys::{KeyRange, OrderKey, key};
 use super::tested_features::RowKind;
 use crate::forest::Forest;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 const MOST_EDGES: usize = 2048;
 
 /// For each feature, the keys of its values on edges of computed columns, ascending.
-pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
-    let mut edges: Vec<BTreeSet<Key>> = vec![BTreeSet::new(); forest.num_features];
+pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<OrderKey>> {
+    let mut edges: Vec<BTreeSet<OrderKey>> = vec![BTreeSet::new(); forest.num_features];
     let columns = &forest.computed.columns;
     for column in columns.all() {
         for (compared, numbers) in comparisons(columns, columns.expr(column)) {
@@ -25,8 +25,8 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
         }
     }
     let all = KeyRange::all(rows.float, rows.finite);
-    let in_rows = |keys: BTreeSet<Key>| {
-        let keys: Vec<Key> = keys.into_iter().filter(|key| all.contains(*key)).collect();
+    let in_rows = |keys: BTreeSet<OrderKey>| {
+        let keys: Vec<OrderKey> = keys.into_iter().filter(|key| all.contains(*key)).collect();
         let step = keys.len().div_ceil(MOST_EDGES).max(1);
         keys.into_iter().step_by(step).collect()
     };

@@ -5,13 +5,13 @@ use crate::category::is_nearly_zero;
 use crate::forest::Float;
 
 /// A value as its position in the order of its type. -0 comes directly before +0.
-pub(super) type Key = i64;
+pub(super) type OrderKey = i64;
 
 /// The key of NaN.
-pub(super) const NAN_KEY: Key = Key::MAX;
+pub(super) const NAN_KEY: OrderKey = OrderKey::MAX;
 
 /// The key of a value, after rounding to the type `float`.
-pub(super) fn key(float: Float, value: f64) -> Key {
+pub(super) fn key(float: Float, value: f64) -> OrderKey {
     if value.is_nan() {
         return NAN_KEY;
     }
@@ -28,7 +28,7 @@ pub(super) fn key(float: Float, value: f64) -> Key {
 }
 
 /// The value of a key.
-pub(super) fn value(float: Float, key: Key) -> f64 {
+pub(super) fn value(float: Float, key: OrderKey) -> f64 {
     if key == NAN_KEY {
         return f64::NAN;
     }
@@ -45,9 +45,9 @@ pub(super) fn value(float: Float, key: Key) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct KeyRange {
     /// The smallest key.
-    pub first: Key,
+    pub first: OrderKey,
     /// The largest key; below `first` if the interval is empty.
-    pub last: Key,
+    pub last: OrderKey,
 }
 
 impl KeyRange {
@@ -77,7 +77,7 @@ impl KeyRange {
     }
 
     /// Whether the interval contains a key.
-    pub fn contains(self, key: Key) -> bool {
+    pub fn contains(self, key: OrderKey) -> bool {
         self.first <= key && key <= self.last
     }
 
@@ -88,7 +88,7 @@ impl KeyRange {
 
     /// The last key that passes a monotone test: keys up to it pass, and later ones fail. `None` if the first
     /// key fails.
-    pub fn last_where(self, passes: impl Fn(Key) -> bool) -> Option<Key> {
+    pub fn last_where(self, passes: impl Fn(OrderKey) -> bool) -> Option<OrderKey> {
         // Keys of doubles are far from the ends of their type, so nothing overflows.
         let (mut below, mut above) = (self.first - 1, self.last + 1);
         while below + 1 < above {

@@ -25,9 +25,9 @@ mod tested_features;
 use crate::forest::{Float, Forest, Inner, NodeRef};
 use domain::{Domain, has_bit};
 use edges::edges;
-use keys::{Key, KeyRange, NAN_KEY, key, value};
-use targets::{Choice, RowValue, Targets};
-use tested_features::{RowKind, Specials, Test, TestedFeature};
+use keys::{KeyRange, NAN_KEY, OrderKey, key, value};
+use targets::{ChosenValue, RowValue, Targets};
+use tested_features::{FeatureTest, RowKind, Specials, TestedFeature};
 
 /// Number of values at nodes above which a row gives up after [`MOST_TREES_WITHOUT_TARGET`] trees. Without
 /// this limit, a row would meet more targets but take longer to make.
@@ -90,13 +90,13 @@ pub struct Boundary {
     domains: Vec<Domain>,
     touched: Vec<u32>,
     row: Vec<RowValue>,
-    random: Random,
+    random: RandomKeys,
     /// Whether there are more than [`LARGE_FOREST_VALUES`] targets.
     is_large: bool,
     /// Inner nodes that test computed columns.
     computed_nodes: usize,
     /// For each feature, the keys of its values on edges of computed columns.
-    edges: Vec<Vec<Key>>,
+    edges: Vec<Vec<OrderKey>>,
     /// Number of rows with values on edges made so far.
     edge_rows: usize,
     /// Number of rows of random values still to make.
@@ -117,7 +117,7 @@ impl Boundary {
                 }
             }
         }
-        let mut tests: Vec<Vec<Option<(u32, Test)>>> =
+        let mut tests: Vec<Vec<Option<(u32, FeatureTest)>>> =
             forest.trees.iter().map(|tree| tree.inner.iter().map(|_| None).collect()).collect();
         let (mut tested_features, specials) = (Vec::new(), Specials::new(rows));
         for (feature, places) in (0..).zip(&by_feature).filter(|(_, places)| !places.is_empty()) {
@@ -154,7 +154,7 @@ impl Boundary {
             domains: tested_features.iter().map(|line| line.all.clone()).collect(),
             touched: Vec::new(),
             row: vec![RowValue { key: NAN_KEY, listed: None, special: None }; tested_features.len()],
-            random: Random(0x5eed),
+            random: RandomKeys(0x5eed),
             is_large,
             computed_nodes,
             edges: edges(forest, rows),
@@ -256,8 +256,8 @@ impl Boundary {
                 _ => below_left > below_right,
             };
             let goes_left = match (&mut *domain, &node.test) {
-                (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
-                    if let Some(Choice::Key(key)) = choice {
+                (Domain::Ordered(ordered), FeatureTest::Ordered { cut, .. }) => {
+                    if let Some(ChosenValue::Key(key)) = choice {
                         *ordered = ordered.only(key);
                     }
                     let (left, right) = (ordered.on_side(*cut, true), ordered.on_side(*cut, false));
@@ -266,7 +266,7 @@ impl Boundary {
                     goes_left
                 }
                 (domain, _) => {
-                    if let (Some(Choice::Listed(at)), Domain::Listed(bits)) = (choice, &mut *domain) {
+                    if let (Some(ChosenValue::Listed(at)), Domain::Listed(bits)) = (choice, &mut *domain) {
                         bits.iter_mut().enumerate().for_each(|(word, bits)| {
                             *bits &= if word == at / 64 { 1 << (at % 64) } else { 0 };
                         });
@@ -327,11 +327,11 @@ impl Boundary {
             let line = &self.tested_features[node.tested_feature as usize];
             let value = &self.row[node.tested_feature as usize];
             let goes_left = match &node.test {
-                Test::Listed(side) => {
+                FeatureTest::Listed(side) => {
                     let side = line.goes_left.get(*side as usize);
                     value.listed.zip(side).is_some_and(|(at, side)| has_bit(side, at))
                 }
-                Test::Ordered { cut, .. } => {
+                FeatureTest::Ordered { cut, .. } => {
                     let is_zero = || line.zeros.is_some_and(|zeros| zeros.contains(value.key));
                     match value.key == NAN_KEY || (cut.zero_is_missing && is_zero()) {
                         true => cut.missing_left,
@@ -381,9 +381,9 @@ impl Boundary {
 }
 
 /// A generator of pseudo-random numbers, the same in each run.
-struct Random(u64);
+struct RandomKeys(u64);
 
-impl Random {
+impl RandomKeys {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -393,7 +393,7 @@ impl Random {
     }
 
     /// One end of an interval, or a random key in it.
-    fn key(&mut self, keys: KeyRange) -> Key {
+    fn key(&mut self, keys: KeyRange) -> OrderKey {
         match self.next() % 4 {
             0 => keys.first,
             1 => keys.last,

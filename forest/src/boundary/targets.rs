@@ -1,16 +1,16 @@
 //! Targets of the constructed rows: values that each node is to meet, and leaves to reach.
 
 use super::domain::{Cut, Domain, has_bit, on_side};
-use super::keys::{Key, NAN_KEY};
-use super::tested_features::{Specials, Test, TestedFeature};
+use super::keys::{NAN_KEY, OrderKey};
+use super::tested_features::{FeatureTest, Specials, TestedFeature};
 use crate::forest::NodeRef;
 
 /// An inner node with the position of its open targets.
-pub(super) struct Node {
+pub(super) struct TargetNode {
     /// The index of its feature among the tested features.
     pub tested_feature: u32,
     /// Its test.
-    pub test: Test,
+    pub test: FeatureTest,
     /// The child for values that pass the test.
     pub left: NodeRef,
     /// The child for values that fail it.
@@ -26,7 +26,7 @@ pub(super) struct Targets {
     /// The first node of walks.
     pub root: NodeRef,
     /// The inner nodes.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TargetNode>,
     /// For each leaf, whether it is a target that no row has reached yet.
     leaves: Vec<bool>,
     /// Open targets of all nodes: a bit for each value that a node has yet to meet.
@@ -45,16 +45,16 @@ pub(super) struct Targets {
 pub(super) const THRESHOLD_VALUES: usize = 5;
 
 /// The values around a threshold: the ends of both sides, and the threshold with its neighbours.
-fn values_around(cut: Cut, threshold: Key) -> [Key; THRESHOLD_VALUES] {
+fn values_around(cut: Cut, threshold: OrderKey) -> [OrderKey; THRESHOLD_VALUES] {
     [cut.last_left, cut.last_left + 1, threshold - 1, threshold, threshold + 1]
 }
 
-impl Node {
+impl TargetNode {
     /// The value that a bit of `open_values` stands for.
-    fn key(&self, at: usize, feature: &TestedFeature, specials: &Specials) -> Option<Key> {
+    fn key(&self, at: usize, feature: &TestedFeature, specials: &Specials) -> Option<OrderKey> {
         match self.test {
-            Test::Listed(_) => feature.listed.get(at).copied(),
-            Test::Ordered { cut, threshold } => match at {
+            FeatureTest::Listed(_) => feature.listed.get(at).copied(),
+            FeatureTest::Ordered { cut, threshold } => match at {
                 0..THRESHOLD_VALUES => Some(values_around(cut, threshold)[at]),
                 _ => specials.keys.get(at - THRESHOLD_VALUES).copied(),
             },
@@ -62,10 +62,10 @@ impl Node {
     }
 
     /// Whether an earlier bit stands for the same value, so that this bit is never set.
-    fn is_repeated(&self, at: usize, key: Key) -> bool {
+    fn is_repeated(&self, at: usize, key: OrderKey) -> bool {
         match self.test {
-            Test::Listed(_) => false,
-            Test::Ordered { cut, threshold } => {
+            FeatureTest::Listed(_) => false,
+            FeatureTest::Ordered { cut, threshold } => {
                 values_around(cut, threshold).iter().take(at).any(|other| *other == key)
             }
         }
@@ -74,10 +74,10 @@ impl Node {
     /// The values of a domain that the node sends to the left, or to the right.
     pub fn side(&self, domain: &Domain, feature: &TestedFeature, left: bool) -> Domain {
         match (domain, &self.test) {
-            (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
+            (Domain::Ordered(ordered), FeatureTest::Ordered { cut, .. }) => {
                 Domain::Ordered(ordered.on_side(*cut, left))
             }
-            (Domain::Listed(bits), Test::Listed(side)) => {
+            (Domain::Listed(bits), FeatureTest::Listed(side)) => {
                 let sides = feature.goes_left.get(*side as usize).map_or(&[][..], |side| side);
                 Domain::Listed(on_side(bits, sides, left))
             }
@@ -91,7 +91,7 @@ impl Targets {
     /// The targets of a tree whose nodes make these tests.
     pub fn new(
         tree: &crate::forest::Tree,
-        tests: Vec<(u32, Test)>,
+        tests: Vec<(u32, FeatureTest)>,
         tested_features: &[TestedFeature],
         specials: &Specials,
     ) -> Targets {
@@ -99,13 +99,13 @@ impl Targets {
         let mut first = 0;
         for (inner, (feature, test)) in tree.inner.iter().zip(tests) {
             let count = match test {
-                Test::Ordered { .. } => THRESHOLD_VALUES + specials.keys.len(),
-                Test::Listed(_) => {
+                FeatureTest::Ordered { .. } => THRESHOLD_VALUES + specials.keys.len(),
+                FeatureTest::Listed(_) => {
                     tested_features.get(feature as usize).map_or(0, |feature| feature.listed.len())
                 }
             };
             let words = count.div_ceil(64) as u32;
-            nodes.push(Node {
+            nodes.push(TargetNode {
                 tested_feature: feature,
                 test,
                 left: inner.left,
@@ -171,7 +171,7 @@ impl Targets {
             self.reachable_nodes += 1;
             let places = node.words as usize * 64;
             for at in 0..places {
-                let is_in = |key: Key| match &domain {
+                let is_in = |key: OrderKey| match &domain {
                     Domain::Ordered(ordered) => ordered.contains(key),
                     Domain::Listed(bits) => has_bit(bits, at),
                 };
@@ -227,21 +227,21 @@ impl Targets {
         self.open_values.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    fn words(&self, node: &Node) -> &[u64] {
+    fn words(&self, node: &TargetNode) -> &[u64] {
         &self.open_values[node.first as usize..(node.first + node.words) as usize]
     }
 
     /// Chooses a value of a domain that is an open target of the node, if there is one.
     pub fn choose_target(
         &self,
-        node: &Node,
+        node: &TargetNode,
         domain: &Domain,
         feature: &TestedFeature,
         specials: &Specials,
-    ) -> Option<Choice> {
+    ) -> Option<ChosenValue> {
         let words = self.words(node);
         match domain {
-            Domain::Listed(bits) => super::domain::first_of_both(words, bits).map(Choice::Listed),
+            Domain::Listed(bits) => super::domain::first_of_both(words, bits).map(ChosenValue::Listed),
             Domain::Ordered(ordered) => {
                 let mut rest = words.first().copied().unwrap_or(0);
                 for (keys, places) in specials.groups {
@@ -254,7 +254,7 @@ impl Targets {
                     rest &= rest - 1;
                     let key = node.key(at, feature, specials).filter(|key| ordered.contains(*key));
                     if let Some(key) = key {
-                        return Some(Choice::Key(key));
+                        return Some(ChosenValue::Key(key));
                     }
                 }
                 None
@@ -268,14 +268,14 @@ impl Targets {
         let node = &self.nodes[index];
         let first = node.first as usize;
         let met = match (&node.test, value.listed) {
-            (Test::Listed(_), Some(at)) => {
+            (FeatureTest::Listed(_), Some(at)) => {
                 let word = &mut self.open_values[first + at / 64];
                 let met = *word & (1 << (at % 64));
                 *word &= !met;
                 met
             }
-            (Test::Listed(_), None) => 0,
-            (Test::Ordered { cut, threshold }, _) => {
+            (FeatureTest::Listed(_), None) => 0,
+            (FeatureTest::Ordered { cut, threshold }, _) => {
                 let keys = values_around(*cut, *threshold);
                 let mut here = value.special.map_or(0, |at| 1 << (at + THRESHOLD_VALUES));
                 if value.key != NAN_KEY {
@@ -305,9 +305,9 @@ impl Targets {
 
 /// A chosen value.
 #[derive(Clone, Copy)]
-pub(super) enum Choice {
+pub(super) enum ChosenValue {
     /// A value of a feature whose tests are all numeric.
-    Key(Key),
+    Key(OrderKey),
     /// A value of a feature with listed values, as an index into its list.
     Listed(usize),
 }
@@ -316,7 +316,7 @@ pub(super) enum Choice {
 #[derive(Clone, Copy)]
 pub(super) struct RowValue {
     /// The value.
-    pub key: Key,
+    pub key: OrderKey,
     /// Its index among the listed values of the feature.
     pub listed: Option<usize>,
     /// Its index among the special values.

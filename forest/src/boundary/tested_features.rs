@@ -1,7 +1,7 @@
 //! The tested features, and for each the values that its tests distinguish.
 
-use super::domain::{Bits, Cut, Domain, Ordered};
-use super::keys::{Key, KeyRange, NAN_KEY, key, value};
+use super::domain::{Cut, Domain, ListSubset, Ordered};
+use super::keys::{KeyRange, NAN_KEY, OrderKey, key, value};
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::forest::{Comparison, Float, Forest, Inner, Predicate};
 use crate::real::rounded;
@@ -24,21 +24,21 @@ pub(super) struct TestedFeature {
     /// Values that are nearly zero, if some test takes these for missing.
     pub zeros: Option<KeyRange>,
     /// The values to choose from, if some test is not numeric; otherwise empty.
-    pub listed: Vec<Key>,
+    pub listed: Vec<OrderKey>,
     /// For each test, the listed values that go left.
-    pub goes_left: Vec<Bits>,
+    pub goes_left: Vec<ListSubset>,
     /// Whether the list omits values that tests distinguish, since there would be too many.
     pub is_thinned: bool,
 }
 
 /// A node's test.
-pub(super) enum Test {
+pub(super) enum FeatureTest {
     /// A test of a feature whose tests are all numeric.
     Ordered {
         /// The position that separates values to the left from values to the right.
         cut: Cut,
         /// The threshold, rounded to the type of rows.
-        threshold: Key,
+        threshold: OrderKey,
     },
     /// A test of a feature with listed values, by its index in [`TestedFeature::goes_left`].
     Listed(u32),
@@ -56,7 +56,7 @@ pub(super) struct RowKind {
 /// Special values, which are targets at every node.
 pub(super) struct Specials {
     /// The values.
-    pub keys: Vec<Key>,
+    pub keys: Vec<OrderKey>,
     /// Intervals around neighbouring special values, with the indices of the members as bits. They allow a
     /// fast rejection: an interval of keys that overlaps no group has no special value.
     pub groups: [(KeyRange, u64); 3],
@@ -74,7 +74,7 @@ impl Specials {
         let sizes = [0.0, NEARLY_ZERO, above_zero, value(rows.float, 1), below_normal, most, f64::INFINITY];
         let both = sizes.into_iter().flat_map(|size| [size, -size]);
         let finite = both.filter(|x| x.is_finite() || !rows.finite);
-        let keys: Vec<Key> = finite.map(|x| key(rows.float, x)).chain([NAN_KEY]).collect();
+        let keys: Vec<OrderKey> = finite.map(|x| key(rows.float, x)).chain([NAN_KEY]).collect();
         let largest = key(rows.float, above_zero);
         let infinity = key(rows.float, f64::INFINITY);
         let most = key(rows.float, most);
@@ -94,7 +94,7 @@ impl Specials {
 
 /// The cut of a numeric test, found by evaluating the test, and its threshold in the type of rows. `None` if
 /// the test is not numeric.
-pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, Key)> {
+pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, OrderKey)> {
     let (threshold, zero_is_missing) = match node.predicate {
         Predicate::Numeric { threshold } => (threshold, false),
         Predicate::NumericNotZero { threshold } => (threshold, true),
@@ -105,7 +105,7 @@ pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, 
     Some((cut, key(rows.float, threshold)))
 }
 
-fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowKind) -> Key {
+fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowKind) -> OrderKey {
     let all = KeyRange::all(rows.float, rows.finite);
     let passes = |key| {
         let x = rounded(value(rows.float, key), forest.types.input);
@@ -119,7 +119,12 @@ fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowK
 
 impl TestedFeature {
     /// Collects the values of a feature, and converts the tests of its nodes.
-    pub fn new(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
+    pub fn new(
+        forest: &Forest,
+        feature: u32,
+        nodes: &[&Inner],
+        rows: RowKind,
+    ) -> (TestedFeature, Vec<FeatureTest>) {
         let numeric = |node: &&Inner| {
             matches!(node.predicate, Predicate::Numeric { .. } | Predicate::NumericNotZero { .. })
         };
@@ -130,7 +135,12 @@ impl TestedFeature {
         }
     }
 
-    fn ordered(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
+    fn ordered(
+        forest: &Forest,
+        feature: u32,
+        nodes: &[&Inner],
+        rows: RowKind,
+    ) -> (TestedFeature, Vec<FeatureTest>) {
         let asks_zeros = nodes.iter().any(|node| matches!(node.predicate, Predicate::NumericNotZero { .. }));
         let zeros = asks_zeros.then(|| KeyRange::nearly_zero(rows.float, |x| rounded(x, forest.types.input)));
         let all = Domain::Ordered(Ordered::all(KeyRange::all(rows.float, rows.finite), zeros));
@@ -143,10 +153,15 @@ impl TestedFeature {
             is_thinned: false,
         };
         let cuts = nodes.iter().filter_map(|node| cut(forest, node, rows));
-        (line, cuts.map(|(cut, threshold)| Test::Ordered { cut, threshold }).collect())
+        (line, cuts.map(|(cut, threshold)| FeatureTest::Ordered { cut, threshold }).collect())
     }
 
-    fn list(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
+    fn list(
+        forest: &Forest,
+        feature: u32,
+        nodes: &[&Inner],
+        rows: RowKind,
+    ) -> (TestedFeature, Vec<FeatureTest>) {
         let mut kinds: HashMap<(u8, u64, bool), u32> = HashMap::new();
         let mut different: Vec<&Inner> = Vec::new();
         let mut tests = Vec::with_capacity(nodes.len());
@@ -161,7 +176,7 @@ impl TestedFeature {
                 different.push(node);
                 different.len() as u32 - 1
             });
-            tests.push(Test::Listed(number));
+            tests.push(FeatureTest::Listed(number));
         }
         let mut listed = candidates(forest, &different, rows);
         let room = (MOST_EVALUATIONS / different.len().max(1)).max(64);
@@ -172,7 +187,7 @@ impl TestedFeature {
         }
         let words = listed.len().div_ceil(64);
         let sides_of = |node: &&Inner| {
-            let mut bits = Bits::from_elem(0, words);
+            let mut bits = ListSubset::from_elem(0, words);
             for (at, key) in listed.iter().enumerate() {
                 if goes_left(forest, node, rounded(value(rows.float, *key), forest.types.input)) {
                     bits[at / 64] |= 1 << (at % 64);
@@ -180,8 +195,8 @@ impl TestedFeature {
             }
             bits
         };
-        let sides: Vec<Bits> = different.iter().map(sides_of).collect();
-        let mut all = Bits::from_elem(u64::MAX, words);
+        let sides: Vec<ListSubset> = different.iter().map(sides_of).collect();
+        let mut all = ListSubset::from_elem(u64::MAX, words);
         if let (Some(last), rest @ 1..) = (all.last_mut(), listed.len() % 64) {
             *last = (1 << rest) - 1;
         }
@@ -192,11 +207,11 @@ impl TestedFeature {
 
 /// Values to list for a feature: the special values, and values on and beside the threshold or the members of
 /// each test. Ascending, NaN last.
-fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
-    let mut keys: BTreeSet<Key> = Specials::new(rows).keys.into_iter().collect();
+fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<OrderKey> {
+    let mut keys: BTreeSet<OrderKey> = Specials::new(rows).keys.into_iter().collect();
     let all = KeyRange::all(rows.float, rows.finite);
     let mut sets = Vec::new();
-    let around = |key: Key| [key - 1, key, key + 1];
+    let around = |key: OrderKey| [key - 1, key, key + 1];
     for node in tests {
         match node.predicate {
             Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {

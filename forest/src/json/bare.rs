@@ -27,7 +27,7 @@ pub(super) fn stands_at(bytes: &[u8], position: usize) -> bool {
 }
 
 /// A reader of one document.
-pub(super) struct Reader<'de> {
+pub(super) struct JsonReader<'de> {
     bytes: &'de [u8],
     position: usize,
     nesting: u32,
@@ -35,36 +35,36 @@ pub(super) struct Reader<'de> {
 
 /// The reason why the reader stopped.
 #[derive(Debug)]
-pub(super) struct Error {
+pub(super) struct JsonError {
     /// The message for the user.
     pub message: String,
     /// Whether the document is well-formed, but a value does not have the type that the caller expects.
     pub is_data: bool,
 }
 
-impl Error {
-    fn syntax(message: &str) -> Error {
-        Error { message: message.into(), is_data: false }
+impl JsonError {
+    fn syntax(message: &str) -> JsonError {
+        JsonError { message: message.into(), is_data: false }
     }
 }
 
-impl std::fmt::Display for Error {
+impl std::fmt::Display for JsonError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for JsonError {}
 
-impl de::Error for Error {
-    fn custom<T: std::fmt::Display>(message: T) -> Error {
-        Error { message: message.to_string(), is_data: true }
+impl de::Error for JsonError {
+    fn custom<T: std::fmt::Display>(message: T) -> JsonError {
+        JsonError { message: message.to_string(), is_data: true }
     }
 }
 
-impl From<serde_json::Error> for Error {
-    fn from(error: serde_json::Error) -> Error {
-        Error { message: without_position(&error), is_data: error.is_data() }
+impl From<serde_json::Error> for JsonError {
+    fn from(error: serde_json::Error) -> JsonError {
+        JsonError { message: without_position(&error), is_data: error.is_data() }
     }
 }
 
@@ -75,9 +75,9 @@ pub(super) fn without_position(error: &serde_json::Error) -> String {
     text[..end].to_owned()
 }
 
-impl<'de> Reader<'de> {
-    pub(super) fn new(bytes: &'de [u8]) -> Reader<'de> {
-        Reader { bytes, position: 0, nesting: 0 }
+impl<'de> JsonReader<'de> {
+    pub(super) fn new(bytes: &'de [u8]) -> JsonReader<'de> {
+        JsonReader { bytes, position: 0, nesting: 0 }
     }
 
     /// The number of bytes read so far.
@@ -86,10 +86,10 @@ impl<'de> Reader<'de> {
     }
 
     /// Checks that only white space follows.
-    pub(super) fn end(&mut self) -> Result<(), Error> {
+    pub(super) fn end(&mut self) -> Result<(), JsonError> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(Error::syntax("trailing characters")),
+            Some(_) => Err(JsonError::syntax("trailing characters")),
         }
     }
 
@@ -101,20 +101,20 @@ impl<'de> Reader<'de> {
         rest.get(skipped).copied()
     }
 
-    fn expect(&mut self, byte: u8, message: &str) -> Result<(), Error> {
+    fn expect(&mut self, byte: u8, message: &str) -> Result<(), JsonError> {
         match self.peek() {
             Some(found) if found == byte => {
                 self.position += 1;
                 Ok(())
             }
-            Some(_) => Err(Error::syntax(message)),
+            Some(_) => Err(JsonError::syntax(message)),
             None => Err(self.ended()),
         }
     }
 
-    fn ended(&mut self) -> Error {
+    fn ended(&mut self) -> JsonError {
         self.position = self.bytes.len();
-        Error::syntax("EOF while parsing a value")
+        JsonError::syntax("EOF while parsing a value")
     }
 
     /// Consumes a bare number, if one follows.
@@ -126,7 +126,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Consumes a text, a number or a word, and returns its bytes.
-    fn scalar(&mut self) -> Result<&'de [u8], Error> {
+    fn scalar(&mut self) -> Result<&'de [u8], JsonError> {
         let first = self.peek().ok_or_else(|| self.ended())?;
         let rest = &self.bytes[self.position..];
         let length = match first {
@@ -139,7 +139,7 @@ impl<'de> Reader<'de> {
                 .unwrap_or(rest.len()),
         };
         if length == 0 {
-            return Err(Error::syntax("expected value"));
+            return Err(JsonError::syntax("expected value"));
         }
         self.position += length;
         Ok(&rest[..length])
@@ -149,7 +149,7 @@ impl<'de> Reader<'de> {
     fn read<T>(
         &mut self,
         read: impl FnOnce(&mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<T>,
-    ) -> Result<T, Error> {
+    ) -> Result<T, JsonError> {
         let bytes = self.scalar()?;
         let begin = self.position - bytes.len();
         let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -163,14 +163,17 @@ impl<'de> Reader<'de> {
     }
 
     /// Reads the contents of a container, and limits the nesting.
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Items<'_, 'de>) -> Result<T, Error>) -> Result<T, Error> {
+    fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut JsonItems<'_, 'de>) -> Result<T, JsonError>,
+    ) -> Result<T, JsonError> {
         if self.nesting == MAX_NESTING {
-            return Err(Error::syntax("recursion limit exceeded"));
+            return Err(JsonError::syntax("recursion limit exceeded"));
         }
         let close = if self.bytes[self.position] == b'[' { b']' } else { b'}' };
         self.position += 1;
         self.nesting += 1;
-        let mut items = Items { reader: self, close, is_first: true, is_closed: false };
+        let mut items = JsonItems { reader: self, close, is_first: true, is_closed: false };
         let value = read(&mut items)?;
         if !items.is_closed && items.next()? {
             return Err(de::Error::custom("a container has more values than expected"));
@@ -194,7 +197,7 @@ fn end_of_text(bytes: &[u8]) -> Option<usize> {
 
 macro_rules! numbers {
     ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
             match self.bare() {
                 Some(value) => visitor.visit_f64(value),
                 None if matches!(self.peek(), Some(b'[' | b'{')) => self.deserialize_any(visitor),
@@ -204,10 +207,10 @@ macro_rules! numbers {
     )*};
 }
 
-impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
-    type Error = Error;
+impl<'de> de::Deserializer<'de> for &mut JsonReader<'de> {
+    type Error = JsonError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self.peek() {
             Some(b'[') => self.nested(|items| visitor.visit_seq(items)),
             Some(b'{') => self.nested(|items| visitor.visit_map(items)),
@@ -221,7 +224,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     // serde_json rounds numbers once, to the requested type.
     numbers! { deserialize_f32 deserialize_f64 }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self.peek() {
             Some(b'n') => self.read(|reader| de::Deserializer::deserialize_option(reader, visitor)),
             _ => visitor.visit_some(self),
@@ -232,11 +235,11 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Error> {
+    ) -> Result<V::Value, JsonError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self.peek() {
             Some(b'[' | b'{') => self.deserialize_any(visitor),
             _ => {
@@ -253,16 +256,16 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
 }
 
 /// The contents of a container.
-struct Items<'r, 'de> {
-    reader: &'r mut Reader<'de>,
+struct JsonItems<'r, 'de> {
+    reader: &'r mut JsonReader<'de>,
     close: u8,
     is_first: bool,
     is_closed: bool,
 }
 
-impl Items<'_, '_> {
+impl JsonItems<'_, '_> {
     /// Advances to the next item. Returns false at the end.
-    fn next(&mut self) -> Result<bool, Error> {
+    fn next(&mut self) -> Result<bool, JsonError> {
         if self.reader.peek() == Some(self.close) {
             self.reader.position += 1;
             self.is_closed = true;
@@ -271,17 +274,17 @@ impl Items<'_, '_> {
         if !std::mem::replace(&mut self.is_first, false) {
             self.reader.expect(b',', "expected `,` or the end of a list or of an object")?;
             if self.reader.peek() == Some(self.close) {
-                return Err(Error::syntax("trailing comma"));
+                return Err(JsonError::syntax("trailing comma"));
             }
         }
         Ok(true)
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
-    type Error = Error;
+impl<'de> SeqAccess<'de> for &mut JsonItems<'_, 'de> {
+    type Error = JsonError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
         match self.next()? {
             true => seed.deserialize(&mut *self.reader).map(Some),
             false => Ok(None),
@@ -289,21 +292,21 @@ impl<'de> SeqAccess<'de> for &mut Items<'_, 'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Items<'_, 'de> {
-    type Error = Error;
+impl<'de> MapAccess<'de> for &mut JsonItems<'_, 'de> {
+    type Error = JsonError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, JsonError> {
         if !self.next()? {
             return Ok(None);
         }
         match self.reader.peek() {
             Some(b'"') => seed.deserialize(&mut *self.reader).map(Some),
-            Some(_) => Err(Error::syntax("key must be a string")),
+            Some(_) => Err(JsonError::syntax("key must be a string")),
             None => Err(self.reader.ended()),
         }
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
         self.reader.expect(b':', "expected `:`")?;
         seed.deserialize(&mut *self.reader)
     }
@@ -317,8 +320,8 @@ mod tests {
     use serde_json::Value;
     use std::collections::BTreeMap;
 
-    fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-        let mut reader = Reader::new(text.as_bytes());
+    fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
+        let mut reader = JsonReader::new(text.as_bytes());
         T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value))
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelErr
 
 /// Reads a document in which serde_json met a bare number.
 fn with_bare_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError> {
-    let mut reader = bare::Reader::new(bytes);
+    let mut reader = bare::JsonReader::new(bytes);
     let error = match T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value)) {
         Ok(value) => return Ok(value),
         Err(error) => error,
@@ -47,7 +47,7 @@ fn with_bare_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError>
     if !error.is_data {
         return Err(json_syntax(bytes, &error.message, reader.position()));
     }
-    let located = serde_path_to_error::deserialize::<_, T>(&mut bare::Reader::new(bytes));
+    let located = serde_path_to_error::deserialize::<_, T>(&mut bare::JsonReader::new(bytes));
     let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
     Err(structure(&error.message, place))
 }
@@ -102,7 +102,7 @@ fn locate_json<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> 
 
 /// Reads a UBJSON document.
 pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError> {
-    let mut reader = ubjson::Reader::new(bytes);
+    let mut reader = ubjson::UbjsonReader::new(bytes);
     let error = match T::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value)) {
         Ok(value) => return Ok(value),
         Err(error) => error,
@@ -115,7 +115,7 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
             .at(Place::Byte(reader.position()))
             .help(DAMAGED_HELP));
     }
-    let located = serde_path_to_error::deserialize::<_, T>(&mut ubjson::Reader::new(bytes));
+    let located = serde_path_to_error::deserialize::<_, T>(&mut ubjson::UbjsonReader::new(bytes));
     let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
     Err(structure(&error.message, place))
 }

@@ -9,7 +9,7 @@ use crate::severity::Severity;
 
 /// A note in the source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct SpanLabel {
     /// Part of the text.
     pub span: Span,
     /// The note.
@@ -35,7 +35,7 @@ pub struct Diagnostic {
     /// Note at the place.
     pub label: String,
     /// Other relevant places of the same text.
-    pub labels: Vec<Label>,
+    pub labels: Vec<SpanLabel>,
     /// Further notes; for illegal directives the loop nest at that point.
     pub notes: Vec<String>,
     /// Advice on how to mend the problem.
@@ -86,7 +86,7 @@ impl Diagnostic {
     /// Adds a note at another place of the text.
     #[must_use]
     pub fn and(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { span, message: message.into() });
+        self.labels.push(SpanLabel { span, message: message.into() });
         self
     }
 
@@ -131,14 +131,14 @@ impl Display for Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::Diagnostic;
-    use crate::place::{Column, Place};
+    use crate::place::{Place, TableColumn};
     use crate::usage;
 
     #[test]
     fn a_diagnostic_reads_as_a_line_and_its_help() {
         let bare = Diagnostic::new(usage::UNREADABLE, Place::Whole, "there is nothing");
         assert_eq!(bare.to_string(), "U0002: there is nothing");
-        let column = Column { number: 3, name: Some("age".to_owned()) };
+        let column = TableColumn { number: 3, name: Some("age".to_owned()) };
         let cell = Diagnostic { place: Place::Cell { line: Some(2), column: Some(column) }, ..bare.clone() };
         let cell = cell.file("rows.csv").help("fill it");
         assert_eq!(

@@ -15,7 +15,7 @@ mod severity;
 pub mod usage;
 
 pub use code::{Code, CodeFamily, CodeInfo, is_ascending};
-pub use diagnostic::{Diagnostic, Label};
+pub use diagnostic::{Diagnostic, SpanLabel};
 pub use fix::{Applicability, Edit, Fix};
-pub use place::{Column, Place, Span};
+pub use place::{Place, Span, TableColumn};
 pub use severity::Severity;

@@ -31,7 +31,7 @@ impl Span {
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// Number in the file, from 1.
     pub number: usize,
     /// Name, if the file has a header.
@@ -51,7 +51,7 @@ pub enum Place {
         /// The line of the file, from 1.
         line: Option<u64>,
         /// The column.
-        column: Option<Column>,
+        column: Option<TableColumn>,
     },
     /// A value of a document, such as `learner.gradient_booster.model.trees[3].left_children[17]`.
     Element(String),

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use sched_grammar::ast::Span;
 use sched_ide::InlayKinds;
 use sched_ide::{Analysis, completion, hover, inlay_hints, nest_view, signature_help};
-use sched_lang::{ModelInfo, Options};
+use sched_lang::{CheckOptions, ModelInfo};
 
 fn main() {
     let trees = 1000;
     let depths = (0..trees).map(|at| 4 + at / 250).collect();
     let model =
         ModelInfo { num_trees: trees, num_features: 30, num_classes: 1, depths, ..ModelInfo::default() };
-    let options = Options { model: Some(model.into()), ..Options::default() };
+    let options = CheckOptions { model: Some(model.into()), ..CheckOptions::default() };
     for (name, text) in [("blocks", blocks()), ("chain of splits", splits()), ("copies", copies())] {
         let analysis = Analysis::new(text.as_str(), options.clone());
         let errors = analysis.verdict().diagnostics.len();
@@ -68,7 +68,7 @@ fn starts(text: &str) -> Vec<usize> {
 
 /// Prints the time of an answer at each position: the minimum of some rounds, since a busy machine only adds
 /// time.
-fn report(what: &str, places: &[(String, usize)], options: &Options, ask: &dyn Fn(&Analysis, usize)) {
+fn report(what: &str, places: &[(String, usize)], options: &CheckOptions, ask: &dyn Fn(&Analysis, usize)) {
     const ROUNDS: usize = 7;
     let once = |(text, at): &(String, usize)| {
         let analysis = Analysis::new(text.as_str(), options.clone());

@@ -3,16 +3,16 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use sched_grammar::ast::{Comment, Span, Stmt};
+use sched_grammar::ast::{Comment, ScheduleStmt, Span};
 use sched_grammar::{Parsed, parse, parse_edited};
 
-use super::names::Names;
+use super::names::TextNames;
 use sched_lang::Lineage;
 use sched_lang::check::{Outcome, ResolvedSchedule, Variant, Verdict};
 use sched_lang::diagnostics::apply::fix_checked;
 use sched_lang::diagnostics::{Applicability, Diagnostic, Fix};
 use sched_lang::lineage::NestBuilder;
-use sched_lang::options::Options;
+use sched_lang::options::CheckOptions;
 use sched_nest::{ModelInfo, Nest, Variants};
 
 /// One state of a schedule, checked. Features share it; parts that only some of them need are computed on
@@ -20,10 +20,10 @@ use sched_nest::{ModelInfo, Nest, Variants};
 #[derive(Debug)]
 pub struct Analysis {
     source: Arc<str>,
-    options: Options,
+    options: CheckOptions,
     parsed: Parsed,
     outcome: Outcome,
-    names: OnceLock<Names>,
+    names: OnceLock<TextNames>,
     /// For each diagnostic, the fixes that help; computed on demand.
     verified_fixes: Vec<OnceLock<Vec<Fix>>>,
     fixed: OnceLock<Option<String>>,
@@ -65,20 +65,20 @@ impl Deref for ScheduleAnalysis<'_> {
 
 impl Analysis {
     /// Checks a text.
-    pub fn new(source: impl Into<Arc<str>>, options: Options) -> Self {
+    pub fn new(source: impl Into<Arc<str>>, options: CheckOptions) -> Self {
         let source = source.into();
         let parsed = parse(&source);
         Analysis::of(source, parsed, options)
     }
 
     /// Checks an edited text. Gives the result of [`Analysis::new`], but parses only the edited part again.
-    pub fn after_edit(&self, source: impl Into<Arc<str>>, options: Options) -> Self {
+    pub fn after_edit(&self, source: impl Into<Arc<str>>, options: CheckOptions) -> Self {
         let source = source.into();
         let parsed = parse_edited(&source, &self.source, &self.parsed);
         Analysis::of(source, parsed, options)
     }
 
-    fn of(source: Arc<str>, parsed: Parsed, options: Options) -> Self {
+    fn of(source: Arc<str>, parsed: Parsed, options: CheckOptions) -> Self {
         let outcome = Outcome::of(&source, &parsed, &options);
         let blocks = outcome.variants().skip(1).map(|_| OnDemand::default()).collect();
         let verified_fixes = outcome.verdict.diagnostics.iter().map(|_| OnceLock::new()).collect();
@@ -101,7 +101,7 @@ impl Analysis {
     }
 
     /// The options of the check.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &CheckOptions {
         &self.options
     }
 
@@ -156,7 +156,7 @@ impl Analysis {
     }
 
     /// The checked bound of a block: the most rows of its calls.
-    pub(crate) fn max_rows(&self, stmt: &Stmt) -> Option<u32> {
+    pub(crate) fn max_rows(&self, stmt: &ScheduleStmt) -> Option<u32> {
         let block = self.outcome.variants().find(|variant| variant.block == Some(stmt.span))?;
         block.max_rows
     }
@@ -176,8 +176,8 @@ impl Analysis {
     }
 
     /// The meaning of every name of the text.
-    pub(crate) fn names(&self) -> &Names {
-        self.names.get_or_init(|| Names::new(&self.source, self.parsed()))
+    pub(crate) fn names(&self) -> &TextNames {
+        self.names.get_or_init(|| TextNames::new(&self.source, self.parsed()))
     }
 
     /// The text after all safe fixes; `None` if they change nothing.
@@ -197,8 +197,8 @@ impl Analysis {
 
     /// The statement that contains `offset` or ends there; the second of two that touch, and the innermost in
     /// a block.
-    pub fn statement_at<'s>(&'s self, offset: usize) -> Option<&'s Stmt> {
-        let at = |stmts: &'s [Stmt]| {
+    pub fn statement_at<'s>(&'s self, offset: usize) -> Option<&'s ScheduleStmt> {
+        let at = |stmts: &'s [ScheduleStmt]| {
             let after = stmts.partition_point(|stmt| stmt.span.start as usize <= offset);
             let stmt = stmts.get(after.checked_sub(1)?)?;
             (offset <= stmt.span.end as usize).then_some(stmt)

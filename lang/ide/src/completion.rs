@@ -11,7 +11,7 @@ mod statement;
 use sched_grammar::ast::{Comment, Span};
 
 use super::Analysis;
-use super::cursor::{Cursor, cursor};
+use super::cursor::{AtCursor, cursor};
 use sched_lang::diagnostics::{CODES, Code, Severity, codes};
 
 pub use item::{Completion, CompletionKind};
@@ -24,11 +24,11 @@ pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
     }
     let here = analysis.schedule_at(offset);
     let mut all = match cursor(analysis, offset) {
-        Cursor::Statement(typed) => statement::complete(here, offset, typed),
-        Cursor::Call(call) if call.in_header => header::devices(here, offset, &call),
-        Cursor::Call(call) => argument::complete(here, offset, &call),
-        Cursor::Header { keyword, words, typed } => header::complete(here, keyword, words, typed),
-        Cursor::Nowhere => Vec::new(),
+        AtCursor::Statement(typed) => statement::complete(here, offset, typed),
+        AtCursor::Call(call) if call.in_header => header::devices(here, offset, &call),
+        AtCursor::Call(call) => argument::complete(here, offset, &call),
+        AtCursor::Header { keyword, words, typed } => header::complete(here, keyword, words, typed),
+        AtCursor::Nowhere => Vec::new(),
     };
     for (at, item) in all.iter_mut().enumerate() {
         item.sort = format!("{at:04}");

@@ -1,6 +1,6 @@
 //! The construct at the cursor, in texts that may be incomplete.
 
-use sched_grammar::ast::{Span, Stmt};
+use sched_grammar::ast::{ScheduleStmt, Span};
 use sched_grammar::{LexemeKind, lexemes};
 use sched_lang::part::block_at;
 
@@ -8,7 +8,7 @@ use super::Analysis;
 
 /// The construct at the cursor.
 #[derive(Debug)]
-pub(crate) enum Cursor<'a> {
+pub(crate) enum AtCursor<'a> {
     /// The first word of a statement.
     Statement(Typed<'a>),
     /// An argument between the brackets of a directive or of `target cpu(...)`.
@@ -32,14 +32,14 @@ pub(crate) struct Typed<'a> {
     /// The whole word, including its part after the cursor; empty if there is no word.
     pub span: Span,
     /// The statement that contains the word.
-    pub stmt: Option<&'a Stmt>,
+    pub stmt: Option<&'a ScheduleStmt>,
 }
 
 /// A call being written.
 #[derive(Debug)]
 pub(crate) struct CallAt<'a> {
     /// The statement.
-    pub stmt: &'a Stmt,
+    pub stmt: &'a ScheduleStmt,
     /// The name before the brackets: that of a directive or of a target.
     pub name: &'a str,
     /// Whether the call is in a header line, after a keyword such as `target`.
@@ -53,17 +53,17 @@ pub(crate) struct CallAt<'a> {
     pub function: Option<(&'a str, usize)>,
 }
 
-struct Token<'a> {
+struct CursorToken<'a> {
     kind: LexemeKind,
     span: Span,
     text: &'a str,
 }
 
 /// The construct at `offset`.
-pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> Cursor<'_> {
+pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> AtCursor<'_> {
     let source = analysis.source();
     if !source.is_char_boundary(offset) || analysis.comment_at(offset).is_some() {
-        return Cursor::Nowhere;
+        return AtCursor::Nowhere;
     }
     let file = &analysis.parsed().file;
     let inside = block_at(source, file, offset);
@@ -75,7 +75,7 @@ pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> Cursor<'_> {
     let stmt = before.checked_sub(1).and_then(|at| stmts.get(at));
     let Some(stmt) = stmt else {
         let here = word(source, offset, is_name);
-        return Cursor::Statement(Typed {
+        return AtCursor::Statement(Typed {
             span: here,
             stmt: stmts.first().filter(|stmt| stmt.span.start == here.start && here.start < here.end),
         });
@@ -86,36 +86,40 @@ pub(crate) fn cursor(analysis: &Analysis, offset: usize) -> Cursor<'_> {
     let left = tokens.partition_point(|token| (token.span.start as usize) < offset);
     let (left, rest) = tokens.split_at(left);
     if let Some(call) = call(stmt, left, rest) {
-        return Cursor::Call(call);
+        return AtCursor::Call(call);
     }
     let between = source.get(stmt.span.end as usize..offset).unwrap_or_default();
     if between.contains(['\n', ';']) {
-        return Cursor::Statement(Typed { span: word(source, offset, is_name), stmt: None });
+        return AtCursor::Statement(Typed { span: word(source, offset, is_name), stmt: None });
     }
     let typed = Typed { span: word(source, offset, is_name), stmt: Some(stmt) };
     match left {
-        [] => Cursor::Nowhere,
-        [only] if offset <= only.span.end as usize => Cursor::Statement(typed),
+        [] => AtCursor::Nowhere,
+        [only] if offset <= only.span.end as usize => AtCursor::Statement(typed),
         [first, ..] => {
             let is_typed = left.last().is_some_and(|last| offset <= last.span.end as usize);
             let in_text = left.last().is_some_and(|last| last.kind == LexemeKind::Text) && is_typed;
             let words = left.len() - 1 - usize::from(is_typed && typed.span.start < typed.span.end);
-            if in_text { Cursor::Nowhere } else { Cursor::Header { keyword: first.text, words, typed } }
+            if in_text { AtCursor::Nowhere } else { AtCursor::Header { keyword: first.text, words, typed } }
         }
     }
 }
 
-fn tokens(source: &str, start: usize, end: usize) -> Vec<Token<'_>> {
+fn tokens(source: &str, start: usize, end: usize) -> Vec<CursorToken<'_>> {
     let Some(text) = source.get(start..end) else { return Vec::new() };
     let token = |lexeme: sched_grammar::Lexeme| {
         let span = Span::new(lexeme.span.start as usize + start, lexeme.span.end as usize + start);
-        Token { kind: lexeme.kind, span, text: source.get(span.range()).unwrap_or_default() }
+        CursorToken { kind: lexeme.kind, span, text: source.get(span.range()).unwrap_or_default() }
     };
     lexemes(text).into_iter().map(token).collect()
 }
 
 /// The call in whose brackets the cursor is.
-fn call<'a>(stmt: &'a Stmt, left: &[Token<'a>], rest: &[Token<'a>]) -> Option<CallAt<'a>> {
+fn call<'a>(
+    stmt: &'a ScheduleStmt,
+    left: &[CursorToken<'a>],
+    rest: &[CursorToken<'a>],
+) -> Option<CallAt<'a>> {
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (at, token) in left.iter().enumerate() {
         match token.kind {
@@ -142,7 +146,7 @@ fn call<'a>(stmt: &'a Stmt, left: &[Token<'a>], rest: &[Token<'a>]) -> Option<Ca
 
 /// The arguments after an opening bracket, up to its closing bracket or the end. An empty argument has an
 /// empty span.
-fn arguments<'t, 'a: 't>(tokens: impl Iterator<Item = &'t Token<'a>>) -> Vec<Span> {
+fn arguments<'t, 'a: 't>(tokens: impl Iterator<Item = &'t CursorToken<'a>>) -> Vec<Span> {
     let mut all = Vec::new();
     let mut now: Option<Span> = None;
     let mut depth = 0_usize;

@@ -1,9 +1,9 @@
 //! Drag and drop in the picture of a nest: the directives that move and tile loops, and the edits that insert
 //! them.
 
-use sched_grammar::ast::{Span, Stmt, StmtKind};
-use sched_lang::check::{InsertionPoint, Work};
-use sched_lang::directives::{Op, find};
+use sched_grammar::ast::{ScheduleStmt, Span, StmtKind};
+use sched_lang::check::{InsertionPoint, WorkBudget};
+use sched_lang::directives::{DirectiveOp, find};
 use sched_lang::legal_next::{Operation, candidates};
 use sched_lang::lineage::NestBuilder;
 use sched_lang::part::block_at;
@@ -12,7 +12,7 @@ use sched_nest::LoopId;
 use super::{Analysis, Edit};
 
 /// Most work for one answer. Editors request it between keystrokes, so it must be fast.
-const WORK: Work = Work { whole: 6_000, here: 1_600 };
+const WORK: WorkBudget = WorkBudget { whole: 6_000, here: 1_600 };
 /// Most loops of a chain for which moves are tried.
 const MOST_LOOPS: usize = 12;
 
@@ -69,7 +69,7 @@ pub fn drops(analysis: &Analysis, offset: Option<usize>) -> Drops {
     Drops { moves, tiles }
 }
 
-fn moves(point: &mut InsertionPoint, line: &InsertedLine, work: &mut Work) -> Vec<Move> {
+fn moves(point: &mut InsertionPoint, line: &InsertedLine, work: &mut WorkBudget) -> Vec<Move> {
     let mut all = Vec::new();
     for chain in chains(point.nest()) {
         for (from, moved) in chain.iter().enumerate() {
@@ -96,13 +96,13 @@ fn moves(point: &mut InsertionPoint, line: &InsertedLine, work: &mut Work) -> Ve
 fn tiles(
     point: &mut InsertionPoint,
     line: &InsertedLine,
-    work: &mut Work,
+    work: &mut WorkBudget,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<TileableLoop> {
     let mut all = Vec::new();
     for id in point.nest().tree().loops() {
         let v = point.nest().names().select_of(id);
-        let forms = candidates::about(Op::Tile, point.nest(), &v, id, is_taken);
+        let forms = candidates::about(DirectiveOp::Tile, point.nest(), &v, id, is_taken);
         let mut sizes: Vec<(i64, WrittenDirective)> = Vec::new();
         for form in forms.into_iter().flatten() {
             let Operation::Tile(.., size) = &form else { continue };
@@ -150,7 +150,7 @@ impl InsertedLine {
         let block = offset.and_then(|offset| block_at(source, file, offset));
         let stmts = block.as_ref().map_or(&file.stmts[..], |block| &block.block.when.body);
         let until = offset.map_or(usize::MAX, |offset| line_end(source, offset));
-        let before = |stmt: &&Stmt| (stmt.span.start as usize) < until;
+        let before = |stmt: &&ScheduleStmt| (stmt.span.start as usize) < until;
         let shaping = stmts.iter().filter(before).rfind(|stmt| is_modifier(stmt));
         if let Some(stmt) = shaping {
             let at = line_end(source, stmt.span.end as usize);
@@ -177,7 +177,7 @@ impl InsertedLine {
     }
 
     /// The insertion point in a text without directives: after the header.
-    fn in_empty(source: &str, stmts: &[Stmt]) -> InsertedLine {
+    fn in_empty(source: &str, stmts: &[ScheduleStmt]) -> InsertedLine {
         let header = stmts.iter().take_while(|stmt| !matches!(stmt.kind, StmtKind::When(_))).last();
         let at = header.map_or(source.len(), |stmt| line_end(source, stmt.span.end as usize));
         let is_fresh = source.get(..at).is_none_or(|before| before.is_empty() || before.ends_with('\n'));
@@ -204,7 +204,7 @@ impl InsertedLine {
 }
 
 /// Whether a statement is a modifier.
-fn is_modifier(stmt: &Stmt) -> bool {
+fn is_modifier(stmt: &ScheduleStmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
     find(&directive.name.text).is_some_and(|signature| signature.is_modifier)
 }

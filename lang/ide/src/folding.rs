@@ -1,6 +1,6 @@
 //! Foldable ranges of lines.
 
-use sched_grammar::ast::{Comment, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Comment, ScheduleStmt, Span, StmtKind};
 
 use super::Analysis;
 
@@ -44,8 +44,8 @@ fn comments(source: &str, comments: &[Comment]) -> Vec<FoldingRange> {
 }
 
 /// Statements over several lines, blocks with their contents, and runs of adjacent statements of one kind.
-fn statements(source: &str, stmts: &[Stmt]) -> Vec<FoldingRange> {
-    let sort = |stmt: &Stmt| match stmt.kind {
+fn statements(source: &str, stmts: &[ScheduleStmt]) -> Vec<FoldingRange> {
+    let sort = |stmt: &ScheduleStmt| match stmt.kind {
         StmtKind::Directive(_) => 1,
         StmtKind::When(_) => 2,
         _ => 0,

@@ -1,7 +1,7 @@
 //! The order of proposals by their predicted gains: the schedules to predict, and the order from the answers.
 //! The server obtains the predictions.
 
-use sched_lang::options::Options;
+use sched_lang::options::CheckOptions;
 
 use super::{Analysis, Completion, completion};
 
@@ -54,7 +54,7 @@ fn times(gain: f64) -> String {
 }
 
 /// The text with the directives that fast schedules have next, inserted at the end of a directive.
-pub fn with_following_directives(source: &str, at: usize, options: &Options) -> String {
+pub fn with_following_directives(source: &str, at: usize, options: &CheckOptions) -> String {
     let (mut text, mut at) = (source.to_owned(), at);
     for _ in 0..MAX_FOLLOWING_DIRECTIVES {
         let (Some(before), Some(rest)) = (text.get(..at), text.get(at..)) else { return text };

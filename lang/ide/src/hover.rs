@@ -15,11 +15,11 @@ use answer::touches;
 pub(super) use header::{device as device_text, target as target_text};
 pub(super) use number::{function, named, property as property_text, property_meaning, property_value};
 
-use sched_grammar::ast::{Directive, ExprKind, Path, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, ExprKind, Path, ScheduleStmt, StmtKind};
 use sched_nest::Layout;
 
 use super::{Analysis, ScheduleAnalysis};
-use sched_lang::directives::{Op, Parameter, Role, Signature, find};
+use sched_lang::directives::{DirectiveOp, Parameter, Role, Signature, find};
 
 /// Text about the word at `offset`; between two words, about the second.
 pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
@@ -60,7 +60,7 @@ pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
 
 fn in_arguments(
     analysis: ScheduleAnalysis,
-    stmt: &Stmt,
+    stmt: &ScheduleStmt,
     directive: &Directive,
     offset: usize,
 ) -> Option<Hover> {
@@ -85,7 +85,7 @@ pub(super) fn parameter(
     directive: &Directive,
     at: usize,
 ) -> Option<&'static Parameter> {
-    let skipped = usize::from(signature.op == Op::Representation && directive.args.len() == 1);
+    let skipped = usize::from(signature.op == DirectiveOp::Representation && directive.args.len() == 1);
     let last = signature.parameters.len().checked_sub(1)?;
     let at = if signature.repeats { at.min(last) } else { at + skipped };
     signature.parameters.get(at)

@@ -1,7 +1,7 @@
 //! Hints that spare the reader a calculation: ranges of new loops, names of parameters, values of names and
 //! expressions.
 
-use sched_grammar::ast::{Directive, ExprKind, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, ExprKind, ScheduleStmt, Span, StmtKind};
 
 use super::hover::parameter;
 use super::{Analysis, ScheduleAnalysis};
@@ -172,7 +172,7 @@ fn ranges(here: ScheduleAnalysis) -> Vec<MadeLoops> {
 
 fn in_directive(
     here: ScheduleAnalysis,
-    stmt: &Stmt,
+    stmt: &ScheduleStmt,
     directive: &Directive,
     wanted: InlayKinds,
     made: &[MadeLoops],

@@ -42,7 +42,7 @@ pub use highlight::{Highlight, HighlightKind, highlights};
 pub use hover::{Hover, hover};
 pub use inlay::{InlayHint, InlayKind, InlayKinds, inlay_hints};
 pub use lens::{Lens, LensKind, code_lenses};
-pub use links::{Link, LinkTarget, document_links};
+pub use links::{FileLink, LinkTarget, document_links};
 pub use nest_view::{
     AccumulationView, Badge, IdleLanes, LoopContents, LoopView, NestView, nest_after,
     nest_of_legal_directives, nest_until, nest_view, nest_view_json, nest_view_json_with, refused_directive,

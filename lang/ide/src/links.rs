@@ -6,7 +6,7 @@ use super::Analysis;
 
 /// A name of a file as a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct FileLink {
     /// The text without its quotes.
     pub span: Span,
     /// The linked file.
@@ -21,7 +21,7 @@ pub enum LinkTarget {
 }
 
 /// All links of a text.
-pub fn document_links(a: &Analysis) -> Vec<Link> {
+pub fn document_links(a: &Analysis) -> Vec<FileLink> {
     let models = a.parsed().file.stmts.iter().filter_map(|stmt| match &stmt.kind {
         StmtKind::Model { path, .. } if !path.value.is_empty() => Some(path),
         _ => None,
@@ -34,7 +34,7 @@ pub fn document_links(a: &Analysis) -> Vec<Link> {
         let inner = inner.strip_suffix(['"', '\'', '”', '’', '»', '“', '‘']).unwrap_or(inner);
         let start = path.span.start as usize + front;
         let span = Span::new(start, start + inner.len());
-        Some(Link { span, target: LinkTarget::Model(path.value.clone()) })
+        Some(FileLink { span, target: LinkTarget::Model(path.value.clone()) })
     };
     models.filter_map(link).collect()
 }

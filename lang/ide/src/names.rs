@@ -8,11 +8,13 @@
 
 use std::collections::HashMap;
 
-use sched_grammar::ast::{Directive, Expr, ExprKind, File, Ident, Path, Span, Stmt, StmtKind};
+use sched_grammar::ast::{
+    Directive, ExprKind, Ident, Path, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind,
+};
 use sched_grammar::{Lexeme, LexemeKind, Parsed, is_reserved, lexemes};
 
-use sched_lang::directives::{Op, Parameter, Role, Signature, find};
-use sched_lang::part::{Block, part_at};
+use sched_lang::directives::{DirectiveOp, Parameter, Role, Signature, find};
+use sched_lang::part::{WhenBlock, part_at};
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES, parameters, path_text};
 use sched_nest::Axis;
 
@@ -54,7 +56,7 @@ pub(crate) struct NameMeaning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Occurrence {
     pub span: Span,
-    /// The index of the name's meaning in [`Names`].
+    /// The index of the name's meaning in [`TextNames`].
     id: usize,
     /// Whether this occurrence declares the name.
     pub declares: bool,
@@ -64,18 +66,18 @@ pub(crate) struct Occurrence {
 
 /// All names of a text.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct TextNames {
     named: Vec<NameMeaning>,
     /// All occurrences, in the order of the text.
     occurrences: Vec<Occurrence>,
-    known: HashMap<(Space, String), usize>,
+    known: HashMap<(Namespace, String), usize>,
     /// The schedule that is being read: 0 outside of blocks, then the blocks in order.
     part: usize,
 }
 
 /// A set of names. Equal names in different sets are unrelated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Space {
+enum Namespace {
     /// Numbers, and the two loops that every schedule has.
     Value,
     /// Loops of one of the schedules.
@@ -85,16 +87,16 @@ enum Space {
     Word,
 }
 
-impl Names {
+impl TextNames {
     pub fn new(source: &str, parsed: &Parsed) -> Self {
-        let mut names = Names::default();
+        let mut names = TextNames::default();
         for root in ["batch", "tree"] {
-            names.id(Space::Value, root);
+            names.id(Namespace::Value, root);
         }
         // Numbers first: they are visible in the whole file, and a loop cannot have their names.
         parsed.file.all_stmts().for_each(|stmt| names.declare_number(stmt));
         names.read_schedule(&parsed.file.stmts);
-        for block in parsed.file.stmts.iter().filter_map(Block::of) {
+        for block in parsed.file.stmts.iter().filter_map(WhenBlock::of) {
             names.part += 1;
             names.read_schedule(&block.when.body);
         }
@@ -106,7 +108,7 @@ impl Names {
     }
 
     /// Reads the names of one of the schedules.
-    fn read_schedule(&mut self, stmts: &[Stmt]) {
+    fn read_schedule(&mut self, stmts: &[ScheduleStmt]) {
         stmts.iter().for_each(|stmt| self.declare_loops(stmt));
         stmts.iter().for_each(|stmt| self.statement(stmt));
     }
@@ -144,7 +146,7 @@ impl Names {
     pub fn find_beside(&self, like: &Occurrence, name: &str) -> Option<&NameMeaning> {
         let spaces = self.known.iter().filter(|(_, id)| **id == like.id).map(|((space, _), _)| *space);
         match spaces.last() {
-            Some(Space::Loop(part)) => self.value(part, name).map(|id| &self.named[id]),
+            Some(Namespace::Loop(part)) => self.value(part, name).map(|id| &self.named[id]),
             _ => self.find(name),
         }
     }
@@ -157,32 +159,34 @@ impl Names {
     /// A loop or number in one of the schedules.
     fn value(&self, part: usize, name: &str) -> Option<usize> {
         let at = |space| self.known.get(&(space, name.to_owned())).copied();
-        at(Space::Value).or_else(|| at(Space::Loop(part)))
+        at(Namespace::Value).or_else(|| at(Namespace::Loop(part)))
     }
 
     /// All loops and numbers of a name.
     fn places(&self, name: &str) -> impl Iterator<Item = usize> {
-        let spaces = std::iter::once(Space::Value).chain((0..=self.part).map(Space::Loop));
+        let spaces = std::iter::once(Namespace::Value).chain((0..=self.part).map(Namespace::Loop));
         spaces.filter_map(move |space| self.known.get(&(space, name.to_owned())).copied())
     }
 
     /// The index of the meaning of a loop's or number's name in the schedule that is being read.
     fn value_id(&mut self, name: &str) -> usize {
         let is_general =
-            self.known.contains_key(&(Space::Value, name.to_owned())) || built_in(name).is_some();
-        self.id(if is_general { Space::Value } else { Space::Loop(self.part) }, name)
+            self.known.contains_key(&(Namespace::Value, name.to_owned())) || built_in(name).is_some();
+        self.id(if is_general { Namespace::Value } else { Namespace::Loop(self.part) }, name)
     }
 
     /// The index of the meaning of a name in `space`. Adds an undeclared meaning if the name is new.
-    fn id(&mut self, space: Space, name: &str) -> usize {
+    fn id(&mut self, space: Namespace, name: &str) -> usize {
         let next = self.named.len();
         let id = *self.known.entry((space, name.to_owned())).or_insert(next);
         if id == next {
             let (kind, axis) = match space {
-                Space::Function => (NameKind::Function, None),
-                Space::Directive => (NameKind::Directive, None),
-                Space::Word => (NameKind::Word, None),
-                Space::Value | Space::Loop(_) => built_in(name).unwrap_or((NameKind::Undeclared, None)),
+                Namespace::Function => (NameKind::Function, None),
+                Namespace::Directive => (NameKind::Directive, None),
+                Namespace::Word => (NameKind::Word, None),
+                Namespace::Value | Namespace::Loop(_) => {
+                    built_in(name).unwrap_or((NameKind::Undeclared, None))
+                }
             };
             let name = name.to_owned();
             self.named.push(NameMeaning { name, kind, axis, declarations: Vec::new(), copied: None });
@@ -193,7 +197,7 @@ impl Names {
     /// Declares a name. A repeated declaration is added to the first one.
     fn declare(&mut self, name: &Ident, kind: NameKind, axis: Option<Axis>) {
         let id = match kind {
-            NameKind::Param | NameKind::Const => self.id(Space::Value, &name.text),
+            NameKind::Param | NameKind::Const => self.id(Namespace::Value, &name.text),
             _ => self.value_id(&name.text),
         };
         let named = &mut self.named[id];
@@ -205,7 +209,7 @@ impl Names {
         }
     }
 
-    fn declare_number(&mut self, stmt: &Stmt) {
+    fn declare_number(&mut self, stmt: &ScheduleStmt) {
         match &stmt.kind {
             StmtKind::Param { name, .. } => self.declare(name, NameKind::Param, None),
             StmtKind::Const { name, .. } => self.declare(name, NameKind::Const, None),
@@ -213,7 +217,7 @@ impl Names {
         }
     }
 
-    fn declare_loops(&mut self, stmt: &Stmt) {
+    fn declare_loops(&mut self, stmt: &ScheduleStmt) {
         let StmtKind::Directive(directive) = &stmt.kind else { return };
         let Some(signature) = find(&directive.name.text) else { return };
         let subject = directive.args.first().and_then(path).and_then(|path| path.segments.last());
@@ -226,14 +230,14 @@ impl Names {
                 self.declare(name, NameKind::Index, axis);
             }
         }
-        if matches!(signature.op, Op::SplitByDepth | Op::Specialize)
+        if matches!(signature.op, DirectiveOp::SplitByDepth | DirectiveOp::Specialize)
             && let Some((id, span)) = subject
         {
             self.named[id].copied.get_or_insert(span);
         }
     }
 
-    fn statement(&mut self, stmt: &Stmt) {
+    fn statement(&mut self, stmt: &ScheduleStmt) {
         match &stmt.kind {
             StmtKind::Edition(expr) => self.expr(expr),
             StmtKind::Target { kind, options } => {
@@ -259,7 +263,7 @@ impl Names {
     }
 
     fn directive(&mut self, directive: &Directive) {
-        let id = self.id(Space::Directive, &directive.name.text);
+        let id = self.id(Namespace::Directive, &directive.name.text);
         self.add(id, directive.name.span, false);
         let signature = find(&directive.name.text);
         for (at, arg) in directive.args.iter().enumerate() {
@@ -286,7 +290,7 @@ impl Names {
     }
 
     fn word(&mut self, text: &str, span: Span) {
-        let id = self.id(Space::Word, text);
+        let id = self.id(Namespace::Word, text);
         self.add(id, span, false);
     }
 
@@ -300,7 +304,7 @@ impl Names {
         self.occurrences.push(Occurrence { span, id, declares, numbered: false });
     }
 
-    fn expr(&mut self, expr: &Expr) {
+    fn expr(&mut self, expr: &ScheduleExpr) {
         // The parser bounds the depth of expressions, so recursion is bounded too.
         match &expr.kind {
             ExprKind::Int(_) | ExprKind::Error => {}
@@ -311,7 +315,7 @@ impl Names {
                 self.expr(b);
             }
             ExprKind::Call(function, args) => {
-                let id = self.id(Space::Function, &function.text);
+                let id = self.id(Namespace::Function, &function.text);
                 self.add(id, function.span, false);
                 args.iter().for_each(|arg| self.expr(arg));
             }
@@ -328,7 +332,7 @@ impl Names {
     }
 
     /// Finds the meanings of names in text with syntax errors, from the declarations in the rest of the text.
-    fn unparsed(&mut self, source: &str, file: &File) {
+    fn unparsed(&mut self, source: &str, file: &ScheduleFile) {
         let lexemes = lexemes(source);
         let mut covered = self.occurrences.iter().map(|occurrence| occurrence.span).peekable();
         let mut found = Vec::new();
@@ -355,7 +359,7 @@ impl Names {
         let follows = next.and_then(|next| source.get(next.span.range()));
         let is_call = follows == Some("(") && find(text).is_some();
         let id = match is_call {
-            true => self.known.get(&(Space::Directive, text.to_owned())).copied()?,
+            true => self.known.get(&(Namespace::Directive, text.to_owned())).copied()?,
             false => self.value(part, text)?,
         };
         let is_known = is_call || self.named[id].kind.is_value();
@@ -399,7 +403,7 @@ fn built_in(name: &str) -> Option<(NameKind, Option<Axis>)> {
     }
 }
 
-fn path(expr: &Expr) -> Option<&Path> {
+fn path(expr: &ScheduleExpr) -> Option<&Path> {
     match &expr.kind {
         ExprKind::Path(path) => Some(path),
         _ => None,

@@ -191,7 +191,7 @@ pub fn skipped_statements(analysis: &Analysis, offset: Option<usize>) -> Vec<Spa
 }
 
 fn view(here: ScheduleAnalysis, builder: &NestBuilder, stages: &[StageVariant]) -> NestView {
-    let mut spans = Spans { here, known: HashMap::new() };
+    let mut spans = DirectiveSpans { here, known: HashMap::new() };
     let (mut loops, mut roots) = (Vec::new(), Vec::new());
     // The loops of a stage have the stage's name before theirs, and come after those of trees in the list.
     let nest = loops_view(builder, None, &mut loops, &mut spans);
@@ -226,7 +226,7 @@ fn loops_view(
     builder: &NestBuilder,
     stage: Option<&StageInfo>,
     loops: &mut Vec<LoopView>,
-    spans: &mut Spans,
+    spans: &mut DirectiveSpans,
 ) -> Nest {
     let (nest, origin) = builder.nest();
     let constraints = show::innermost_constraints(&nest);
@@ -261,12 +261,12 @@ fn idle(trips: Option<i64>, lanes: Option<u32>) -> Option<IdleLanes> {
 }
 
 /// Spans of directives, each looked up once, since copies of a loop share their directives.
-struct Spans<'a> {
+struct DirectiveSpans<'a> {
     here: ScheduleAnalysis<'a>,
     known: HashMap<DirectiveIndex, Option<Span>>,
 }
 
-impl Spans<'_> {
+impl DirectiveSpans<'_> {
     fn of(&mut self, step: DirectiveIndex) -> Option<Span> {
         *self.known.entry(step).or_insert_with(|| self.here.prepared().span(step))
     }
@@ -278,7 +278,7 @@ fn loop_view(
     builder: &NestBuilder,
     from: LoopId,
     constraints: &[&Constraint],
-    spans: &mut Spans,
+    spans: &mut DirectiveSpans,
 ) -> LoopView {
     let this = nest.get(LoopId(id as u32));
     let annotations = &builder.node(from).annotations;

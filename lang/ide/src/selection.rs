@@ -1,6 +1,6 @@
 //! Steps of a growing selection.
 
-use sched_grammar::ast::{Comment, Expr, ExprKind, Ident, Path, Span, Stmt, StmtKind, Str};
+use sched_grammar::ast::{Comment, ExprKind, Ident, Path, ScheduleExpr, ScheduleStmt, Span, StmtKind, Str};
 
 use super::Analysis;
 
@@ -66,7 +66,7 @@ impl Enclosing {
         holds
     }
 
-    fn statement(&mut self, stmt: &Stmt) {
+    fn statement(&mut self, stmt: &ScheduleStmt) {
         if !self.add(stmt.span) {
             return;
         }
@@ -127,7 +127,7 @@ impl Enclosing {
         }
     }
 
-    fn expr(&mut self, expr: &Expr) {
+    fn expr(&mut self, expr: &ScheduleExpr) {
         // The parser bounds the depth of expressions.
         if !self.add(expr.span) {
             return;

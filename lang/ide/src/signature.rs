@@ -1,9 +1,9 @@
 //! The signature of the call under the cursor, with the argument there.
 
 use super::Analysis;
-use super::cursor::{CallAt, Cursor, cursor};
+use super::cursor::{AtCursor, CallAt, cursor};
 use super::hover::function;
-use sched_lang::directives::{Op, Parameter, Role, Signature, find};
+use sched_lang::directives::{DirectiveOp, Parameter, Role, Signature, find};
 
 /// The signature of a directive or a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct ParameterHelp {
 
 /// Help for the call in whose brackets `offset` lies.
 pub fn signature_help(analysis: &Analysis, offset: usize) -> Option<SignatureHelp> {
-    let Cursor::Call(call) = cursor(analysis, offset) else { return None };
+    let AtCursor::Call(call) = cursor(analysis, offset) else { return None };
     if let Some((name, at)) = call.function {
         return function_help(name, at);
     }
@@ -52,7 +52,7 @@ fn directive_help(signature: &'static Signature, call: &CallAt) -> Option<Signat
     }
     let last = signature.parameters.len().saturating_sub(1);
     // `representation` leaves out its first parameter: a single argument is the layout.
-    let is_layout = signature.op == Op::Representation && call.arguments.len() <= 1 && call.at == 0;
+    let is_layout = signature.op == DirectiveOp::Representation && call.arguments.len() <= 1 && call.at == 0;
     let active = match (signature.repeats, is_layout) {
         (true, _) => call.at.min(last),
         (false, true) => last,

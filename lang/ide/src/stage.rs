@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sched_grammar::ast::Span;
-use sched_lang::directives::Op;
+use sched_lang::directives::DirectiveOp;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show::show_rows;
 
@@ -25,7 +25,7 @@ pub struct StageLines {
 /// name the loop of the lines below. Without comments, only functions that threads share are attributed.
 pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
     let variants: Vec<ScheduleDirectives> = analysis.schedules().map(ScheduleDirectives::of).collect();
-    let mut reader = Reader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
+    let mut reader = StageReader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
     let mut all: Vec<StageLines> = Vec::new();
     for (line, text) in text.lines().enumerate() {
         let spans = reader.read(text);
@@ -67,7 +67,7 @@ impl ScheduleDirectives {
         let prepared = here.prepared();
         let head = format!("{}:", show_rows(here.variant().max_rows));
         let steps = (0..).map(DirectiveIndex).map_while(|step| Some((step, prepared.span(step)?)));
-        let is_layout = |step| prepared.call(step).is_some_and(|call| call.op == Op::Representation);
+        let is_layout = |step| prepared.call(step).is_some_and(|call| call.op == DirectiveOp::Representation);
         let layouts = steps.filter(|(step, _)| is_layout(*step)).map(|(_, span)| span).collect();
         let mut facts = ScheduleDirectives {
             head,
@@ -122,7 +122,7 @@ impl ScheduleDirectives {
 }
 
 /// Reads the lines of a stage from the first to the last.
-struct Reader<'f> {
+struct StageReader<'f> {
     variants: &'f [ScheduleDirectives],
     /// The schedule that the lines are for.
     at: usize,
@@ -132,7 +132,7 @@ struct Reader<'f> {
     mark: Vec<Span>,
 }
 
-impl<'f> Reader<'f> {
+impl<'f> StageReader<'f> {
     fn read(&mut self, line: &str) -> Vec<Span> {
         let text = line.trim();
         if let Some(mark) = text.strip_prefix("# ") {

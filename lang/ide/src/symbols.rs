@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use sched_grammar::ast::{Directive, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, ScheduleStmt, Span, StmtKind};
 
 use super::Analysis;
-use super::names::{NameKind, Names, Occurrence};
+use super::names::{NameKind, Occurrence, TextNames};
 use sched_lang::lineage::IndexRecord;
 use sched_nest::Axis;
 use sched_nest::show::range;
@@ -54,7 +54,7 @@ pub fn document_symbols(a: &Analysis) -> Vec<Symbol> {
     a.parsed().file.stmts.iter().filter_map(|stmt| symbol(a, stmt, &ranges)).collect()
 }
 
-fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<Symbol> {
+fn symbol(a: &Analysis, stmt: &ScheduleStmt, ranges: &HashMap<&str, String>) -> Option<Symbol> {
     // Editors refuse an empty name, such as the path of `model ""`.
     let named = |name: &str| if name.is_empty() { one_line(a.text(stmt.span)) } else { name.to_owned() };
     let leaf = |name: &str, detail: String, kind, selection| Symbol {
@@ -99,7 +99,7 @@ fn symbol(a: &Analysis, stmt: &Stmt, ranges: &HashMap<&str, String>) -> Option<S
 }
 
 /// The loops that a directive makes.
-fn loops(names: &Names, directive: &Directive, ranges: &HashMap<&str, String>) -> Vec<Symbol> {
+fn loops(names: &TextNames, directive: &Directive, ranges: &HashMap<&str, String>) -> Vec<Symbol> {
     let args = directive.args.iter().filter_map(|arg| names.at(arg.span.start as usize));
     let made = args.filter(|here| here.declares && names.meaning(here).kind == NameKind::Index);
     made.map(|here: &Occurrence| {

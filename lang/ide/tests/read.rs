@@ -10,7 +10,7 @@ use sched_grammar::ast::Span;
 use sched_ide::*;
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::SIGNATURES;
-use sched_lang::{ModelInfo, Options};
+use sched_lang::{CheckOptions, ModelInfo};
 
 /// The mark of the cursor in a case.
 const CURSOR: char = '‸';
@@ -149,7 +149,7 @@ fn completions() {
 fn every_completed_directive_is_legal() {
     let mut count = 0;
     for text in corpus().iter().filter(|text| text.len() < 800 && is_small(text)) {
-        for options in [Options::default(), sched_testing::options("depths=1,2,2,3,1,5,4 features=3")] {
+        for options in [CheckOptions::default(), sched_testing::options("depths=1,2,2,3,1,5,4 features=3")] {
             let starts = text.match_indices('\n').map(|(at, _)| at + 1).chain([0]);
             for offset in starts.step_by(3) {
                 let analysis = Analysis::new(text.as_str(), options.clone());
@@ -254,7 +254,7 @@ fn inlays() {
 #[test]
 fn hints_of_a_part_are_those_of_the_whole_in_it() {
     let text = "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 8)\n";
-    let analysis = Analysis::new(text, Options::default());
+    let analysis = Analysis::new(text, CheckOptions::default());
     let all = InlayKinds { ranges: true, iterations: true, parameters: true, values: true };
     let second = Span::new(24, text.len());
     assert_eq!(inlay_hints(&analysis, Span::new(0, text.len()), all).len(), 6);
@@ -268,7 +268,7 @@ fn hints_of_a_part_are_those_of_the_whole_in_it() {
 #[test]
 fn iterations_stand_where_the_range_does_not_give_them() {
     let model = ModelInfo { num_trees: 100, num_features: 4, ..ModelInfo::default() };
-    let options = Options { model: Some(Arc::new(model)), ..Options::default() };
+    let options = CheckOptions { model: Some(Arc::new(model)), ..CheckOptions::default() };
     let text = "tile(tree, t0, t1, 30)\nsplit(t1, first, second, 10)\n";
     let analysis = Analysis::new(text, options);
     let shown = |wanted: InlayKinds| {
@@ -293,7 +293,7 @@ fn iterations_stand_where_the_range_does_not_give_them() {
 #[test]
 fn lenses() {
     let kinds = |text: &str| -> Vec<LensKind> {
-        code_lenses(&Analysis::new(text, Options::default())).into_iter().map(|lens| lens.kind).collect()
+        code_lenses(&Analysis::new(text, CheckOptions::default())).into_iter().map(|lens| lens.kind).collect()
     };
     assert_eq!(kinds("// only a comment\n"), []);
     assert_eq!(kinds("// 🌲\nparallel(batch)\n"), [LensKind::ShowNest, LensKind::Build, LensKind::Bench]);
@@ -302,7 +302,7 @@ fn lenses() {
         kinds("gpuDimension(batch, grid.x)\n"),
         [LensKind::ShowNest, LensKind::Build, LensKind::Bench]
     );
-    let lens = code_lenses(&Analysis::new("# c\n\ncache(batch)", Options::default()));
+    let lens = code_lenses(&Analysis::new("# c\n\ncache(batch)", CheckOptions::default()));
     assert_eq!(lens[0].span, Span::new(5, 17));
 }
 
@@ -414,7 +414,7 @@ fn proposals_lead_to_a_fast_schedule() {
 
 #[test]
 fn mistakes_have_no_nest() {
-    let analysis = Analysis::new("tile(batch, b0, b1, 64)\n", Options::default());
+    let analysis = Analysis::new("tile(batch, b0, b1, 64)\n", CheckOptions::default());
     let end = Span::new(24, 24);
     assert_eq!(nest_after(&analysis, end, "parallel(batch)"), None, "it is consumed");
     assert_eq!(nest_after(&analysis, end, "// nothing"), None);
@@ -695,7 +695,7 @@ fn ask_all(analysis: &Analysis, offset: usize) {
 #[test]
 fn every_prefix_of_every_schedule() {
     let options = [
-        Options::default(),
+        CheckOptions::default(),
         sched_testing::options("depths=1,2,2,3,1,5,4 features=3"),
         sched_testing::options("trees=9"),
     ];

@@ -12,7 +12,7 @@ use sched_grammar::ast::Span;
 use sched_ide::*;
 use sched_lang::diagnostics::Diagnostic;
 use sched_lang::diagnostics::apply::{apply, fix_all};
-use sched_lang::{Options, check, format};
+use sched_lang::{CheckOptions, check, format};
 use sched_nest::show::show_nest;
 
 struct Case {
@@ -310,7 +310,7 @@ fn selections() {
 fn links() {
     run("links", |case| {
         let a = &case.analysis;
-        let show = |link: Link| format!("{} -> {:?}\n", shown(a, link.span), link.target);
+        let show = |link: FileLink| format!("{} -> {:?}\n", shown(a, link.span), link.target);
         document_links(a).into_iter().map(show).collect()
     });
 }
@@ -491,7 +491,7 @@ fn formatting_by_edits_is_formatting() {
             text.replace(", ", " ,"),
         ] {
             let Ok(whole) = format(&text) else { continue };
-            let a = Analysis::new(text.as_str(), Options::default());
+            let a = Analysis::new(text.as_str(), CheckOptions::default());
             assert_eq!(check_edits(&a, &format_edits(&a).expect("no errors")), whole, "{path}");
             let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
             for (at, start) in lines.iter().enumerate() {
@@ -590,7 +590,7 @@ fn answers_come_at_once() {
         for at in (0..text.len()).step_by(text.len() / 8) {
             // The first request after an edit, with nothing computed but the check.
             let time = || {
-                let a = Analysis::new(text.as_str(), Options::default());
+                let a = Analysis::new(text.as_str(), CheckOptions::default());
                 let start = now();
                 feature(&a, at);
                 now() - start

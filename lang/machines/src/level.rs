@@ -24,7 +24,7 @@ macro_rules! machines {
         }
 
         /// A row of the table.
-        struct Row {
+        struct LevelRow {
             $($column: $ty,)*
         }
 
@@ -32,8 +32,8 @@ macro_rules! machines {
             /// All levels, the lowest first.
             pub const ALL: &'static [Level] = &[$(Level::$name),*];
 
-            const fn row(self) -> &'static Row {
-                match self { $(Level::$name => const { &Row { $($field: $value,)* } },)* }
+            const fn row(self) -> &'static LevelRow {
+                match self { $(Level::$name => const { &LevelRow { $($field: $value,)* } },)* }
             }
 
             /// The word of the language and of `--cpu`.

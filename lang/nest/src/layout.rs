@@ -75,7 +75,7 @@ macro_rules! layouts {
         }
 
         /// A row of the table.
-        struct Row {
+        struct LayoutRow {
             $($column: $ty,)*
         }
 
@@ -85,9 +85,9 @@ macro_rules! layouts {
             /// Words of the layouts, in the same order.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
-            const fn row(self) -> &'static Row {
+            const fn row(self) -> &'static LayoutRow {
                 use {Nodes::*, Operands::*, RowVectors::*, Shapes::*};
-                match self { $(Layout::$name => const { &Row { $($field: $value,)* } },)* }
+                match self { $(Layout::$name => const { &LayoutRow { $($field: $value,)* } },)* }
             }
 
             /// The word that `representation` takes.

@@ -114,30 +114,31 @@ fn leaf_work_of(nest: &Nest) -> &'static str {
 
 /// Lines of a nest, with the work in its leaf loops. An explicit stack allows any depth.
 fn lines(nest: &Nest, leaf: &str) -> Vec<NestLine> {
-    enum Todo {
+    enum PendingLine {
         Loop(LoopId),
         Text(String),
     }
     let own = innermost_constraints(nest);
     let mut lines = Vec::new();
-    let mut stack: Vec<(usize, Todo)> = nest.roots.iter().rev().map(|id| (0, Todo::Loop(*id))).collect();
+    let mut stack: Vec<(usize, PendingLine)> =
+        nest.roots.iter().rev().map(|id| (0, PendingLine::Loop(*id))).collect();
     while let Some((depth, todo)) = stack.pop() {
         let id = match todo {
-            Todo::Text(text) => {
+            PendingLine::Text(text) => {
                 lines.push(NestLine { depth, text, id: None });
                 continue;
             }
-            Todo::Loop(id) => id,
+            PendingLine::Loop(id) => id,
         };
         let constraints = own.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
         lines.push(NestLine { depth, text: header(nest, id, constraints), id: Some(id) });
         match &nest.get(id).body {
-            Body::Walk => stack.push((depth + 1, Todo::Text(leaf.to_owned()))),
-            Body::Seq(list) => stack.extend(list.iter().rev().map(|id| (depth + 1, Todo::Loop(*id)))),
+            Body::Walk => stack.push((depth + 1, PendingLine::Text(leaf.to_owned()))),
+            Body::Seq(list) => stack.extend(list.iter().rev().map(|id| (depth + 1, PendingLine::Loop(*id)))),
             Body::Cases(cases) => {
                 for (number, case) in cases.iter().enumerate().rev() {
-                    stack.extend(case.iter().rev().map(|id| (depth + 2, Todo::Loop(*id))));
-                    stack.push((depth + 1, Todo::Text(format!("iteration {number}:"))));
+                    stack.extend(case.iter().rev().map(|id| (depth + 2, PendingLine::Loop(*id))));
+                    stack.push((depth + 1, PendingLine::Text(format!("iteration {number}:"))));
                 }
             }
         }

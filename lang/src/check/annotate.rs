@@ -1,17 +1,17 @@
 //! Attaches the annotations of a text to the loops of the final nest.
 
-use crate::directives::Op;
+use crate::directives::DirectiveOp;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, NestBuilder, TileTrees};
 use crate::listener::Listener;
 use crate::obligation::Obligation;
-use crate::resolve::{Arg, Call};
+use crate::resolve::{Arg, DirectiveCall};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
 /// Attaches all annotations to the final nest. Their order does not matter.
 pub(super) fn attach<'c>(
-    calls: impl Iterator<Item = &'c Call>,
+    calls: impl Iterator<Item = &'c DirectiveCall>,
     builder: &mut NestBuilder,
     report: &mut dyn Listener,
 ) {
@@ -20,8 +20,8 @@ pub(super) fn attach<'c>(
             return;
         }
         match call.op {
-            Op::TileTrees => whole_trees(call, builder, report),
-            Op::Representation if call.args.len() == 1 => {
+            DirectiveOp::TileTrees => whole_trees(call, builder, report),
+            DirectiveOp::Representation if call.args.len() == 1 => {
                 if let Some(layout) = layout(call.args.first()) {
                     let result = builder.forest_mut().set_layout(call.step, layout);
                     report_result(result, builder, report);
@@ -57,7 +57,7 @@ fn dimension(word: &str) -> GpuDimension {
     GpuDimension { level, axis }
 }
 
-fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
+fn whole_trees(call: &DirectiveCall, builder: &mut NestBuilder, report: &mut dyn Listener) {
     if call.is_bad() {
         return;
     }
@@ -80,7 +80,7 @@ fn whole_trees(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener
 }
 
 /// Annotates each copy of the named loop.
-fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
+fn loops(call: &DirectiveCall, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let Some((at, select)) = call.selects().next() else { return };
     let ids = match builder.select(call.step, at, select) {
         Ok(ids) => ids,
@@ -117,7 +117,7 @@ fn loops(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) {
 }
 
 fn unverified(
-    call: &Call,
+    call: &DirectiveCall,
     at: usize,
     sym: &Sym,
     ids: Vec<LoopId>,
@@ -129,8 +129,12 @@ fn unverified(
 }
 
 /// The annotation of one loop by a directive; `None` if its number is unknown.
-fn annotation(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<Annotation>, Problem> {
-    let count = |op: Op| -> Result<Option<Annotation>, Problem> {
+fn annotation(
+    call: &DirectiveCall,
+    id: LoopId,
+    builder: &NestBuilder,
+) -> Result<Option<Annotation>, Problem> {
+    let count = |op: DirectiveOp| -> Result<Option<Annotation>, Problem> {
         let Some(sym) = call.number(1) else { return Ok(None) };
         let known = with_run_depth(sym, id, builder)?;
         if known != *sym && known == Sym::Int(0) {
@@ -140,11 +144,11 @@ fn annotation(call: &Call, id: LoopId, builder: &NestBuilder) -> Result<Option<A
         Ok(number(&known)?.and_then(|n| Annotation::of(op, Some(n))))
     };
     match call.op {
-        Op::GpuDimension => Ok(match call.args.get(1) {
+        DirectiveOp::GpuDimension => Ok(match call.args.get(1) {
             Some(Arg::Word(word)) => Some(Annotation::Gpu(dimension(word))),
             _ => None,
         }),
-        Op::Representation => Ok(layout(call.args.get(1)).map(Annotation::Layout)),
+        DirectiveOp::Representation => Ok(layout(call.args.get(1)).map(Annotation::Layout)),
         op if call.args.len() > 1 => count(op),
         op => Ok(Annotation::of(op, None)),
     }

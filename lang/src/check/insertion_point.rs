@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use super::problem_counter::{ProblemCounter, Trial, judge};
 use super::stage_variant::StageVariant;
-use super::{Work, annotate, modifiers};
+use super::{WorkBudget, annotate, modifiers};
 use crate::accumulation;
 use crate::device::Limits;
-use crate::directives::Op;
+use crate::directives::DirectiveOp;
 use crate::lineage::{Annotation, LoopSelector, NestBuilder};
 use crate::listener::Listener;
 use crate::operation::{Operation, TRIED_OPERATION};
-use crate::resolve::Call;
+use crate::resolve::DirectiveCall;
 use sched_nest::{Accumulation, LoopId, TreeOrder};
 
 /// Largest number of runs of trees of the same depth that are worth trying.
@@ -21,8 +21,8 @@ const MOST_RUNS: usize = 256;
 /// those after it again.
 #[derive(Debug)]
 pub struct InsertionPoint<'p> {
-    before: Vec<&'p Call>,
-    after: Vec<&'p Call>,
+    before: Vec<&'p DirectiveCall>,
+    after: Vec<&'p DirectiveCall>,
     limits: Limits,
     /// Limits of an operation that maps a loop to a GPU.
     gpu: Limits,
@@ -42,8 +42,8 @@ impl<'p> InsertionPoint<'p> {
     /// The position between these directives.
     pub fn new(
         mut here: NestBuilder,
-        before: Vec<&'p Call>,
-        after: Vec<&'p Call>,
+        before: Vec<&'p DirectiveCall>,
+        after: Vec<&'p DirectiveCall>,
         limits: Limits,
         gpu: Limits,
     ) -> Self {
@@ -94,7 +94,7 @@ impl<'p> InsertionPoint<'p> {
         let is_left = |v: &LoopSelector| !v.is_bare() || !self.named.contains(v.name.as_str());
         match operation {
             Operation::SplitByDepth(_) => self.runs() <= MOST_RUNS,
-            _ if operation.op() == Op::GpuDimension => !self.is_beside_threads(operation),
+            _ if operation.op() == DirectiveOp::GpuDimension => !self.is_beside_threads(operation),
             _ if operation.signature().is_some_and(|signature| signature.new_loops() > 0) => {
                 operation.loops().iter().all(is_left)
             }
@@ -137,14 +137,14 @@ impl<'p> InsertionPoint<'p> {
     /// Whether the schedule with this operation is as legal as without it: it has no new errors and warnings.
     /// If the remaining work does not suffice for the later directives, a modifier fits if it is legal at the
     /// position. Without any work left, nothing fits.
-    pub fn fits(&mut self, operation: &Operation, work: &mut Work) -> bool {
+    pub fn fits(&mut self, operation: &Operation, work: &mut WorkBudget) -> bool {
         if work.is_done() || !self.may_fit(operation) || self.copies(operation) > work.whole {
             return false;
         }
         if !self.stages.iter().all(|stage| stage.stays_legal_with(operation)) {
             return false;
         }
-        let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };
+        let limits = if operation.op() == DirectiveOp::GpuDimension { self.gpu } else { self.limits };
         if operation.is_modifier() {
             self.modifier_fits(operation, &limits, work)
         } else {
@@ -170,7 +170,7 @@ impl<'p> InsertionPoint<'p> {
     }
 
     /// Whether a modifier fits.
-    fn modifier_fits(&self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
+    fn modifier_fits(&self, operation: &Operation, limits: &Limits, work: &mut WorkBudget) -> bool {
         let mut trial = self.here.clone();
         work.spend(trial.indices().iter().len() / 2);
         let loops = trial.indices().iter().len();
@@ -186,7 +186,7 @@ impl<'p> InsertionPoint<'p> {
     }
 
     /// Whether an annotation fits. Annotations apply to the final nest and can be taken back.
-    fn annotation_fits(&mut self, operation: &Operation, limits: &Limits, work: &mut Work) -> bool {
+    fn annotation_fits(&mut self, operation: &Operation, limits: &Limits, work: &mut WorkBudget) -> bool {
         let Some(whole) = &mut self.whole else { return false };
         work.spend(1 + whole.tree().loop_count() / 2);
         let mut found = Trial::new(&self.known);

@@ -1,16 +1,16 @@
 //! Merges the diagnostics of schedules that were checked separately.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
-use sched_grammar::ast::{File, Span, Stmt, StmtKind};
+use sched_grammar::ast::{ScheduleFile, ScheduleStmt, Span, StmtKind};
 
 use crate::diagnostics::{Code, Diagnostic, Severity, codes};
 use crate::directives::{Role, find};
-use crate::part::{Block, is_header};
+use crate::part::{WhenBlock, is_header};
 
 /// Identity of a diagnostic.
-type Key = (Span, Code, String);
+type DiagnosticKey = (Span, Code, String);
 
-fn key(diagnostic: &Diagnostic) -> Key {
+fn key(diagnostic: &Diagnostic) -> DiagnosticKey {
     (diagnostic.span(), diagnostic.code, diagnostic.message.clone())
 }
 
@@ -19,7 +19,7 @@ fn key(diagnostic: &Diagnostic) -> Key {
 /// schedules have it.
 pub(super) fn merge(
     source: &str,
-    file: &File,
+    file: &ScheduleFile,
     first: Vec<Diagnostic>,
     blocks: Vec<Vec<Diagnostic>>,
 ) -> Vec<Diagnostic> {
@@ -31,7 +31,7 @@ pub(super) fn merge(
     let in_header = |span: Span| header.iter().any(|line| line.start <= span.start && span.end <= line.end);
     let made = loop_names(source, file);
 
-    let mut counts: HashMap<Key, usize> = HashMap::new();
+    let mut counts: HashMap<DiagnosticKey, usize> = HashMap::new();
     let mut all = Vec::new();
     for (at, found) in std::iter::once(first).chain(blocks).enumerate() {
         let mut own = HashSet::new();
@@ -52,14 +52,14 @@ pub(super) fn merge(
 }
 
 /// Names of the loops that each schedule makes.
-fn loop_names<'s>(source: &'s str, file: &File) -> Vec<HashSet<&'s str>> {
-    let names = |stmts: &[Stmt]| stmts.iter().flat_map(|stmt| new_names(source, stmt)).collect();
-    let blocks = file.stmts.iter().filter_map(Block::of).map(|block| names(&block.when.body));
+fn loop_names<'s>(source: &'s str, file: &ScheduleFile) -> Vec<HashSet<&'s str>> {
+    let names = |stmts: &[ScheduleStmt]| stmts.iter().flat_map(|stmt| new_names(source, stmt)).collect();
+    let blocks = file.stmts.iter().filter_map(WhenBlock::of).map(|block| names(&block.when.body));
     std::iter::once(names(&file.stmts)).chain(blocks).collect()
 }
 
 /// The names of the loops that a directive makes.
-fn new_names<'s>(source: &'s str, stmt: &Stmt) -> Vec<&'s str> {
+fn new_names<'s>(source: &'s str, stmt: &ScheduleStmt) -> Vec<&'s str> {
     let StmtKind::Directive(directive) = &stmt.kind else { return Vec::new() };
     let parameters = find(&directive.name.text).map_or(&[][..], |signature| signature.parameters);
     let new = parameters.iter().zip(&directive.args).filter(|(p, _)| p.role == Role::NewIndex);

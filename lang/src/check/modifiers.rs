@@ -1,11 +1,11 @@
 //! Applies the loop modifiers of a text to the builder, in the order written.
 
-use crate::directives::{self, Op, Role, Signature};
+use crate::directives::{self, DirectiveOp, Role, Signature};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{NestBuilder, RemarkKind, SplitLoop, TileLoop};
 use crate::listener::Listener;
 use crate::operation::Operation;
-use crate::resolve::{Arg, Call};
+use crate::resolve::{Arg, DirectiveCall};
 use sched_nest::LoopId;
 use sched_nest::sym::{Property, Sym};
 
@@ -14,7 +14,7 @@ use sched_nest::sym::{Property, Sym};
 /// A refused modifier leaves the nest unchanged. Its loops are marked, and the names of its new loops count
 /// as declared, so that one mistake gives one error.
 pub(super) fn apply<'c>(
-    calls: impl Iterator<Item = &'c Call>,
+    calls: impl Iterator<Item = &'c DirectiveCall>,
     builder: &mut NestBuilder,
     report: &mut dyn Listener,
 ) -> bool {
@@ -38,7 +38,7 @@ pub(super) fn apply<'c>(
 }
 
 /// Reports the remarks of a modifier.
-pub(super) fn report_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn Listener) {
+pub(super) fn report_remarks(op: DirectiveOp, builder: &mut NestBuilder, report: &mut dyn Listener) {
     for remark in builder.take_remarks() {
         let problem = match remark.kind {
             RemarkKind::Unverified(what) => Problem::Unverified { what: what.into() },
@@ -53,12 +53,16 @@ pub(super) fn report_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn
 }
 
 /// The argument at which remarks on a directive are reported: its number, if it has one.
-fn argument(op: Op) -> Option<usize> {
+fn argument(op: DirectiveOp) -> Option<usize> {
     let number = directives::of(op).and_then(|signature| signature.position(|role| role == Role::Number));
     number.or(Some(0))
 }
 
-fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) -> Result<(), Illegal> {
+fn apply_one(
+    call: &DirectiveCall,
+    builder: &mut NestBuilder,
+    report: &mut dyn Listener,
+) -> Result<(), Illegal> {
     let poisoned = || Err(Illegal::at(call.step, Problem::Poisoned, Vec::new()));
     if call.has_wrong_count {
         return poisoned();
@@ -76,12 +80,12 @@ fn apply_one(call: &Call, builder: &mut NestBuilder, report: &mut dyn Listener) 
 
 /// Makes and marks the loops of a `tile` or `split` whose size or split point is unknown or refused. Later
 /// directives can then name them. `None` for other modifiers.
-fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
+fn guess(call: &DirectiveCall, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> {
     match (call.op, call.args.as_slice()) {
-        (Op::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
+        (DirectiveOp::Tile, [Arg::Index(v), Arg::New(outer), Arg::New(inner), _]) => {
             Some(builder.modify(call.step, &TileLoop::new(v, outer, inner, None)))
         }
-        (Op::Split, [Arg::Index(v), Arg::New(first), Arg::New(second), _]) => {
+        (DirectiveOp::Split, [Arg::Index(v), Arg::New(first), Arg::New(second), _]) => {
             Some(builder.modify(call.step, &SplitLoop::new(v, first, second, None)))
         }
         _ => None,
@@ -89,7 +93,7 @@ fn guess(call: &Call, builder: &mut NestBuilder) -> Option<Result<(), Illegal>> 
 }
 
 /// Continues after a refused modifier as if it had been legal, as far as possible.
-fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &mut dyn Listener) {
+fn recover(call: &DirectiveCall, illegal: &Illegal, builder: &mut NestBuilder, report: &mut dyn Listener) {
     let is_number = matches!(
         illegal.problem,
         Problem::TileSize { .. }
@@ -107,10 +111,11 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &m
     if call.new_names().count() < new_loops {
         builder.names_mut().poison_unknown();
     }
-    if matches!(call.op, Op::Specialize | Op::SplitByDepth) {
+    if matches!(call.op, DirectiveOp::Specialize | DirectiveOp::SplitByDepth) {
         call.selects().for_each(|(_, select)| builder.names_mut().poison_copies(&select.name));
     }
-    let reshapes = (new_loops > 0 || call.op == Op::Reorder) && illegal.problem != Problem::ReorderFew;
+    let reshapes =
+        (new_loops > 0 || call.op == DirectiveOp::Reorder) && illegal.problem != Problem::ReorderFew;
     if reshapes {
         let named = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).ok());
         let named: Vec<LoopId> = named.flatten().collect();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sched_grammar::Parsed;
-use sched_grammar::ast::File;
+use sched_grammar::ast::ScheduleFile;
 
 use super::merge::merge;
 use super::prepare::{ResolvedSchedule, prepare_part};
@@ -11,8 +11,8 @@ use super::target::{report_implied, target};
 use super::variant::{PartOutcome, ResolvedPart, Variant};
 use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity};
 use crate::lints;
-use crate::options::{Options, Target};
-use crate::part::{Part, options_within, part_at, parts};
+use crate::options::{CheckOptions, Target};
+use crate::part::{SchedulePart, options_within, part_at, parts};
 use crate::report::Report;
 use crate::resolve;
 use crate::schedule::{CheckedSchedule, Header, Lineage, Param};
@@ -57,7 +57,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Checks a text. Fixes are not tried, see [`Outcome::verified_fixes`].
-    pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
+    pub fn of(source: &str, parsed: &Parsed, options: &CheckOptions) -> Self {
         Outcome::first(source, parsed, options, false)
     }
 
@@ -67,7 +67,7 @@ impl Outcome {
         &self,
         source: &str,
         parsed: &Parsed,
-        options: &Options,
+        options: &CheckOptions,
         finding: &Diagnostic,
     ) -> Vec<Fix> {
         let loops: usize = self.variants().map(|variant| variant.builder.indices().iter().len()).sum();
@@ -84,27 +84,27 @@ impl Outcome {
     pub fn brief_diagnostics(
         text: &str,
         (source, parsed): (&str, &Parsed),
-        options: &Options,
+        options: &CheckOptions,
     ) -> Vec<Diagnostic> {
         let edited = sched_grammar::parse_edited(text, source, parsed);
         Outcome::first(text, &edited, options, true).verdict.diagnostics
     }
 
     /// Checks whether a text is legal, and makes its nests.
-    pub fn quick(source: &str, parsed: &Parsed, options: &Options) -> Self {
+    pub fn quick(source: &str, parsed: &Parsed, options: &CheckOptions) -> Self {
         Outcome::first(source, parsed, options, true)
     }
 
     /// Checks a text without trying fixes. If `brief` is set, searches for no alternatives and shows no
     /// nests.
-    fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
-        let plain = Part { file: Cow::Borrowed(&parsed.file), block: None };
+    fn first(source: &str, parsed: &Parsed, options: &CheckOptions, brief: bool) -> Self {
+        let plain = SchedulePart { file: Cow::Borrowed(&parsed.file), block: None };
         let mut rest = ResolvedPart::new(source, &plain, None, options);
         parsed.errors.iter().for_each(|error| rest.report.syntax(error));
         let bounds = resolve::bounds(&parsed.file, &rest.scope, &mut rest.report);
 
         let parts = parts(&parsed.file);
-        let own: Vec<Cow<Options>> = bounds.iter().map(|most| options_within(options, *most)).collect();
+        let own: Vec<Cow<CheckOptions>> = bounds.iter().map(|most| options_within(options, *most)).collect();
         let blocks = parts.iter().skip(1).zip(&bounds).zip(&own);
         let mut blocks: Vec<ResolvedPart> = blocks
             .map(|((part, max_rows), options)| ResolvedPart::new(source, part, *max_rows, options))
@@ -140,7 +140,7 @@ impl Outcome {
     }
 
     /// Position of the schedule at `offset`.
-    pub fn variant_at(&self, source: &str, file: &File, offset: usize) -> usize {
+    pub fn variant_at(&self, source: &str, file: &ScheduleFile, offset: usize) -> usize {
         if self.blocks.is_empty() { 0 } else { part_at(source, file, offset) }
     }
 
@@ -172,7 +172,7 @@ impl Outcome {
     }
 
     /// Lineage of one of the schedules.
-    pub fn lineage(&self, source: &str, file: &File, at: usize) -> Lineage {
+    pub fn lineage(&self, source: &str, file: &ScheduleFile, at: usize) -> Lineage {
         let variant = self.variant(at);
         let indices = crate::lineage::record(&variant.builder);
         let part = parts(file).into_iter().nth(at);
@@ -181,12 +181,18 @@ impl Outcome {
     }
 
     /// Lineages of all schedules.
-    pub fn lineages(&self, source: &str, file: &File) -> Variants<Lineage> {
+    pub fn lineages(&self, source: &str, file: &ScheduleFile) -> Variants<Lineage> {
         self.by_rows(|at, _| self.lineage(source, file, at))
     }
 
     /// One of the schedules with resolved arguments.
-    pub fn prepared(&self, source: &str, file: &File, options: &Options, at: usize) -> ResolvedSchedule {
+    pub fn prepared(
+        &self,
+        source: &str,
+        file: &ScheduleFile,
+        options: &CheckOptions,
+        at: usize,
+    ) -> ResolvedSchedule {
         let variant = self.variant(at);
         let parts = parts(file);
         let part = parts.get(at).or_else(|| parts.first());
@@ -196,7 +202,7 @@ impl Outcome {
     }
 
     /// Result for the checked text with its nests, and only with [verified fixes](Outcome::verified_fixes).
-    pub fn into_checked(self, source: &str, parsed: &Parsed, options: &Options) -> CheckedSchedule {
+    pub fn into_checked(self, source: &str, parsed: &Parsed, options: &CheckOptions) -> CheckedSchedule {
         let nests = self.nests();
         let mut tried = 0;
         let mut with_helpful = |finding: &Diagnostic| {

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use foldhash::HashSet;
-use sched_grammar::ast::{File, Span, StmtKind};
+use sched_grammar::ast::{ScheduleFile, Span, StmtKind};
 
 use super::stage_variant::StageVariant;
 use super::target::target;
 use super::{InsertionPoint, ProblemCounter, annotate, modifiers};
 use crate::device::Limits;
 use crate::lineage::{DirectiveIndex, NestBuilder};
-use crate::options::{Options, Target};
+use crate::options::{CheckOptions, Target};
 use crate::part::{options_within, part_at, parts};
 use crate::report::Report;
-use crate::resolve::{self, Call, DeclaredNumber};
+use crate::resolve::{self, DeclaredNumber, DirectiveCall};
 use crate::stages::{self, StageCalls};
 use sched_nest::{ModelInfo, StageInfo};
 
@@ -21,9 +21,9 @@ use sched_nest::{ModelInfo, StageInfo};
 #[derive(Debug)]
 pub struct ResolvedSchedule {
     /// Calls that concern the nest of trees.
-    calls: Arc<[Call]>,
+    calls: Arc<[DirectiveCall]>,
     /// The stages of sums that the text arranges, with their calls.
-    stages: Vec<(StageInfo, Vec<Call>)>,
+    stages: Vec<(StageInfo, Vec<DirectiveCall>)>,
     /// Spans of all directives, including unknown ones, by directive index.
     directives: Vec<Span>,
     /// Names that are in use anywhere in the text.
@@ -35,7 +35,7 @@ pub struct ResolvedSchedule {
 }
 
 /// Resolves the schedule at `offset`. Its problems are ignored.
-pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> ResolvedSchedule {
+pub fn prepare(source: &str, file: &ScheduleFile, options: &CheckOptions, offset: usize) -> ResolvedSchedule {
     let at = part_at(source, file, offset);
     let mut report = Report::new(source, file, false);
     let (scope, _) = resolve::scope(file, options, &mut report);
@@ -49,8 +49,8 @@ pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> R
 /// Resolves one of the schedules of a text. `known` is its target, if a check has found it.
 pub(super) fn prepare_part(
     source: &str,
-    file: &File,
-    options: &Options,
+    file: &ScheduleFile,
+    options: &CheckOptions,
     known: Option<&Target>,
 ) -> ResolvedSchedule {
     let mut report = Report::new(source, file, false);
@@ -86,9 +86,9 @@ impl ResolvedSchedule {
     /// The stages of sums that the directives arrange which end at `at` or before it.
     pub fn stages_until(&self, at: usize) -> Vec<StageVariant> {
         let before = self.directives_before(at);
-        let until = |(stage, calls): &(StageInfo, Vec<Call>)| {
-            let is_before = |call: &&Call| (call.step.0 as usize) < before;
-            let calls: Vec<Call> = calls.iter().filter(is_before).cloned().collect();
+        let until = |(stage, calls): &(StageInfo, Vec<DirectiveCall>)| {
+            let is_before = |call: &&DirectiveCall| (call.step.0 as usize) < before;
+            let calls: Vec<DirectiveCall> = calls.iter().filter(is_before).cloned().collect();
             let mut problems = ProblemCounter::default();
             let stage = (stage.clone(), calls);
             StageVariant::arrange(stage, self.limits.kind, self.model.as_ref(), &mut problems)
@@ -100,7 +100,7 @@ impl ResolvedSchedule {
         self.directives.partition_point(|span| span.end as usize <= at)
     }
 
-    fn calls_before(&self, at: usize) -> &[Call] {
+    fn calls_before(&self, at: usize) -> &[DirectiveCall] {
         let before = self.directives_before(at);
         let calls = self.calls.partition_point(|call| (call.step.0 as usize) < before);
         self.calls.get(..calls).unwrap_or_default()
@@ -122,7 +122,7 @@ impl ResolvedSchedule {
     }
 
     /// The resolved directive, if its name is known.
-    pub fn call(&self, step: DirectiveIndex) -> Option<&Call> {
+    pub fn call(&self, step: DirectiveIndex) -> Option<&DirectiveCall> {
         let at = self.calls.binary_search_by_key(&step, |call| call.step).ok()?;
         self.calls.get(at)
     }
@@ -140,15 +140,15 @@ impl ResolvedSchedule {
 
     /// A position for one more directive. `leave_out` is a directive that the user is writing there.
     pub fn insertion_point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
-        let is_left = |call: &&Call| Some(call.step) != leave_out;
-        let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();
+        let is_left = |call: &&DirectiveCall| Some(call.step) != leave_out;
+        let before: Vec<&DirectiveCall> = self.calls_before(at).iter().filter(is_left).collect();
         let after = self.calls.get(self.calls_before(at).len()..).unwrap_or_default();
         let limits = self.limits;
         // The first mapped loop makes a schedule without a target a GPU schedule.
         let gpu = if self.target_free { Limits::of(&Target::gpu()) } else { limits };
         let builder = NestBuilder::new(self.model.clone());
         let calls = self.stages.iter().flat_map(|(_, calls)| calls);
-        let names = calls.flat_map(Call::selects).map(|(_, select)| select.name.as_str());
+        let names = calls.flat_map(DirectiveCall::selects).map(|(_, select)| select.name.as_str());
         InsertionPoint::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)
             .with_stages(self.stages_until(usize::MAX), names)
     }

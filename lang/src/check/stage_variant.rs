@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{annotate, modifiers};
-use crate::directives::Op;
+use crate::directives::DirectiveOp;
 use crate::illegal::{Illegal, Problem};
 use crate::legality;
 use crate::lineage::{Annotation, NestBuilder};
 use crate::listener::Listener;
 use crate::operation::{Operation, TRIED_OPERATION};
 use crate::options::TargetKind;
-use crate::resolve::Call;
+use crate::resolve::DirectiveCall;
 use crate::stages::acts_on_stages;
 use sched_nest::{Axis, ModelInfo, StageInfo, StageKind};
 
@@ -50,7 +50,7 @@ impl StageVariant {
 
     /// Applies the directives that concern a stage, and judges its nest.
     pub(super) fn arrange(
-        (stage, calls): (StageInfo, Vec<Call>),
+        (stage, calls): (StageInfo, Vec<DirectiveCall>),
         target: TargetKind,
         model: Option<&Arc<ModelInfo>>,
         listener: &mut dyn Listener,
@@ -75,7 +75,7 @@ impl StageVariant {
     /// loops that it names.
     pub fn stays_legal_with(&self, operation: &Operation) -> bool {
         // A mapping makes the target a GPU.
-        if operation.op() == Op::GpuDimension && self.has_parallel_units() {
+        if operation.op() == DirectiveOp::GpuDimension && self.has_parallel_units() {
             return false;
         }
         let loops = operation.loops();
@@ -83,7 +83,10 @@ impl StageVariant {
         if loops.is_empty() || !loops.iter().all(has) {
             return true;
         }
-        let copies = matches!(operation.op(), Op::Split | Op::SplitByDepth | Op::Specialize);
+        let copies = matches!(
+            operation.op(),
+            DirectiveOp::Split | DirectiveOp::SplitByDepth | DirectiveOp::Specialize
+        );
         !copies && (!acts_on_stages(operation.op()) || self.fits(operation))
     }
 

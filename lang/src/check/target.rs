@@ -1,23 +1,23 @@
 //! Target of a schedule.
 
-use sched_grammar::ast::{File, Span, Stmt, StmtKind};
+use sched_grammar::ast::{ScheduleFile, ScheduleStmt, Span, StmtKind};
 
 use crate::diagnostics::{Applicability, Diagnostic, codes};
-use crate::directives::{Op, find};
-use crate::options::{Options, Target};
+use crate::directives::{DirectiveOp, find};
+use crate::options::{CheckOptions, Target};
 use crate::report::Report;
-use crate::resolve::Call;
+use crate::resolve::DirectiveCall;
 use crate::schedule::Header;
 
 /// Target: from the options, else from the header, else from the use of `gpuDimension`.
 pub(super) fn target<'c>(
     header: &Header,
-    options: &Options,
-    calls: impl IntoIterator<Item = &'c Call>,
+    options: &CheckOptions,
+    calls: impl IntoIterator<Item = &'c DirectiveCall>,
 ) -> Target {
     let given = options.target.clone().or_else(|| header.target.clone());
     given.unwrap_or_else(|| {
-        let maps = calls.into_iter().any(|call| call.op == Op::GpuDimension);
+        let maps = calls.into_iter().any(|call| call.op == DirectiveOp::GpuDimension);
         if maps { Target::gpu() } else { Target::cpu() }
     })
 }
@@ -26,8 +26,8 @@ pub(super) fn target<'c>(
 pub(super) fn report_implied(
     target: &Target,
     header: &Header,
-    options: &Options,
-    file: &File,
+    options: &CheckOptions,
+    file: &ScheduleFile,
     report: &mut Report,
 ) {
     let is_given = options.target.is_some() || header.target.is_some();
@@ -46,8 +46,9 @@ pub(super) fn report_implied(
 }
 
 /// The first `gpuDimension` of a text.
-fn first_mapping(stmts: &[Stmt]) -> Option<Span> {
-    let is_mapping = |name: &str| find(name).is_some_and(|signature| signature.op == Op::GpuDimension);
+fn first_mapping(stmts: &[ScheduleStmt]) -> Option<Span> {
+    let is_mapping =
+        |name: &str| find(name).is_some_and(|signature| signature.op == DirectiveOp::GpuDimension);
     stmts.iter().find_map(|stmt| match &stmt.kind {
         StmtKind::Directive(directive) if is_mapping(&directive.name.text) => Some(stmt.span),
         StmtKind::When(block) => block.body.iter().find_map(|stmt| match &stmt.kind {

@@ -13,10 +13,10 @@ use crate::diagnostics::{Applicability, Diagnostic, codes};
 use crate::lineage::NestBuilder;
 use crate::lints;
 use crate::listener::Listener;
-use crate::options::{Options, Target, TargetKind};
-use crate::part::Part;
+use crate::options::{CheckOptions, Target, TargetKind};
+use crate::part::SchedulePart;
 use crate::report::Report;
-use crate::resolve::{self, Call, Scope};
+use crate::resolve::{self, DirectiveCall, NameScope};
 use crate::schedule::{Header, Param, StageLineage};
 use crate::stages::{self, StageCalls};
 use sched_nest::sym::{Property, Sym};
@@ -33,7 +33,7 @@ pub struct Variant {
     /// The final nest with its annotations, as far as the schedule is legal.
     pub builder: NestBuilder,
     /// Directives that concern the nest of trees, with resolved arguments.
-    pub calls: Arc<[Call]>,
+    pub calls: Arc<[DirectiveCall]>,
     /// The stages of sums that the schedule arranges.
     pub stages: Vec<StageVariant>,
     /// Kind of the target.
@@ -77,14 +77,14 @@ impl Variant {
 
 /// A part of a text with resolved names and arguments.
 pub(super) struct ResolvedPart<'a> {
-    part: &'a Part<'a>,
-    options: &'a Options,
+    part: &'a SchedulePart<'a>,
+    options: &'a CheckOptions,
     max_rows: Option<u32>,
     pub report: Report<'a>,
     pub header: Header,
-    pub scope: Scope<'a>,
+    pub scope: NameScope<'a>,
     pub params: Vec<Param>,
-    pub calls: Vec<Call>,
+    pub calls: Vec<DirectiveCall>,
 }
 
 /// Outcome of a part.
@@ -96,7 +96,12 @@ pub(super) struct PartOutcome {
 
 impl<'a> ResolvedPart<'a> {
     /// Resolves a part for calls of at most `max_rows` rows.
-    pub fn new(source: &'a str, part: &'a Part<'a>, max_rows: Option<u32>, options: &'a Options) -> Self {
+    pub fn new(
+        source: &'a str,
+        part: &'a SchedulePart<'a>,
+        max_rows: Option<u32>,
+        options: &'a CheckOptions,
+    ) -> Self {
         let file = part.file.as_ref();
         let mut report = Report::new(source, file, options.strict);
         let header = resolve::header(file, &mut report);

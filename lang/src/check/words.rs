@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt};
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Diagnostic, Label, Severity, WordingOptions, codes, put_into_words};
+use crate::diagnostics::{Code, Diagnostic, Severity, SpanLabel, WordingOptions, codes, put_into_words};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
@@ -112,7 +112,7 @@ impl<'r, 'a> Words<'r, 'a> {
             let verb = if names.len() == 1 { "was" } else { "were" };
             diagnostic
                 .labels
-                .push(Label { span: place, message: format!("{} {verb} made here", names.join(", ")) });
+                .push(SpanLabel { span: place, message: format!("{} {verb} made here", names.join(", ")) });
         }
         let about_loops =
             !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });

@@ -2,16 +2,16 @@
 
 /// Remaining work. Answers about an operation are exact as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkBudget {
     /// Work for the whole schedule.
     pub whole: usize,
     /// Work for trials at the position alone, used once `whole` is used up.
     pub here: usize,
 }
 
-impl Work {
+impl WorkBudget {
     /// Unlimited work.
-    pub const ENDLESS: Work = Work { whole: usize::MAX, here: usize::MAX };
+    pub const ENDLESS: WorkBudget = WorkBudget { whole: usize::MAX, here: usize::MAX };
 
     /// Whether all work is used up.
     pub fn is_done(&self) -> bool {
@@ -19,15 +19,15 @@ impl Work {
     }
 
     /// Returns an equal share of the work for each of `searches` searches.
-    pub fn share(&self, searches: usize) -> Work {
+    pub fn share(&self, searches: usize) -> WorkBudget {
         let searches = searches.max(1);
-        Work { whole: self.whole / searches, here: self.here.div_ceil(searches) }
+        WorkBudget { whole: self.whole / searches, here: self.here.div_ceil(searches) }
     }
 
     /// Remaining work after a search that got `share` of this work and left `rest` of its share.
-    pub fn after(&self, share: Work, rest: Work) -> Work {
+    pub fn after(&self, share: WorkBudget, rest: WorkBudget) -> WorkBudget {
         let left = |all: usize, share: usize, rest: usize| all.saturating_sub(share.saturating_sub(rest));
-        Work {
+        WorkBudget {
             whole: left(self.whole, share.whole, rest.whole),
             here: left(self.here, share.here, rest.here),
         }

@@ -3,7 +3,7 @@
 use super::helps::{FixedText, errors};
 use super::{Applicability, CODES, Diagnostic, Edit, Fix, Severity};
 use crate::check::check;
-use crate::options::Options;
+use crate::options::CheckOptions;
 use crate::schedule::CheckedSchedule;
 
 pub use super::edits::{apply, whole_line};
@@ -30,7 +30,7 @@ pub struct FixResult {
 /// Every round makes progress. Each fixed finding is gone, there is no new duplicate directive, and there are
 /// not more errors. The counts of findings, errors first and then by code, decrease in lexicographic order.
 /// Other fixes are left out.
-pub fn fix_all(source: &str, options: &Options, include_unsure: bool) -> FixResult {
+pub fn fix_all(source: &str, options: &CheckOptions, include_unsure: bool) -> FixResult {
     let checked = check(source, options);
     fix_checked(source, &checked.diagnostics, options, include_unsure).unwrap_or_else(|| FixResult {
         text: source.to_owned(),
@@ -43,7 +43,7 @@ pub fn fix_all(source: &str, options: &Options, include_unsure: bool) -> FixResu
 pub fn fix_checked(
     source: &str,
     first: &[Diagnostic],
-    options: &Options,
+    options: &CheckOptions,
     include_unsure: bool,
 ) -> Option<FixResult> {
     let mut fixed: Option<FixResult> = None;
@@ -66,7 +66,7 @@ type ChosenFix<'d> = (&'d Diagnostic, &'d Fix);
 struct Round<'a> {
     text: &'a str,
     found: &'a [Diagnostic],
-    options: &'a Options,
+    options: &'a CheckOptions,
     /// Number of further checks that this round may run.
     trials: usize,
 }

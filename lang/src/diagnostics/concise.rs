@@ -6,7 +6,7 @@ use sched_diagnostics::Place;
 
 /// Diagnostics, one a line. Lines and columns count from 1, columns in characters.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
-    let lines = Lines::new(source);
+    let lines = LineStarts::new(source);
     let mut out = String::new();
     for diagnostic in diagnostics {
         let path = diagnostic.file.as_deref().unwrap_or(path);
@@ -34,11 +34,11 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
 }
 
 /// Starts of lines.
-pub(super) struct Lines(Vec<usize>);
+pub(super) struct LineStarts(Vec<usize>);
 
-impl Lines {
+impl LineStarts {
     pub(super) fn new(source: &str) -> Self {
-        Lines(std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect())
+        LineStarts(std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect())
     }
 
     /// Line and column of a byte offset, both from 1.

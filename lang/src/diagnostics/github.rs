@@ -1,14 +1,14 @@
 //! Diagnostics as workflow commands of GitHub Actions, which show them beside the lines of a pull request:
 //! `::error file=a.sched,line=3,col=6,endLine=3,endColumn=11,title=S0040::message`.
 
-use super::concise::Lines;
+use super::concise::LineStarts;
 use super::{Diagnostic, Severity};
 use sched_diagnostics::Place;
 
 /// Diagnostics, one command a line. Lines and columns count from 1, columns in characters. The end column is
 /// after the last character.
 pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
-    let lines = Lines::new(source);
+    let lines = LineStarts::new(source);
     let mut out = String::new();
     for diagnostic in diagnostics {
         let command = match diagnostic.severity {
@@ -34,7 +34,7 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
 }
 
 /// Properties of an annotation for a place, and text for the part that has no property.
-fn place(source: &str, lines: &Lines, place: &Place) -> (String, String) {
+fn place(source: &str, lines: &LineStarts, place: &Place) -> (String, String) {
     match place {
         Place::Text(span) => {
             let (line, column) = lines.position(source, span.start as usize);

@@ -12,7 +12,7 @@
 use sched_diagnostics::{Place, Span};
 use serde_json::{Value, json};
 
-use super::concise::Lines;
+use super::concise::LineStarts;
 use super::{Diagnostic, Findings, Fix};
 
 /// Diagnostics of one file as a JSON array.
@@ -24,13 +24,13 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
 pub fn render_files(files: &[Findings]) -> String {
     let mut all = Vec::new();
     for Findings { path, source, diagnostics } in files {
-        let lines = Lines::new(source);
+        let lines = LineStarts::new(source);
         all.extend(diagnostics.iter().map(|diagnostic| one(path, source, &lines, diagnostic)));
     }
     Value::Array(all).to_string()
 }
 
-fn one(path: &str, source: &str, lines: &Lines, diagnostic: &Diagnostic) -> Value {
+fn one(path: &str, source: &str, lines: &LineStarts, diagnostic: &Diagnostic) -> Value {
     let place = |span: Span| place(source, lines, span);
     let path = diagnostic.file.as_deref().unwrap_or(path);
     let labels: Vec<Value> = diagnostic
@@ -62,7 +62,7 @@ fn one(path: &str, source: &str, lines: &Lines, diagnostic: &Diagnostic) -> Valu
     })
 }
 
-fn fix(source: &str, lines: &Lines, fix: &Fix) -> Value {
+fn fix(source: &str, lines: &LineStarts, fix: &Fix) -> Value {
     let edits: Vec<Value> = fix
         .edits
         .iter()
@@ -71,7 +71,7 @@ fn fix(source: &str, lines: &Lines, fix: &Fix) -> Value {
     json!({ "title": fix.title, "applicability": fix.applicability.name(), "edits": edits })
 }
 
-fn place(source: &str, lines: &Lines, span: Span) -> Value {
+fn place(source: &str, lines: &LineStarts, span: Span) -> Value {
     let (line, column) = lines.position(source, span.start as usize);
     let (end_line, end_column) = lines.position(source, span.end as usize);
     json!({

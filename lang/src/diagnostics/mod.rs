@@ -15,7 +15,7 @@ mod wording;
 pub use codes::CODES;
 pub(crate) use helps::FixTrial;
 pub use nearest::nearest;
-pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity};
+pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SpanLabel};
 pub(crate) use wording::{WordingOptions, put_into_words};
 
 /// Diagnostics of one text, for renderers that join several files into one document.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use sched_diagnostics::{Place, Span};
 use serde_json::{Map, Value, json};
 
-use super::concise::Lines;
+use super::concise::LineStarts;
 use super::{Code, Diagnostic, Findings, Fix, Severity};
 
 /// Published schema of the format.
@@ -23,7 +23,7 @@ pub fn render(files: &[Findings], version: &str) -> String {
     let mut artifacts = Vec::new();
     let mut results = Vec::new();
     for file in files {
-        let text = IndexedText { lines: Lines::new(file.source), file };
+        let text = IndexedText { lines: LineStarts::new(file.source), file };
         if !file.path.is_empty() {
             artifacts.push((
                 file.path,
@@ -76,7 +76,7 @@ fn level(severity: Severity) -> &'static str {
 
 /// A text with the starts of its lines.
 struct IndexedText<'a> {
-    lines: Lines,
+    lines: LineStarts,
     file: &'a Findings<'a>,
 }
 

@@ -1,6 +1,6 @@
 //! The lines of one statement.
 
-use sched_grammar::ast::{Comment, Stmt, StmtKind};
+use sched_grammar::ast::{Comment, ScheduleStmt, StmtKind};
 use sched_grammar::{Lexeme, LexemeKind};
 
 /// Longest line that a statement may fill, in characters.
@@ -63,7 +63,7 @@ pub(super) struct StatementParts<'s> {
 impl<'s> StatementParts<'s> {
     pub fn new(
         source: &'s str,
-        stmt: &Stmt,
+        stmt: &ScheduleStmt,
         lexemes: &'s [Lexeme],
         comments: &'s [Comment],
         indent: usize,

@@ -1,6 +1,6 @@
 //! Operations to try on a nest. A trial decides which are legal.
 
-use crate::directives::{self, Op, Role};
+use crate::directives::{self, DirectiveOp, Role};
 use crate::lineage::{Annotation, LoopSelector, NestBuilder};
 use crate::operation::Operation;
 use crate::resolve::Arg;
@@ -22,31 +22,31 @@ pub type NamedLoop = (LoopSelector, LoopId);
 pub type Forms = Vec<Operation>;
 
 /// All candidates of one directive.
-pub fn of(op: Op, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
+pub fn of(op: DirectiveOp, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
     candidates_among(op, builder, &live_names(builder), is_taken)
 }
 
 /// All candidates of one directive whose loops are among `names`.
 pub fn candidates_among(
-    op: Op,
+    op: DirectiveOp,
     builder: &NestBuilder,
     names: &[NamedLoop],
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Forms> {
     match op {
-        Op::Reorder => reorders(builder),
-        Op::TileTrees => vec![[4, 8, 2].map(Operation::TileTrees).to_vec()],
+        DirectiveOp::Reorder => reorders(builder),
+        DirectiveOp::TileTrees => vec![[4, 8, 2].map(Operation::TileTrees).to_vec()],
         _ if !is_about_a_loop(op) => modifier_forms(op, builder, None, is_taken).into_iter().collect(),
         _ => {
             let each = names.iter().map(|(v, id)| about(op, builder, v, *id, is_taken));
             let each: Vec<Vec<Forms>> = each.collect();
             match op {
                 // With a number for all loops first, then without.
-                Op::Interleave | Op::Vectorize => {
+                DirectiveOp::Interleave | DirectiveOp::Vectorize => {
                     let round = |at: usize| each.iter().filter_map(move |all| all.get(at)).cloned();
                     round(0).chain(round(1)).collect()
                 }
-                Op::Representation => {
+                DirectiveOp::Representation => {
                     let general = Layout::ALL.iter().copied().map(|layout| vec![Operation::Layout(layout)]);
                     general.into_iter().chain(each.into_iter().flatten()).collect()
                 }
@@ -58,7 +58,7 @@ pub fn candidates_among(
 
 /// All candidates of one directive for the loops of `v`, one of which is `id`.
 pub fn about(
-    op: Op,
+    op: DirectiveOp,
     builder: &NestBuilder,
     v: &LoopSelector,
     id: LoopId,
@@ -67,20 +67,22 @@ pub fn about(
     let state = |annotation: Annotation| Operation::Annotate(v.clone(), annotation);
     let deepest = builder.deepest();
     match op {
-        Op::Tile => vec![tiles(builder, v, id, is_taken)],
-        Op::Split => vec![splits(builder, v, id, is_taken)],
+        DirectiveOp::Tile => vec![tiles(builder, v, id, is_taken)],
+        DirectiveOp::Split => vec![splits(builder, v, id, is_taken)],
         // Forms with different words are separate.
-        Op::GpuDimension => dimensions().map(|dimension| vec![state(Annotation::Gpu(dimension))]).to_vec(),
-        Op::Representation => {
+        DirectiveOp::GpuDimension => {
+            dimensions().map(|dimension| vec![state(Annotation::Gpu(dimension))]).to_vec()
+        }
+        DirectiveOp::Representation => {
             Layout::ALL.iter().copied().map(|layout| vec![state(Annotation::Layout(layout))]).collect()
         }
-        Op::UnrollWalk => {
+        DirectiveOp::UnrollWalk => {
             vec![step_counts(deepest).into_iter().rev().map(|n| state(Annotation::UnrollWalk(n))).collect()]
         }
-        Op::PeelWalk => {
+        DirectiveOp::PeelWalk => {
             vec![step_counts(deepest).into_iter().map(|n| state(Annotation::PeelWalk(n))).collect()]
         }
-        Op::Reorder | Op::TileTrees => Vec::new(),
+        DirectiveOp::Reorder | DirectiveOp::TileTrees => Vec::new(),
         op if directives::of(op).is_some_and(|signature| signature.is_modifier) => {
             modifier_forms(op, builder, Some((v, id)), is_taken).into_iter().collect()
         }
@@ -95,14 +97,14 @@ pub fn about(
 }
 
 /// Whether the first argument of a directive is a loop.
-fn is_about_a_loop(op: Op) -> bool {
+fn is_about_a_loop(op: DirectiveOp) -> bool {
     let first = directives::of(op).and_then(|signature| signature.parameters.first());
     first.is_some_and(|parameter| parameter.role == Role::Index)
 }
 
 /// Forms of a modifier by its parameters: unused new names, small numbers and all words.
 fn modifier_forms(
-    op: Op,
+    op: DirectiveOp,
     builder: &NestBuilder,
     about: Option<(&LoopSelector, LoopId)>,
     is_taken: &dyn Fn(&str) -> bool,

@@ -3,7 +3,7 @@
 
 use super::find::layout_of;
 use super::launches::{FoundProblems, Launches};
-use super::paths::{Path, PathLoop};
+use super::paths::{LeafPath, PathLoop};
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex};
@@ -22,7 +22,7 @@ pub fn check(launches: &Launches, mapped: DirectiveIndex, limits: &Limits, found
 
 impl Launches<'_> {
     /// Refuses walks outside all launches.
-    fn outside(&self, path: &Path, mapped: DirectiveIndex, found: &mut FoundProblems) {
+    fn outside(&self, path: &LeafPath, mapped: DirectiveIndex, found: &mut FoundProblems) {
         if path.iter().all(|around| self.paths.dimension(around.id).is_none()) {
             let loops = path.last().map(|leaf| self.index(leaf.id)).into_iter().collect();
             found.add(Illegal::at(mapped, Problem::WalksOutsideLaunch, loops));
@@ -31,7 +31,7 @@ impl Launches<'_> {
 
     /// Refuses copies of rows that single threads would make, or of rows without a limit, and bins that no
     /// block copies.
-    fn copies(&self, path: &Path, found: &mut FoundProblems) {
+    fn copies(&self, path: &LeafPath, found: &mut FoundProblems) {
         let is_cached = |around: &PathLoop| {
             let this = self.paths.get(around.id);
             this.axis == Axis::Row && this.annotations.cache

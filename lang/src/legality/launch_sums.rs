@@ -6,7 +6,7 @@
 //! So a fold only needs the same blocks as other additions to its target.
 
 use super::launches::{FoundProblems, Launches};
-use super::paths::{Path, PathLoop};
+use super::paths::{LeafPath, PathLoop};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex};
 use sched_nest::{Axis, Body, GpuDimension, GpuLevel, LoopId, Reduce};
@@ -24,7 +24,8 @@ pub fn check(launches: &Launches, found: &mut FoundProblems) {
         for path in &launch {
             adders.push(launches.walks(path));
             let fold = launches.fold(path, &launch, found);
-            adders.extend(fold.filter(|fold: &Adder| adders.iter().all(|other| other.key() != fold.key())));
+            adders
+                .extend(fold.filter(|fold: &Addition| adders.iter().all(|other| other.key() != fold.key())));
         }
         let used = used_dimensions(&adders);
         adders.iter_mut().for_each(|adder| adder.add_first_owners(&used));
@@ -34,30 +35,30 @@ pub fn check(launches: &Launches, found: &mut FoundProblems) {
 
 /// The threads that run an addition.
 #[derive(Clone, PartialEq)]
-enum Owner {
+enum AddingThreads {
     /// One iteration for each block or thread.
     Each { dimension: GpuDimension, least: i64, step: i64, most: Option<i64> },
     /// Only the first block or thread.
     First(GpuDimension),
 }
 
-impl Owner {
+impl AddingThreads {
     fn dimension(&self) -> GpuDimension {
         match self {
-            Owner::Each { dimension, .. } | Owner::First(dimension) => *dimension,
+            AddingThreads::Each { dimension, .. } | AddingThreads::First(dimension) => *dimension,
         }
     }
 }
 
 /// Rows that loops cover: sums of the loops' values, with the least and the largest sum.
 #[derive(Clone)]
-struct Rows {
+struct CoveredRows {
     loops: Vec<(LoopId, i64, Option<i64>)>,
     low: i64,
     high: Option<i64>,
 }
 
-impl Rows {
+impl CoveredRows {
     /// The least and the largest row, without the loops for which `without` is true.
     fn range_without(&self, without: impl Fn(LoopId) -> bool) -> (i64, Option<i64>) {
         let others = self.loops.iter().filter(|(id, ..)| !without(*id));
@@ -68,17 +69,17 @@ impl Rows {
 }
 
 /// A leaf loop, or the fold of slots that a block shares, which add to sums.
-struct Adder {
+struct Addition {
     /// The leaf loop, or the outermost loop over trees with slots.
     id: LoopId,
     /// The loop whose slots are the target; the output's sums if there is none.
     target: Option<LoopId>,
-    rows: Rows,
-    owners: Vec<Owner>,
+    rows: CoveredRows,
+    owners: Vec<AddingThreads>,
     is_fold: bool,
 }
 
-impl Adder {
+impl Addition {
     fn key(&self) -> (LoopId, bool) {
         (self.id, self.is_fold)
     }
@@ -90,23 +91,23 @@ impl Adder {
             let is_of_blocks = dimension.level == GpuLevel::Grid;
             let is_covered = self.owners.iter().any(|owner| owner.dimension() == *dimension);
             if !is_covered && (is_of_blocks || !self.is_fold) {
-                self.owners.push(Owner::First(*dimension));
+                self.owners.push(AddingThreads::First(*dimension));
             }
         }
     }
 
     /// Whether the same threads run both adders. If one of them is a fold, the same blocks suffice.
-    fn has_owners_of(&self, other: &Adder) -> bool {
+    fn has_owners_of(&self, other: &Addition) -> bool {
         let only_blocks = self.is_fold || other.is_fold;
-        let counts = |owner: &&Owner| !only_blocks || owner.dimension().level == GpuLevel::Grid;
-        let own: Vec<&Owner> = self.owners.iter().filter(counts).collect();
-        let others: Vec<&Owner> = other.owners.iter().filter(counts).collect();
+        let counts = |owner: &&AddingThreads| !only_blocks || owner.dimension().level == GpuLevel::Grid;
+        let own: Vec<&AddingThreads> = self.owners.iter().filter(counts).collect();
+        let others: Vec<&AddingThreads> = other.owners.iter().filter(counts).collect();
         own.len() == others.len() && own.iter().all(|owner| others.contains(owner))
     }
 
     /// Whether two adders add to sums of common rows.
-    fn shares_rows(&self, other: &Adder) -> bool {
-        let is_in = |adder: &Adder, id: LoopId| adder.rows.loops.iter().any(|(own, ..)| *own == id);
+    fn shares_rows(&self, other: &Addition) -> bool {
+        let is_in = |adder: &Addition, id: LoopId| adder.rows.loops.iter().any(|(own, ..)| *own == id);
         let is_common = |id: LoopId| is_in(self, id) && is_in(other, id);
         let ((low, high), (other_low, other_high)) =
             (self.rows.range_without(is_common), other.rows.range_without(is_common));
@@ -116,10 +117,10 @@ impl Adder {
 }
 
 /// Dimensions of a launch with several blocks or threads.
-fn used_dimensions(adders: &[Adder]) -> Vec<GpuDimension> {
+fn used_dimensions(adders: &[Addition]) -> Vec<GpuDimension> {
     let mut used = Vec::new();
     for owner in adders.iter().flat_map(|adder| &adder.owners) {
-        let Owner::Each { dimension, least, step, most } = owner else { continue };
+        let AddingThreads::Each { dimension, least, step, most } = owner else { continue };
         let several =
             dimension.level == GpuLevel::Grid || most.is_none_or(|most| most.saturating_sub(*least) >= *step);
         if several && !used.contains(dimension) {
@@ -131,7 +132,7 @@ fn used_dimensions(adders: &[Adder]) -> Vec<GpuDimension> {
 
 impl Launches<'_> {
     /// The outermost mapped loop of a path.
-    fn root(&self, path: &Path) -> Option<LoopId> {
+    fn root(&self, path: &LeafPath) -> Option<LoopId> {
         path.iter().map(|around| around.id).find(|id| self.paths.dimension(*id).is_some())
     }
 
@@ -164,7 +165,7 @@ impl Launches<'_> {
     }
 
     /// The position of the outermost loop over the threads of a block.
-    fn threads_at(&self, path: &Path) -> Option<usize> {
+    fn threads_at(&self, path: &LeafPath) -> Option<usize> {
         path.iter().position(|around| self.paths.is_on(around.id, GpuLevel::Block))
     }
 
@@ -175,7 +176,7 @@ impl Launches<'_> {
 
     /// The outermost loop over trees whose slots a block folds after its threads, and the loop that requests
     /// it.
-    fn shared_slot_loops(&self, path: &Path) -> Option<(LoopId, LoopId)> {
+    fn shared_slot_loops(&self, path: &LeafPath) -> Option<(LoopId, LoopId)> {
         let head = self.mapped_tree_loop(&path[self.threads_at(path)?..])?;
         let shares = |id: &LoopId| self.paths.get(*id).annotations.reduce == Some(Reduce::Shared);
         let shared = self.paths.subtree(head).into_iter().find(shares)?;
@@ -183,19 +184,19 @@ impl Launches<'_> {
     }
 
     /// Threads that run the loops of a path.
-    fn owners(&self, path: &[PathLoop]) -> Vec<Owner> {
+    fn owners(&self, path: &[PathLoop]) -> Vec<AddingThreads> {
         let of = |at: usize| {
             let dimension = self.paths.dimension(path[at].id)?;
             let values = self.paths.values(path, at);
             let step = values.step.saturating_mul(self.paths.group(path[at].id));
-            Some(Owner::Each { dimension, least: values.least, step, most: values.most })
+            Some(AddingThreads::Each { dimension, least: values.least, step, most: values.most })
         };
         (0..path.len()).filter_map(of).collect()
     }
 
     /// Rows of the loops of a path from a position on.
-    fn rows(&self, path: &[PathLoop], from: usize) -> Rows {
-        let mut rows = Rows { loops: Vec::new(), low: 0, high: Some(0) };
+    fn rows(&self, path: &[PathLoop], from: usize) -> CoveredRows {
+        let mut rows = CoveredRows { loops: Vec::new(), low: 0, high: Some(0) };
         for at in from..path.len() {
             let PathLoop { id, fixed } = path[at];
             let this = self.paths.get(id);
@@ -216,16 +217,16 @@ impl Launches<'_> {
     }
 
     /// The adder of a leaf loop.
-    fn walks(&self, path: &Path) -> Adder {
+    fn walks(&self, path: &LeafPath) -> Addition {
         let target =
             self.shared_slot_loops(path).map(|(head, _)| head).or_else(|| self.mapped_tree_loop(path));
         let id = path.last().map_or(LoopId(0), |leaf| leaf.id);
-        Adder { id, target, rows: self.rows(path, 0), owners: self.owners(path), is_fold: false }
+        Addition { id, target, rows: self.rows(path, 0), owners: self.owners(path), is_fold: false }
     }
 
     /// The fold of the slots that a block shares, over all rows of the threads' loops. Refuses it if the rows
     /// are unlimited, or if other blocks have some of them.
-    fn fold(&self, path: &Path, launch: &[&Path], found: &mut FoundProblems) -> Option<Adder> {
+    fn fold(&self, path: &LeafPath, launch: &[&LeafPath], found: &mut FoundProblems) -> Option<Addition> {
         let (at, (id, shared)) = (self.threads_at(path)?, self.shared_slot_loops(path)?);
         let around = &path[..at];
         let inside =
@@ -250,7 +251,7 @@ impl Launches<'_> {
         }
         rows.low = rows.low.saturating_add(low);
         rows.high = rows.high.zip(high).map(|(all, high)| all.saturating_add(high));
-        Some(Adder {
+        Some(Addition {
             id,
             target: self.mapped_tree_loop(around),
             rows,
@@ -261,22 +262,22 @@ impl Launches<'_> {
 
     /// Whether the rows of a block, from the first to the last that its loops inside and its threads reach,
     /// go beyond the step to the next block.
-    fn reaches_other_blocks(&self, around: &[PathLoop], rows: &Rows, (low, high): (i64, i64)) -> bool {
+    fn reaches_other_blocks(&self, around: &[PathLoop], rows: &CoveredRows, (low, high): (i64, i64)) -> bool {
         rows.loops.iter().enumerate().any(|(at, (block, ..))| {
             let Some(place) = around.iter().position(|around| around.id == *block) else { return false };
             if !self.paths.is_on(*block, GpuLevel::Grid) {
                 return false;
             }
-            let inside = Rows { loops: rows.loops[at + 1..].to_vec(), low, high: Some(high) };
+            let inside = CoveredRows { loops: rows.loops[at + 1..].to_vec(), low, high: Some(high) };
             let (low, high) = inside.range_without(|_| false);
             low < 0 || high.is_none_or(|high| high >= self.paths.values(around, place).step)
         })
     }
 
     /// Refuses additions to the same sums of the same rows in different threads.
-    fn conflicts(&self, adders: &[Adder], found: &mut FoundProblems) {
+    fn conflicts(&self, adders: &[Addition], found: &mut FoundProblems) {
         for (at, one) in adders.iter().enumerate() {
-            let is_in_conflict = |other: &&Adder| {
+            let is_in_conflict = |other: &&Addition| {
                 one.target == other.target && !one.has_owners_of(other) && one.shares_rows(other)
             };
             let Some(other) = adders[at + 1..].iter().find(is_in_conflict) else { continue };
@@ -290,7 +291,7 @@ impl Launches<'_> {
     }
 
     /// The directive that maps the innermost mapped loop around an addition.
-    fn mapping_of(&self, adder: &Adder) -> Option<DirectiveIndex> {
+    fn mapping_of(&self, adder: &Addition) -> Option<DirectiveIndex> {
         let path = self.paths.leaves.iter().find(|path| path.iter().any(|around| around.id == adder.id))?;
         let end = path.iter().position(|around| around.id == adder.id)?;
         path[..=end].iter().rev().find_map(|around| self.mapping(around.id))

@@ -1,6 +1,6 @@
 //! A nest with launches, and the problems that its checks have found.
 
-use super::paths::{Path, Paths};
+use super::paths::{LeafPath, Paths};
 use crate::diagnostics::Code;
 use crate::illegal::Illegal;
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -51,8 +51,8 @@ impl Launches<'_> {
     }
 
     /// The paths of each launch, from its outermost mapped loop on, which all paths share.
-    pub fn launches(&self) -> Vec<Vec<&Path>> {
-        let mut launches: Vec<(LoopId, Vec<&Path>)> = Vec::new();
+    pub fn launches(&self) -> Vec<Vec<&LeafPath>> {
+        let mut launches: Vec<(LoopId, Vec<&LeafPath>)> = Vec::new();
         for path in &self.paths.leaves {
             let root = path.iter().find(|around| self.paths.dimension(around.id).is_some());
             match (root, launches.last_mut()) {

@@ -17,7 +17,7 @@ type LeafLoops = BTreeMap<LoopId, LeafLoop>;
 pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Illegal>) {
     let (Some(model), Some(deepest)) = (builder.model(), builder.deepest()) else { return };
     let tiles = builder.forest().tile_trees().map(|(tiles, _)| tiles).filter(|tiles| tiles.nodes > 1);
-    let trees = Trees { model, order: order(model, builder.tree_order()), tiles };
+    let trees = PaddedTrees { model, order: order(model, builder.tree_order()), tiles };
     if !may_be_large(builder, loops, &trees, deepest) {
         return;
     }
@@ -42,7 +42,7 @@ pub(super) fn check(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<
 }
 
 /// Trees of a model in the order of the nest, and the memory of their padding.
-struct Trees<'m> {
+struct PaddedTrees<'m> {
     model: &'m ModelInfo,
     /// Index of each tree in the model.
     order: Vec<usize>,
@@ -57,7 +57,7 @@ pub(super) fn order(model: &ModelInfo, order: TreeOrder) -> Vec<usize> {
     trees
 }
 
-impl Trees<'_> {
+impl PaddedTrees<'_> {
     /// Steps to the deepest leaf of the tree at a position; a lower bound if there are tiles.
     fn depth(&self, at: usize) -> u32 {
         let tree = self.order[at];
@@ -94,7 +94,7 @@ impl Trees<'_> {
 /// Refuses padding of `bytes`, at the directive that causes most of it.
 fn too_much_padding(
     builder: &NestBuilder,
-    trees: &Trees,
+    trees: &PaddedTrees,
     leaf_loops: &LeafLoops,
     origin: &[LoopId],
     bytes: u64,
@@ -143,7 +143,7 @@ fn too_large_arrays(
 }
 
 /// Whether the exact count is worthwhile. For most models it is not.
-fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest: u32) -> bool {
+fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &PaddedTrees, deepest: u32) -> bool {
     let count = trees.order.len() as u64;
     let bytes = match trees.tiles {
         // A tree has no more leaves than nodes, and a leaf needs at most one tile for each step.

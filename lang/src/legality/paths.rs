@@ -11,12 +11,12 @@ pub struct PathLoop {
 }
 
 /// The loops around a leaf loop, outermost first, and the leaf loop at the end.
-pub type Path = Vec<PathLoop>;
+pub type LeafPath = Vec<PathLoop>;
 
 /// The values of a loop: from `least` in steps of `step` to `most`, which is `None` if the number of rows
 /// limits it.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Values {
+pub struct LoopValues {
     pub least: i64,
     pub step: i64,
     pub most: Option<i64>,
@@ -25,7 +25,7 @@ pub struct Values {
 /// A nest whose bounds are known, except for the number of rows.
 pub struct Paths<'n> {
     nest: &'n Nest,
-    pub leaves: Vec<Path>,
+    pub leaves: Vec<LeafPath>,
 }
 
 impl<'n> Paths<'n> {
@@ -37,7 +37,7 @@ impl<'n> Paths<'n> {
         paths
     }
 
-    fn collect(&mut self, id: LoopId, path: &mut Path) {
+    fn collect(&mut self, id: LoopId, path: &mut LeafPath) {
         path.push(PathLoop { id, fixed: None });
         let this = self.nest.get(id);
         match &this.body {
@@ -73,7 +73,7 @@ impl<'n> Paths<'n> {
 
     /// The values of a loop of a path, between its own bounds and below the constraints of which it is the
     /// innermost loop.
-    pub fn values(&self, path: &[PathLoop], at: usize) -> Values {
+    pub fn values(&self, path: &[PathLoop], at: usize) -> LoopValues {
         let PathLoop { id, .. } = path[at];
         let this = self.get(id);
         let least = this.start.as_int().unwrap_or(0);
@@ -89,7 +89,7 @@ impl<'n> Paths<'n> {
         }
         let last = |stop: i64| stop.saturating_sub(1).saturating_sub(least).max(0) / step * step;
         let most = stop.map(|stop| least.saturating_add(last(stop)));
-        Values { least, step, most }
+        LoopValues { least, step, most }
     }
 
     /// The least value of a loop, if it is on the path.

@@ -1,6 +1,6 @@
 //! Annotations of loops, as one table. The enum and the common functions of all annotations derive from it.
 
-use crate::directives::{self, Op};
+use crate::directives::{self, DirectiveOp};
 use crate::illegal::Problem;
 use sched_nest::{Annotations, GpuDimension, Layout, Reduce};
 
@@ -18,10 +18,10 @@ const DEFAULT_LANES: u32 = 16;
 /// Largest number of iterations of a loop that is interleaved completely without a number.
 const MAX_COMPLETE_INTERLEAVE: i64 = 16;
 
-/// Declares the annotations. A row has the [`Op`] of its directive, the kind that decides its colour in
-/// pictures, and its setter in the nest. A row with a number has its largest value and the proposed values,
-/// the most likely one first. If the number is optional, the row computes the default from the number of
-/// iterations.
+/// Declares the annotations. A row has the [`DirectiveOp`] of its directive, the kind that decides its colour
+/// in pictures, and its setter in the nest. A row with a number has its largest value and the proposed
+/// values, the most likely one first. If the number is optional, the row computes the default from the number
+/// of iterations.
 macro_rules! annotations {
     (
         flags { $($(#[$flag_doc:meta])* $flag:ident $flag_kind:literal, $flag_set:expr;)* }
@@ -49,12 +49,12 @@ macro_rules! annotations {
 
         impl Annotation {
             /// The directive of the annotation.
-            pub fn op(&self) -> Op {
+            pub fn op(&self) -> DirectiveOp {
                 match self {
-                    $(Annotation::$flag => Op::$flag,)*
-                    $(Annotation::$number(_) => Op::$number,)*
-                    $(Annotation::$choice(_) => Op::$choice,)*
-                    $(Annotation::$word(_) => Op::$op,)*
+                    $(Annotation::$flag => DirectiveOp::$flag,)*
+                    $(Annotation::$number(_) => DirectiveOp::$number,)*
+                    $(Annotation::$choice(_) => DirectiveOp::$choice,)*
+                    $(Annotation::$word(_) => DirectiveOp::$op,)*
                 }
             }
 
@@ -96,11 +96,11 @@ macro_rules! annotations {
 
             /// The annotation of a directive with this number, or without one. `None` if the directive needs
             /// a number that is not there, takes none, or needs a word.
-            pub fn of(op: Op, number: Option<u32>) -> Option<Annotation> {
+            pub fn of(op: DirectiveOp, number: Option<u32>) -> Option<Annotation> {
                 match (op, number) {
-                    $((Op::$flag, None) => Some(Annotation::$flag),)*
-                    $((Op::$number, Some(n)) => Some(Annotation::$number(n)),)*
-                    $((Op::$choice, n) => Some(Annotation::$choice(n)),)*
+                    $((DirectiveOp::$flag, None) => Some(Annotation::$flag),)*
+                    $((DirectiveOp::$number, Some(n)) => Some(Annotation::$number(n)),)*
+                    $((DirectiveOp::$choice, n) => Some(Annotation::$choice(n)),)*
                     _ => None,
                 }
             }
@@ -116,10 +116,10 @@ macro_rules! annotations {
             }
 
             /// Numbers to propose for a directive.
-            pub fn proposals(op: Op) -> &'static [u32] {
+            pub fn proposals(op: DirectiveOp) -> &'static [u32] {
                 match op {
-                    $(Op::$number => $values,)*
-                    $(Op::$choice => $tries,)*
+                    $(DirectiveOp::$number => $values,)*
+                    $(DirectiveOp::$choice => $tries,)*
                     _ => &[],
                 }
             }

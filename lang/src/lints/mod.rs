@@ -15,11 +15,11 @@ use crate::illegal::Illegal;
 use crate::legality::large_code;
 use crate::lineage::NestBuilder;
 use crate::report::Report;
-use crate::resolve::Scope;
+use crate::resolve::NameScope;
 use sched_nest::TreeOrder;
 
 /// Reports lints of the names of a legal nest.
-pub(crate) fn report_name_lints(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
+pub(crate) fn report_name_lints(scope: &NameScope, builder: &NestBuilder, report: &mut Report) {
     check_depth_positions(scope, builder, report);
     unused(scope, report);
 }
@@ -42,7 +42,7 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     problems
 }
 
-fn unused(scope: &Scope, report: &mut Report) {
+fn unused(scope: &NameScope, report: &mut Report) {
     for (name, span, is_param) in scope.unused() {
         let kind = if is_param { "param" } else { "const" };
         let diagnostic = Diagnostic::new(codes::UNUSED, span, format!("nothing uses the {kind} `{name}`"))
@@ -54,7 +54,7 @@ fn unused(scope: &Scope, report: &mut Report) {
 
 /// Reports a tree position made of `trees_to_depth`, unless trees are sorted by depth or the shallow ones
 /// come first anyway.
-fn check_depth_positions(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
+fn check_depth_positions(scope: &NameScope, builder: &NestBuilder, report: &mut Report) {
     let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), builder.model()) else { return };
     let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);
     let is_prefix = model.depths.iter().take(count).all(|d| i64::from(*d) <= depth);

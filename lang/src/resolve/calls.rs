@@ -1,10 +1,10 @@
 //! Directives as typed calls with resolved arguments.
 
-use sched_grammar::ast::{Directive, Expr, ExprKind, File, Path, Segment, Span, StmtKind};
+use sched_grammar::ast::{Directive, ExprKind, Path, ScheduleExpr, ScheduleFile, Segment, Span, StmtKind};
 
-use super::scope::{Scope, quoted_list};
+use super::scope::{NameScope, quoted_list};
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
-use crate::directives::{Op, Parameter, Role, SIGNATURES, Signature, find};
+use crate::directives::{DirectiveOp, Parameter, Role, SIGNATURES, Signature, find};
 use crate::lineage::{DirectiveIndex, LoopSelector, Qualifier};
 use crate::report::Report;
 use sched_nest::sym::Sym;
@@ -26,11 +26,11 @@ pub enum Arg {
 
 /// A known directive.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct DirectiveCall {
     /// Position of the directive among all directives of the schedule.
     pub step: DirectiveIndex,
     /// The directive.
-    pub op: Op,
+    pub op: DirectiveOp,
     /// Whether the directive is a modifier. Otherwise it annotates loops of the final nest.
     pub is_modifier: bool,
     /// Arguments in order.
@@ -39,7 +39,7 @@ pub struct Call {
     pub has_wrong_count: bool,
 }
 
-impl Call {
+impl DirectiveCall {
     /// Names of the loops that the directive would make.
     pub fn new_names(&self) -> impl Iterator<Item = &str> {
         self.args.iter().filter_map(|arg| match arg {
@@ -71,7 +71,7 @@ impl Call {
 }
 
 /// All known directives of a file in order. Indices count all directives.
-pub(crate) fn calls(file: &File, scope: &Scope, report: &mut Report) -> Vec<Call> {
+pub(crate) fn calls(file: &ScheduleFile, scope: &NameScope, report: &mut Report) -> Vec<DirectiveCall> {
     let mut calls = Vec::new();
     let mut step = 0;
     for stmt in &file.stmts {
@@ -86,9 +86,9 @@ fn call(
     step: DirectiveIndex,
     directive: &Directive,
     span: Span,
-    scope: &Scope,
+    scope: &NameScope,
     report: &mut Report,
-) -> Option<Call> {
+) -> Option<DirectiveCall> {
     let Some(signature) = find(&directive.name.text) else {
         let diagnostic = if directive.name.text == "allow" {
             misplaced_allow(directive, span, report)
@@ -121,13 +121,13 @@ fn call(
         }
         args.push(argument(expr, parameter, signature, scope, has_wrong_count, report));
     }
-    Some(Call { step, op, is_modifier, args, has_wrong_count })
+    Some(DirectiveCall { step, op, is_modifier, args, has_wrong_count })
 }
 
 /// Parameters of a call. `representation(name)` leaves out its first parameter, all others their last.
 pub fn parameters(signature: &'static Signature, given: usize) -> &'static [Parameter] {
     match signature.op {
-        Op::Representation if given == 1 => &signature.parameters[1..],
+        DirectiveOp::Representation if given == 1 => &signature.parameters[1..],
         _ => signature.parameters,
     }
 }
@@ -182,7 +182,7 @@ fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::ARGUMENT_COUNT, directive.args_span, message)
         .label(format!("{} given", directive.args.len()))
         .help(format!("Call it as `{}`.", signature.usage()));
-    if signature.op != Op::Unroll || directive.args.len() != 2 {
+    if signature.op != DirectiveOp::Unroll || directive.args.len() != 2 {
         return diagnostic;
     }
     let help = format!(
@@ -194,8 +194,8 @@ fn wrong_count(signature: &Signature, directive: &Directive) -> Diagnostic {
 
 /// Position of a number among new names, if the last argument is a name instead. The arguments are in the
 /// wrong order, which is a single mistake.
-fn misplaced_number(signature: &Signature, args: &[Expr], scope: &Scope) -> Option<usize> {
-    let is_name = |expr: &Expr| match &expr.kind {
+fn misplaced_number(signature: &Signature, args: &[ScheduleExpr], scope: &NameScope) -> Option<usize> {
+    let is_name = |expr: &ScheduleExpr| match &expr.kind {
         ExprKind::Path(path) => path.as_ident().is_some_and(|name| !scope.is_number(&name.text)),
         _ => false,
     };
@@ -208,13 +208,18 @@ fn misplaced_number(signature: &Signature, args: &[Expr], scope: &Scope) -> Opti
 }
 
 /// The arguments, the one at `misplaced` last.
-fn in_order(args: &[Expr], misplaced: Option<usize>) -> impl Iterator<Item = &Expr> {
+fn in_order(args: &[ScheduleExpr], misplaced: Option<usize>) -> impl Iterator<Item = &ScheduleExpr> {
     let rest = args.iter().enumerate().filter(move |(at, _)| Some(*at) != misplaced).map(|(_, expr)| expr);
     rest.chain(misplaced.and_then(|at| args.get(at)))
 }
 
 /// The diagnostic for an argument of another kind than its parameter.
-fn wrong_kind(expr: &Expr, parameter: &Parameter, signature: &Signature, expected: &str) -> Diagnostic {
+fn wrong_kind(
+    expr: &ScheduleExpr,
+    parameter: &Parameter,
+    signature: &Signature,
+    expected: &str,
+) -> Diagnostic {
     let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
     Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message)
         .label(format!("not {expected}"))
@@ -252,10 +257,10 @@ fn report_misplaced_size(signature: &Signature, directive: &Directive, at: usize
 }
 
 fn argument(
-    expr: &Expr,
+    expr: &ScheduleExpr,
     parameter: &Parameter,
     signature: &Signature,
-    scope: &Scope,
+    scope: &NameScope,
     quiet: bool,
     report: &mut Report,
 ) -> Arg {
@@ -335,7 +340,7 @@ fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static st
 }
 
 /// The copies that a path means; `None` if a number in brackets has no value, which was reported.
-fn select(path: &Path, scope: &Scope, report: &mut Report) -> Option<LoopSelector> {
+fn select(path: &Path, scope: &NameScope, report: &mut Report) -> Option<LoopSelector> {
     let (last, rest) = path.segments.split_last()?;
     let mut number = |segment: &Segment| -> Option<Option<u32>> {
         let Some(index) = &segment.index else { return Some(None) };

@@ -1,11 +1,11 @@
 //! The header: edition, model and target.
 
-use sched_grammar::ast::{Expr, ExprKind, File, Ident, Span, StmtKind};
+use sched_grammar::ast::{ExprKind, Ident, ScheduleExpr, ScheduleFile, Span, StmtKind};
 
 use super::quoted_list;
 use crate::device;
 use crate::diagnostics::{Applicability, Diagnostic, codes, nearest};
-use crate::options::{Options, Target, TargetKind};
+use crate::options::{CheckOptions, Target, TargetKind};
 use crate::report::Report;
 use crate::schedule::Header;
 
@@ -13,7 +13,7 @@ use crate::schedule::Header;
 const EDITIONS: &[i64] = &[1];
 
 /// Reads the header lines. The first of each kind counts.
-pub(crate) fn header(file: &File, report: &mut Report) -> Header {
+pub(crate) fn header(file: &ScheduleFile, report: &mut Report) -> Header {
     let mut header = Header::default();
     let (mut edition, mut model, mut target) = (None, None, None);
     for stmt in &file.stmts {
@@ -51,7 +51,7 @@ fn is_first_line(what: &str, earlier: &mut Option<Span>, span: Span, report: &mu
     true
 }
 
-fn read_edition(expr: &Expr, report: &mut Report) -> Option<i64> {
+fn read_edition(expr: &ScheduleExpr, report: &mut Report) -> Option<i64> {
     match expr.kind {
         ExprKind::Error => None,
         ExprKind::Int(n) if EDITIONS.contains(&n) => Some(n),
@@ -94,7 +94,7 @@ fn read_target(kind: &Ident, given: &[Ident], report: &mut Report) -> Option<Tar
 }
 
 /// Reports unknown words of the target that the caller gave.
-pub(crate) fn given_target(options: &Options, report: &mut Report) {
+pub(crate) fn given_target(options: &CheckOptions, report: &mut Report) {
     let Some(target) = &options.target else { return };
     for option in &target.options {
         report.extend(unknown_option(target.kind, option, Span::default()));

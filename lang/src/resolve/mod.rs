@@ -6,8 +6,8 @@ mod scope;
 mod when;
 
 pub(crate) use calls::calls;
-pub use calls::{Arg, Call, parameters, path_text};
+pub use calls::{Arg, DirectiveCall, parameters, path_text};
 pub(crate) use header::{given_target, header};
 pub use scope::{DeclaredNumber, FUNCTIONS, PROPERTIES};
-pub(crate) use scope::{Scope, quoted_list, scope};
+pub(crate) use scope::{NameScope, quoted_list, scope};
 pub(crate) use when::bounds;

@@ -3,11 +3,13 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use foldhash::{HashMap, HashMapExt, HashSet};
-use sched_grammar::ast::{BinOp, Directive, Expr, ExprKind, File, Ident, Span, Stmt, StmtKind};
+use sched_grammar::ast::{
+    BinOp, Directive, ExprKind, Ident, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind,
+};
 
 use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes, nearest};
 use crate::directives;
-use crate::options::Options;
+use crate::options::CheckOptions;
 use crate::report::Report;
 use crate::schedule::Param;
 use sched_nest::ModelInfo;
@@ -52,7 +54,7 @@ pub struct DeclaredNumber {
 }
 
 /// Names that may occur in expressions.
-pub(crate) struct Scope<'a> {
+pub(crate) struct NameScope<'a> {
     named: HashMap<String, Declaration>,
     model: Option<&'a ModelInfo>,
     /// Depths of the model's trees in ascending order.
@@ -63,18 +65,18 @@ pub(crate) struct Scope<'a> {
     /// Undeclared names that were reported.
     undeclared: RefCell<HashSet<String>>,
     /// The statements, among them declarations below their uses.
-    stmts: &'a [Stmt],
+    stmts: &'a [ScheduleStmt],
     /// First use of `trees_to_depth`.
     pub(crate) trees_to_depth: Cell<Option<(Span, i64)>>,
 }
 
 /// Declares the params and consts of a file, in the order written.
 pub(crate) fn scope<'a>(
-    file: &'a File,
-    options: &'a Options,
+    file: &'a ScheduleFile,
+    options: &'a CheckOptions,
     report: &mut Report,
-) -> (Scope<'a>, Vec<Param>) {
-    let mut scope = Scope {
+) -> (NameScope<'a>, Vec<Param>) {
+    let mut scope = NameScope {
         named: HashMap::new(),
         model: options.model.as_deref(),
         depths: OnceCell::new(),
@@ -116,7 +118,7 @@ fn new_indices(directive: &Directive) -> impl Iterator<Item = &str> {
 }
 
 /// Reports options that set params which the schedule does not declare.
-fn report_unknown_params(options: &Options, params: &[Param], report: &mut Report) {
+fn report_unknown_params(options: &CheckOptions, params: &[Param], report: &mut Report) {
     let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
     for (name, _) in options.param_values.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
         let help = match nearest(name, known.iter().copied()) {
@@ -141,13 +143,13 @@ pub(crate) fn quoted_list(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-impl Scope<'_> {
+impl NameScope<'_> {
     fn param(
         &mut self,
         name: &Ident,
-        default: &Expr,
-        choices: &[Expr],
-        options: &Options,
+        default: &ScheduleExpr,
+        choices: &[ScheduleExpr],
+        options: &CheckOptions,
         report: &mut Report,
     ) -> Option<Param> {
         let value = self.eval(default, report);
@@ -259,7 +261,7 @@ impl Scope<'_> {
     }
 
     /// The value of an expression; `None` if it has none, which was reported.
-    pub(crate) fn eval(&self, expr: &Expr, report: &mut Report) -> Option<Sym> {
+    pub(crate) fn eval(&self, expr: &ScheduleExpr, report: &mut Report) -> Option<Sym> {
         // The parser bounds the depth of expressions, so recursion is bounded too.
         match &expr.kind {
             ExprKind::Int(n) => Some(Sym::Int(*n)),
@@ -376,7 +378,7 @@ impl Scope<'_> {
     /// The diagnostic of a name whose declaration follows below.
     fn declared_below(&self, name: &Ident, report: &Report) -> Option<Diagnostic> {
         let using = self.stmts.iter().find(|stmt| stmt.span.end >= name.span.end)?;
-        let is_declaration = |stmt: &&Stmt| match &stmt.kind {
+        let is_declaration = |stmt: &&ScheduleStmt| match &stmt.kind {
             StmtKind::Param { name: declared, .. } | StmtKind::Const { name: declared, .. } => {
                 declared.text == name.text && stmt.span.start > using.span.start
             }
@@ -398,7 +400,7 @@ impl Scope<'_> {
         Some(diagnostic)
     }
 
-    fn call(&self, function: &Ident, args: &[Expr], span: Span, report: &mut Report) -> Option<Sym> {
+    fn call(&self, function: &Ident, args: &[ScheduleExpr], span: Span, report: &mut Report) -> Option<Sym> {
         let values: Vec<Option<Sym>> = args.iter().map(|arg| self.eval(arg, report)).collect();
         let count = if function.text == "trees_to_depth" { 1 } else { 2 };
         if !FUNCTIONS.contains(&function.text.as_str()) {

@@ -1,10 +1,12 @@
 //! Blocks: their bounds, and the statements that they may not contain.
 
-use sched_grammar::ast::{Comparison, Expr, ExprKind, File, Span, Stmt, StmtKind, When};
+use sched_grammar::ast::{
+    ExprKind, Relation, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind, When,
+};
 
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes};
-use crate::part::{Block, MOST_BLOCKS};
+use crate::part::{MOST_BLOCKS, WhenBlock};
 use crate::report::Report;
 
 /// Name of the number of rows of a call.
@@ -15,10 +17,10 @@ const CONDITION_HELP: &str = "Write `when n_rows <= 8 { ... }` for calls of at m
 
 /// Largest number of rows of each block's calls; `None` if it is wrong or a duplicate. Problems with the
 /// blocks are reported.
-pub(crate) fn bounds(file: &File, scope: &Scope, report: &mut Report) -> Vec<Option<u32>> {
+pub(crate) fn bounds(file: &ScheduleFile, scope: &NameScope, report: &mut Report) -> Vec<Option<u32>> {
     let mut known: Vec<(u32, Span)> = Vec::new();
     let mut bounds = Vec::new();
-    for (at, block) in file.stmts.iter().filter_map(Block::of).enumerate() {
+    for (at, block) in file.stmts.iter().filter_map(WhenBlock::of).enumerate() {
         if at == MOST_BLOCKS {
             report.push(too_many_blocks(head_span(block)));
             break;
@@ -38,7 +40,7 @@ pub(crate) fn bounds(file: &File, scope: &Scope, report: &mut Report) -> Vec<Opt
 }
 
 /// The head of a block.
-fn head_span(block: Block) -> Span {
+fn head_span(block: WhenBlock) -> Span {
     Span { start: block.span.start, end: block.when.right.span.end.max(block.span.start) }
 }
 
@@ -49,7 +51,7 @@ fn too_many_blocks(span: Span) -> Diagnostic {
 }
 
 /// Reports a header line in a block.
-fn report_header_line(stmt: &Stmt, block: Block, report: &mut Report) {
+fn report_header_line(stmt: &ScheduleStmt, block: WhenBlock, report: &mut Report) {
     let word = match &stmt.kind {
         StmtKind::Edition(_) => "sched",
         StmtKind::Model { .. } => "model",
@@ -75,23 +77,23 @@ fn report_header_line(stmt: &Stmt, block: Block, report: &mut Report) {
 }
 
 /// Largest number of rows of a block's calls.
-fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
-    let is_rows = |expr: &Expr| match &expr.kind {
+fn bound(when: &When, scope: &NameScope, report: &mut Report) -> Option<u32> {
+    let is_rows = |expr: &ScheduleExpr| match &expr.kind {
         ExprKind::Path(path) => path.as_ident().is_some_and(|name| name.text == ROW_COUNT_NAME),
         _ => false,
     };
-    let is_error = |expr: &Expr| matches!(expr.kind, ExprKind::Error);
+    let is_error = |expr: &ScheduleExpr| matches!(expr.kind, ExprKind::Error);
     if is_error(&when.left) || is_error(&when.right) {
         return None;
     }
-    let is_other_name = |expr: &Expr| match &expr.kind {
+    let is_other_name = |expr: &ScheduleExpr| match &expr.kind {
         ExprKind::Path(path) => path.as_ident().is_some_and(|name| scope.is_unknown(name, report)),
         _ => false,
     };
     // An unknown name that is compared with a number, such as `rows`, probably means `n_rows`.
     let has_rows = is_rows(&when.left) || is_rows(&when.right);
     let stands_for_rows =
-        |expr: &Expr, other: &Expr| !has_rows && is_other_name(expr) && !is_other_name(other);
+        |expr: &ScheduleExpr, other: &ScheduleExpr| !has_rows && is_other_name(expr) && !is_other_name(other);
     let left_is_name = stands_for_rows(&when.left, &when.right);
     if left_is_name || stands_for_rows(&when.right, &when.left) {
         let side = if left_is_name { &when.right } else { &when.left };
@@ -99,7 +101,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
         report.push(condition(when, (left_is_name, !left_is_name), Applicability::Unsure, report));
         return None;
     }
-    if !is_rows(&when.left) || when.comparison != Comparison::AtMost {
+    if !is_rows(&when.left) || when.comparison != Relation::AtMost {
         let side = if is_rows(&when.left) { &when.right } else { &when.left };
         // The expression counts as a use of its names.
         if !is_rows(side) {
@@ -146,11 +148,11 @@ fn condition(when: &When, (left, right): (bool, bool), fix: Applicability, repor
     let other = if left { &when.right } else { &when.left };
     let side = report.source_text(other.span);
     let bound = match (left, when.comparison) {
-        (true, Comparison::Less) | (false, Comparison::Greater) => Some(match other.kind {
+        (true, Relation::Less) | (false, Relation::Greater) => Some(match other.kind {
             ExprKind::Int(value) => value.saturating_sub(1).to_string(),
             _ => format!("{side} - 1"),
         }),
-        (true, Comparison::AtMost) | (false, Comparison::AtLeast) => Some(side.to_owned()),
+        (true, Relation::AtMost) | (false, Relation::AtLeast) => Some(side.to_owned()),
         _ => None,
     };
     match bound {

@@ -51,7 +51,7 @@ pub fn show_plain_stages(lineages: &Variants<Lineage>) -> String {
 
 /// Adds the tree of some index variables.
 fn show_indices(lineage: &Lineage, indices: &[IndexRecord], outer: usize, out: &mut String) {
-    let groups = Groups::new(indices);
+    let groups = IndexGroups::new(indices);
     let mut stack: Vec<(usize, usize)> = groups.roots.iter().rev().map(|group| (*group, outer)).collect();
     while let Some((group, depth)) = stack.pop() {
         let members = groups.members.get(group).map_or(&[][..], Vec::as_slice);
@@ -63,14 +63,14 @@ fn show_indices(lineage: &Lineage, indices: &[IndexRecord], outer: usize, out: &
 }
 
 /// Indices with one name, one origin and one range, which are copies of each other.
-struct Groups<'a> {
+struct IndexGroups<'a> {
     members: Vec<Vec<&'a IndexRecord>>,
     /// Groups of the successors of a group.
     children: Vec<Vec<usize>>,
     roots: Vec<usize>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> IndexGroups<'a> {
     fn new(indices: &'a [IndexRecord]) -> Self {
         let mut known: HashMap<(&str, Option<DirectiveIndex>, String), usize> = HashMap::new();
         let mut members: Vec<Vec<&IndexRecord>> = Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Groups<'a> {
             }
         }
         let roots = (0..members.len()).filter(|group| has_parent.get(*group) == Some(&false)).collect();
-        Groups { members, children, roots }
+        IndexGroups { members, children, roots }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Part of a schedule: the directives up to a line.
 
-use sched_grammar::ast::{Span, Stmt, StmtKind};
+use sched_grammar::ast::{ScheduleStmt, Span, StmtKind};
 use sched_grammar::parse;
 
 use crate::check::Outcome;
 use crate::diagnostics::Severity;
 use crate::directives::find;
-use crate::options::Options;
-use crate::part::Block;
+use crate::options::CheckOptions;
+use crate::part::WhenBlock;
 
 /// A text that ends with the directives of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct TruncatedSchedule {
 /// The schedule that contains a line, counted from 1. Blanks replace the directives that begin after it and
 /// all other schedules, so that positions in the text stay valid. Header lines stay. Annotations whose loops
 /// are not yet made are replaced too.
-pub fn until_line(source: &str, line: usize, options: &Options) -> TruncatedSchedule {
+pub fn until_line(source: &str, line: usize, options: &CheckOptions) -> TruncatedSchedule {
     let mut ends = source.match_indices('\n').map(|(at, _)| at);
     let start = match line.checked_sub(2) {
         Some(before) => ends.nth(before).map_or(source.len(), |at| at + 1),
@@ -29,8 +29,9 @@ pub fn until_line(source: &str, line: usize, options: &Options) -> TruncatedSche
     };
     let end = ends.next().unwrap_or(source.len());
     let parsed = parse(source);
-    let touches = |block: &Block| (block.span.start as usize) < end.max(1) && start < block.span.end as usize;
-    let blocks = || parsed.file.stmts.iter().filter_map(Block::of);
+    let touches =
+        |block: &WhenBlock| (block.span.start as usize) < end.max(1) && start < block.span.end as usize;
+    let blocks = || parsed.file.stmts.iter().filter_map(WhenBlock::of);
     let here = blocks().position(|block| touches(&block));
     let block = here.and_then(|here| blocks().nth(here));
 
@@ -61,12 +62,12 @@ pub fn until_line(source: &str, line: usize, options: &Options) -> TruncatedSche
     TruncatedSchedule { text, max_rows }
 }
 
-fn is_directive(stmt: &Stmt) -> bool {
+fn is_directive(stmt: &ScheduleStmt) -> bool {
     matches!(stmt.kind, StmtKind::Directive(_))
 }
 
 /// Whether the statement is an annotation.
-pub(crate) fn is_annotation(stmt: &Stmt) -> bool {
+pub(crate) fn is_annotation(stmt: &ScheduleStmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
     find(&directive.name.text).is_some_and(|signature| !signature.is_modifier)
 }

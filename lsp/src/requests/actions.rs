@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::{
 use super::{commands, ledger, model, sweep};
 use crate::convert::workspace_edit;
 use crate::document::Snapshot;
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// The kinds of code actions that the server offers.
 pub fn kinds() -> Vec<CodeActionKind> {
@@ -28,7 +28,10 @@ pub fn kinds() -> Vec<CodeActionKind> {
 }
 
 /// The actions for a range: fixes, refactorings, and all safe fixes at once.
-pub async fn actions(shared: &Arc<Shared>, params: &CodeActionParams) -> Result<Option<CodeActionResponse>> {
+pub async fn actions(
+    shared: &Arc<ServerData>,
+    params: &CodeActionParams,
+) -> Result<Option<CodeActionResponse>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let abilities = shared.lock().abilities;
     if !abilities.code_actions {

@@ -15,7 +15,7 @@ use crate::convert::failed;
 use crate::document::{Snapshot, path_of};
 use crate::pages::Pages;
 use crate::progress;
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::subject::ScheduleWithModel;
 
 /// Builds a shared library: `{uri, output?}` -> `{output}`.
@@ -37,7 +37,7 @@ const SEARCH_TIME: &str = "5s";
 
 /// The arguments of all commands. Each command reads some of them.
 #[derive(Debug, Deserialize)]
-struct Arguments {
+struct CommandArguments {
     /// The schedule.
     uri: Uri,
     /// The library to write.
@@ -60,7 +60,7 @@ struct Arguments {
     values: Vec<i64>,
 }
 
-impl Arguments {
+impl CommandArguments {
     /// The arguments of `schedc bench` that select the measured calls.
     fn calls(&self) -> Vec<OsString> {
         let mut words = Vec::new();
@@ -84,12 +84,12 @@ impl Arguments {
 ///
 /// The command is unknown, its arguments are wrong, or it failed.
 pub async fn execute(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     pages: &Arc<Pages>,
     params: ExecuteCommandParams,
 ) -> Result<Option<Value>> {
     let argument = params.arguments.into_iter().next().unwrap_or_default();
-    let read = serde_json::from_value::<Arguments>(argument);
+    let read = serde_json::from_value::<CommandArguments>(argument);
     let arguments = || read.map_err(|error| Error::invalid_params(format!("{{uri}} is needed: {error}")));
     let token = params.work_done_progress_params.work_done_token;
     match params.command.as_str() {
@@ -118,7 +118,7 @@ pub async fn execute(
             serde_json::from_str(&text).map(Some).map_err(|error| failed(format!("schedc bench: {error}")))
         }
         sweep::SWEEP => {
-            let Arguments { uri, position, values, .. } = arguments()?;
+            let CommandArguments { uri, position, values, .. } = arguments()?;
             sweep::sweep((shared, pages), &uri, position, &values, token).await.map(Some)
         }
         CHOOSE => {

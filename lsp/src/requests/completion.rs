@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sched_grammar::ast::{Span, Stmt, StmtKind};
+use sched_grammar::ast::{ScheduleStmt, Span, StmtKind};
 use sched_ide::{self as ide, CompletionKind};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,12 +15,12 @@ use tower_lsp_server::ls_types::{
 use super::ledger::CHOOSE;
 use super::{gains, model};
 use crate::document::Snapshot;
-use crate::models::Status;
-use crate::state::Shared;
+use crate::models::ModelStatus;
+use crate::state::ServerData;
 
 /// Completions at a position of the document.
 pub async fn completion(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     params: &CompletionParams,
 ) -> Result<Option<CompletionResponse>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
@@ -33,7 +33,7 @@ pub async fn completion(
         let is_snippet = found.is_snippet && snippets;
         let new =
             if found.is_snippet && !snippets { without_placeholders(&found.insert) } else { found.insert };
-        let proposal = (found.kind == CompletionKind::Directive && found.is_snippet).then(|| Proposal {
+        let proposal = (found.kind == CompletionKind::Directive && found.is_snippet).then(|| ProposalData {
             uri: uri.clone(),
             version,
             range: snapshot.text.range(found.replace),
@@ -67,8 +67,8 @@ pub async fn completion(
 /// The proposal to take schedc's own schedule, in a text with a model and without directives. Its command
 /// replaces the text.
 fn own_schedule(snapshot: &Snapshot, offset: usize) -> Option<CompletionItem> {
-    let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
-    let is_directive = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_));
+    let has_model = matches!(snapshot.binding.status, ModelStatus::Loading | ModelStatus::Ready(_));
+    let is_directive = |stmt: &ScheduleStmt| matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_));
     let stmts = &snapshot.analysis.parsed().file.stmts;
     let before = snapshot.text.source().get(..offset)?;
     let is_line_empty = before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
@@ -92,7 +92,7 @@ fn own_schedule(snapshot: &Snapshot, offset: usize) -> Option<CompletionItem> {
 
 /// Data of a proposed directive, which the client sends back to have the proposal's documentation completed.
 #[derive(Debug, Serialize, Deserialize)]
-struct Proposal {
+struct ProposalData {
     uri: Uri,
     /// The version of the text that the proposal was made for.
     version: i32,
@@ -106,8 +106,8 @@ struct Proposal {
 /// # Errors
 ///
 /// The checker panicked on this state.
-pub fn resolve(shared: &Shared, item: CompletionItem) -> Result<CompletionItem> {
-    let proposal = item.data.clone().and_then(|data| serde_json::from_value::<Proposal>(data).ok());
+pub fn resolve(shared: &ServerData, item: CompletionItem) -> Result<CompletionItem> {
+    let proposal = item.data.clone().and_then(|data| serde_json::from_value::<ProposalData>(data).ok());
     let Some(proposal) = proposal else { return Ok(item) };
     let snapshot = shared.snapshot(&proposal.uri)?.filter(|snapshot| snapshot.version == proposal.version);
     let nest = snapshot.and_then(|snapshot| {

@@ -5,10 +5,13 @@ use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{GotoDefinitionParams, GotoDefinitionResponse};
 
 use crate::convert::location;
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Answers `textDocument/definition`: the declarations of a name.
-pub fn definition(shared: &Shared, params: &GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+pub fn definition(
+    shared: &ServerData,
+    params: &GotoDefinitionParams,
+) -> Result<Option<GotoDefinitionResponse>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);
     };

@@ -18,7 +18,7 @@ use crate::abilities::Abilities;
 use crate::convert::SOURCE;
 use crate::document::Snapshot;
 use crate::pages::Pages;
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Delay after a document's check before the server frees its outdated states.
 const TIDY_DELAY: Duration = Duration::from_millis(2);
@@ -28,7 +28,7 @@ const FADED_CODES: [Code; 5] =
 
 /// Answers `textDocument/diagnostic`.
 pub async fn pull(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     pages: &Pages,
     params: &DocumentDiagnosticParams,
 ) -> Result<DocumentDiagnosticReportResult> {
@@ -56,7 +56,7 @@ pub async fn pull(
 
 /// Publishes diagnostics for as long as the server runs. Only this task publishes, so that states arrive in
 /// order. It skips states that newer ones have replaced meanwhile.
-pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
+pub async fn publish(shared: &Arc<ServerData>, pages: &Pages) {
     loop {
         shared.diagnostics_due.notified().await;
         while let Some(name) = shared.next_unpublished() {
@@ -84,7 +84,7 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
 }
 
 /// All diagnostics of a state: those of the checker, and the error of the model if it cannot be used.
-pub async fn all(shared: &Arc<Shared>, snapshot: &Snapshot, pages: &Pages) -> Vec<Diagnostic> {
+pub async fn all(shared: &Arc<ServerData>, snapshot: &Snapshot, pages: &Pages) -> Vec<Diagnostic> {
     let abilities = shared.lock().abilities;
     let meant = model::similar_models(shared, snapshot).await;
     let found = &snapshot.analysis.verdict().diagnostics;

@@ -7,7 +7,7 @@ use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{Position, TextDocumentIdentifier};
 
 use crate::convert::{failed, workspace_edit};
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// The parameters of the request.
 #[derive(Debug, Deserialize)]
@@ -35,7 +35,7 @@ pub struct LoopChangesAnswer {
 /// # Errors
 ///
 /// The document is not open.
-pub fn drops(shared: &Shared, params: &LoopChangesParams) -> Result<LoopChangesAnswer> {
+pub fn drops(shared: &ServerData, params: &LoopChangesParams) -> Result<LoopChangesAnswer> {
     let now =
         shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
     let abilities = shared.lock().abilities;

@@ -4,10 +4,10 @@ use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{FoldingRange, FoldingRangeKind, FoldingRangeParams};
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Lines that can be hidden.
-pub fn ranges(shared: &Shared, params: &FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
+pub fn ranges(shared: &ServerData, params: &FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let range = |found: ide::FoldingRange| {
         let range = snapshot.text.range(found.span);

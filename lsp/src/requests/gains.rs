@@ -9,7 +9,7 @@ use sched_ide::{self as ide, Completion, Gain};
 
 use crate::document::Snapshot;
 use crate::gains::{ByLabel, ProposalPlace};
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Rows per call for which gains are predicted; fewer in a block `when n_rows <= N` with a smaller `N`.
 const PREDICTED_ROWS: u64 = 1024;
@@ -17,7 +17,7 @@ const PREDICTED_ROWS: u64 = 1024;
 /// Puts proposals in the order of their known gains. Otherwise starts the predictions and returns true: the
 /// client should request the list again.
 pub fn order(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     snapshot: &Arc<Snapshot>,
     offset: usize,
     items: &mut [Completion],
@@ -65,7 +65,7 @@ struct GainRequest {
 
 impl GainRequest {
     /// The gains of all proposals that compile. Empty if the text does not compile without a proposal.
-    async fn answer(&self, shared: &Shared) -> ByLabel {
+    async fn answer(&self, shared: &ServerData) -> ByLabel {
         let mut costs = HashMap::new();
         let mut gains = ByLabel::new();
         let ProposalPlace { before, after, .. } = &self.place;
@@ -93,7 +93,7 @@ impl GainRequest {
     /// by text.
     async fn cost(
         &self,
-        shared: &Shared,
+        shared: &ServerData,
         known: &mut HashMap<String, Option<f64>>,
         text: String,
     ) -> Option<f64> {

@@ -4,11 +4,11 @@ use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{DocumentHighlight, DocumentHighlightKind, DocumentHighlightParams};
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Answers the request: all occurrences of the name at the cursor.
 pub fn highlights(
-    shared: &Shared,
+    shared: &ServerData,
     params: &DocumentHighlightParams,
 ) -> Result<Option<Vec<DocumentHighlight>>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {

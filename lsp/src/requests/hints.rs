@@ -6,10 +6,10 @@ use tower_lsp_server::ls_types::{
     InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, InlayHintTooltip,
 };
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Inlay hints of the enabled kinds: results of the checker that the text does not show.
-pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+pub fn hints(shared: &ServerData, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let settings = &snapshot.settings;
     let wanted = InlayKinds {

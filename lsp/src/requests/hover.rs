@@ -4,10 +4,10 @@ use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{Hover, HoverContents, HoverParams, MarkupContent, MarkupKind};
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Hover of the word at a position of the document.
-pub fn hover(shared: &Shared, params: &HoverParams) -> Result<Option<Hover>> {
+pub fn hover(shared: &ServerData, params: &HoverParams) -> Result<Option<Hover>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);
     };

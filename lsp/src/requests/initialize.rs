@@ -5,11 +5,11 @@ use tower_lsp_server::ls_types::*;
 use crate::abilities::Abilities;
 use crate::requests::{actions, commands, tokens};
 use crate::settings::Settings;
-use crate::state::{Folder, Shared};
+use crate::state::{Folder, ServerData};
 use crate::text::Encoding;
 
 /// Stores the client's abilities, folders and settings. The second result lists errors in the settings.
-pub fn initialize(shared: &Shared, params: InitializeParams) -> (InitializeResult, Vec<String>) {
+pub fn initialize(shared: &ServerData, params: InitializeParams) -> (InitializeResult, Vec<String>) {
     let abilities = Abilities::of(&params.capabilities);
     let general = params.capabilities.general.as_ref();
     let encoding = Encoding::choose(general.and_then(|general| general.position_encodings.as_deref()));

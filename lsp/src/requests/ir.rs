@@ -13,7 +13,7 @@ use tower_lsp_server::ls_types::{ProgressToken, TextDocumentIdentifier};
 use crate::document::Snapshot;
 use crate::pages::Pages;
 use crate::progress;
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::subject::ScheduleWithModel;
 
 /// The parameters of the request.
@@ -23,7 +23,7 @@ pub struct IrParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
     /// The requested stage.
-    pub stage: Stage,
+    pub stage: ShownStage,
     /// The token for progress notifications.
     pub work_done_token: Option<ProgressToken>,
     /// Whether the client requests the stage after each edit: without progress, and with the kernel for
@@ -35,7 +35,7 @@ pub struct IrParams {
 /// The stages of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum ShownStage {
     /// The trees of the forest, sorted and padded for the loop nest.
     Hir,
     /// The loop nest with abstract walks.
@@ -50,15 +50,15 @@ pub enum Stage {
     Asm,
 }
 
-impl Stage {
+impl ShownStage {
     fn name(self) -> &'static str {
         match self {
-            Stage::Hir => "hir",
-            Stage::Mir => "mir",
-            Stage::Plan => "plan",
-            Stage::Lir => "lir",
-            Stage::Llvm => "llvm",
-            Stage::Asm => "asm",
+            ShownStage::Hir => "hir",
+            ShownStage::Mir => "mir",
+            ShownStage::Plan => "plan",
+            ShownStage::Lir => "lir",
+            ShownStage::Llvm => "llvm",
+            ShownStage::Asm => "asm",
         }
     }
 }
@@ -67,7 +67,7 @@ impl Stage {
 #[derive(Debug, Serialize)]
 pub struct IrAnswer {
     /// The stage.
-    pub stage: Stage,
+    pub stage: ShownStage,
     /// The version of the schedule's text that was compiled.
     pub version: i32,
     /// The output of `schedc ir`.
@@ -84,7 +84,7 @@ pub struct IrAnswer {
 /// # Errors
 ///
 /// The document is not open, has no model, or cannot be compiled.
-pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> Result<IrAnswer> {
+pub async fn ir(shared: &Arc<ServerData>, pages: &Arc<Pages>, params: IrParams) -> Result<IrAnswer> {
     let subject = ScheduleWithModel::of(shared, pages, &params.text_document.uri)?;
     let stage = params.stage;
     let mut arguments: Vec<OsString> = ["ir", "-s", "-", "--stage", stage.name()].map(Into::into).to_vec();
@@ -98,7 +98,7 @@ pub async fn ir(shared: &Arc<Shared>, pages: &Arc<Pages>, params: IrParams) -> R
         let work = async move { subject.run(arguments).await };
         progress::run(shared, work, params.work_done_token, title).await?
     };
-    let tree = if matches!(stage, Stage::Llvm | Stage::Asm) { Value::Null } else { tree(&text) };
+    let tree = if matches!(stage, ShownStage::Llvm | ShownStage::Asm) { Value::Null } else { tree(&text) };
     let lines = lines(&snapshot, &text);
     Ok(IrAnswer { stage, version, text, tree, lines })
 }

@@ -14,7 +14,7 @@ use crate::document::Snapshot;
 use crate::ledgers::CachedLedger;
 use crate::pages::Pages;
 use crate::progress;
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::subject::ScheduleWithModel;
 use crate::text::Moves;
 use crate::workspace::AnalysisChanged;
@@ -82,7 +82,11 @@ pub struct LedgerLine {
 /// # Errors
 ///
 /// The document is not open, or the measurement fails.
-pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerParams) -> Result<LedgerAnswer> {
+pub async fn ledger(
+    shared: &Arc<ServerData>,
+    pages: &Arc<Pages>,
+    params: LedgerParams,
+) -> Result<LedgerAnswer> {
     let uri = &params.text_document.uri;
     let now = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
     if !params.measure {
@@ -104,7 +108,7 @@ pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerPara
 /// # Errors
 ///
 /// The document has no model or has errors, or the measurement fails.
-async fn measure(subject: &ScheduleWithModel, shared: &Shared) -> Result<CachedLedger> {
+async fn measure(subject: &ScheduleWithModel, shared: &ServerData) -> Result<CachedLedger> {
     let text = Arc::clone(subject.snapshot.text.source());
     let fingerprint = match shared.model(&subject.model).await.model() {
         Some(model) => model.fingerprint.clone(),
@@ -136,7 +140,7 @@ async fn measure(subject: &ScheduleWithModel, shared: &Shared) -> Result<CachedL
 
 /// Measures a saved document in the background, if the setting `schedc.ledger` is `save`, and ends the
 /// document's earlier measurement. Ignores errors, since the diagnostics report them.
-pub fn measure_saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
+pub fn measure_saved(shared: &Arc<ServerData>, pages: &Arc<Pages>, uri: &Uri) {
     let Ok(Some(snapshot)) = shared.snapshot(uri) else { return };
     if !snapshot.settings.ledger_on_save || snapshot.analysis.verdict().has_errors() {
         return;
@@ -152,7 +156,7 @@ pub fn measure_saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
 }
 
 /// The ledger of this text and its model, or else the last one of the document.
-fn known_ledger(shared: &Shared, now: &Snapshot) -> Option<(CachedLedger, bool)> {
+fn known_ledger(shared: &ServerData, now: &Snapshot) -> Option<(CachedLedger, bool)> {
     let model = now.binding.status.model();
     let exact = model.and_then(|model| shared.ledgers.of(now.text.source(), &model.fingerprint));
     let is_fresh = exact.is_some();
@@ -203,7 +207,7 @@ fn own_gain(table: &Value) -> Option<f64> {
 }
 
 /// The offer for the present text, if this text was measured.
-pub fn known_offer(shared: &Shared, now: &Snapshot) -> Option<LedgerOffer> {
+pub fn known_offer(shared: &ServerData, now: &Snapshot) -> Option<LedgerOffer> {
     known_ledger(shared, now).filter(|(_, stale)| !stale).and_then(|(kept, _)| offer(&kept.ledger))
 }
 

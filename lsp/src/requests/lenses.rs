@@ -6,8 +6,8 @@ use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{CodeLens, CodeLensParams, Command};
 
 use super::{commands, sweep};
-use crate::models::Status;
-use crate::state::Shared;
+use crate::models::ModelStatus;
+use crate::state::ServerData;
 
 /// Command of the client: shows the nest beside the text.
 const SHOW_NEST: &str = "schedc.showNest";
@@ -16,7 +16,7 @@ const SHOW_NEST: &str = "schedc.showNest";
 const SHOW_LEDGER: &str = "schedc.showLedger";
 
 /// The commands above a schedule.
-pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+pub fn lenses(shared: &ServerData, params: &CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     if !snapshot.settings.code_lens {
         return Ok(Some(Vec::new()));
@@ -35,7 +35,7 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
         }
     };
     // Compiling needs a model.
-    let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
+    let has_model = matches!(snapshot.binding.status, ModelStatus::Loading | ModelStatus::Ready(_));
     let mut found = ide::code_lenses(&snapshot.analysis);
     let switches = snapshot.settings.lenses;
     found.retain(|found| match found.kind {

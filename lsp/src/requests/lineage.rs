@@ -7,7 +7,7 @@ use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::TextDocumentIdentifier;
 
 use crate::convert::failed;
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// The parameters of the request.
 #[derive(Debug, Deserialize)]
@@ -33,7 +33,7 @@ pub struct LineageAnswer {
 /// # Errors
 ///
 /// When the document is not open.
-pub fn lineage(shared: &Shared, params: &LineageParams) -> Result<LineageAnswer> {
+pub fn lineage(shared: &ServerData, params: &LineageParams) -> Result<LineageAnswer> {
     let snapshot = shared.snapshot(&params.text_document.uri)?;
     let snapshot = snapshot.ok_or_else(|| failed("this document is not open"))?;
     let lineages = snapshot.analysis.lineages();

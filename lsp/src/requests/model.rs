@@ -13,11 +13,11 @@ use tower_lsp_server::ls_types::{
 use crate::abilities::Abilities;
 use crate::convert::{SOURCE, workspace_edit};
 use crate::document::Snapshot;
-use crate::models::{InspectedModel, Status};
+use crate::models::{InspectedModel, ModelStatus};
 use crate::neighbours::Neighbours;
 use crate::pages::Pages;
-use crate::refusal::Refusal;
-use crate::state::Shared;
+use crate::refusal::PrintedError;
+use crate::state::ServerData;
 
 /// The code for a model that does not exist.
 pub const UNREADABLE: &str = "M0023";
@@ -65,7 +65,7 @@ pub fn finding(
         }
     };
     match &binding.status {
-        Status::Missing => {
+        ModelStatus::Missing => {
             let mut message = format!("{}; checking without a model", missing(snapshot, path));
             if let Some((last, others)) = meant.split_last() {
                 let others: String = others.iter().map(|other| format!("`{other}`, ")).collect();
@@ -74,24 +74,25 @@ pub fn finding(
             }
             Some(about(DiagnosticSeverity::WARNING, Some(UNREADABLE), binding.line, message))
         }
-        Status::Failed(why) => {
-            let refusal = Refusal::read(why);
+        ModelStatus::Failed(why) => {
+            let refusal = PrintedError::read(why);
             let message = format!("{}\nChecking without a model.", refusal.text());
             Some(about(DiagnosticSeverity::WARNING, refusal.code, binding.line, message))
         }
-        Status::Ready(model) => {
+        ModelStatus::Ready(model) => {
             let (wanted, span) = snapshot.analysis.verdict().header.fingerprint.as_ref()?;
             let message = other_fingerprint(path, model);
             let is_other = *wanted != model.fingerprint;
             is_other.then(|| about(DiagnosticSeverity::ERROR, Some(OTHER_MODEL), Some(*span), message))
         }
-        Status::Loading => None,
+        ModelStatus::Loading => None,
     }
 }
 
 /// The existing models that the wrong path of a `model` line may be a misspelling of.
-pub async fn similar_models(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
-    let is_missing = matches!(snapshot.binding.status, Status::Missing) && snapshot.binding.line.is_some();
+pub async fn similar_models(shared: &Arc<ServerData>, snapshot: &Snapshot) -> Vec<String> {
+    let is_missing =
+        matches!(snapshot.binding.status, ModelStatus::Missing) && snapshot.binding.line.is_some();
     let named = snapshot.analysis.verdict().header.model.as_ref().filter(|_| is_missing);
     let (Some((name, _)), Some(folder)) = (named, shared.models_folder(snapshot)) else { return Vec::new() };
     let name = name.clone();
@@ -153,7 +154,7 @@ fn path_at(snapshot: &Snapshot, offset: usize) -> Option<Span> {
 
 /// The files and folders that can continue the path of a `model` line at a position; `None` elsewhere.
 pub async fn completion(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     snapshot: &Snapshot,
     offset: usize,
 ) -> Option<Vec<CompletionItem>> {

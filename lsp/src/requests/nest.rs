@@ -14,7 +14,7 @@ use tower_lsp_server::ls_types::{Position, Range, TextDocumentIdentifier};
 
 use crate::convert::failed;
 use crate::document::Snapshot;
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::text::Moves;
 
 /// The parameters of the request.
@@ -54,7 +54,7 @@ pub struct NestAnswer {
 /// # Errors
 ///
 /// When the document is not open.
-pub fn nest(shared: &Shared, params: &NestParams) -> Result<NestAnswer> {
+pub fn nest(shared: &ServerData, params: &NestParams) -> Result<NestAnswer> {
     let now =
         shared.snapshot(&params.text_document.uri)?.ok_or_else(|| failed("this document is not open"))?;
     if let Some(position) = params.position {

@@ -7,7 +7,7 @@ use tower_lsp_server::ls_types::{
 };
 
 use crate::convert::{failed, workspace_edit};
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Returns the name at the cursor, which a rename would change.
 ///
@@ -15,7 +15,7 @@ use crate::state::Shared;
 ///
 /// No name is at the cursor, or the name cannot be changed.
 pub fn prepare(
-    shared: &Shared,
+    shared: &ServerData,
     params: &TextDocumentPositionParams,
 ) -> Result<Option<PrepareRenameResponse>> {
     let Some((snapshot, offset)) = shared.place(params)? else { return Ok(None) };
@@ -31,7 +31,7 @@ pub fn prepare(
 /// # Errors
 ///
 /// No name is at the cursor, or the new name is not possible.
-pub fn rename(shared: &Shared, params: &RenameParams) -> Result<Option<WorkspaceEdit>> {
+pub fn rename(shared: &ServerData, params: &RenameParams) -> Result<Option<WorkspaceEdit>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
     let edits = ide::rename(&snapshot.analysis, offset, &params.new_name).map_err(failed)?;
     let abilities = shared.lock().abilities;

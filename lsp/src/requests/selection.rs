@@ -4,10 +4,10 @@ use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{Range, SelectionRange, SelectionRangeParams};
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// The ranges around each position, from the inside outwards.
-pub fn ranges(shared: &Shared, params: &SelectionRangeParams) -> Result<Option<Vec<SelectionRange>>> {
+pub fn ranges(shared: &ServerData, params: &SelectionRangeParams) -> Result<Option<Vec<SelectionRange>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let around = |position| {
         let spans = ide::selection_ranges(&snapshot.analysis, snapshot.text.offset(position));

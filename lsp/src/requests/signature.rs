@@ -7,10 +7,10 @@ use tower_lsp_server::ls_types::{
     SignatureHelpParams, SignatureInformation,
 };
 
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// Signature of the directive at a position of the document.
-pub fn help(shared: &Shared, params: &SignatureHelpParams) -> Result<Option<SignatureHelp>> {
+pub fn help(shared: &ServerData, params: &SignatureHelpParams) -> Result<Option<SignatureHelp>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);
     };

@@ -14,10 +14,10 @@ use tower_lsp_server::ls_types::{
 
 use crate::convert::failed;
 use crate::document::Snapshot;
-use crate::models::Status;
+use crate::models::ModelStatus;
 use crate::pages::Pages;
 use crate::progress;
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::subject::ScheduleWithModel;
 
 /// Tries values of a number: `{uri, position, values?}` -> [`Sweep`](sweep).
@@ -28,7 +28,7 @@ pub const KIND: CodeActionKind = CodeActionKind::REFACTOR_REWRITE;
 
 /// Whether the schedule can be measured: it has a model and no errors.
 pub fn is_measurable(snapshot: &Snapshot) -> bool {
-    matches!(snapshot.binding.status, Status::Loading | Status::Ready(_))
+    matches!(snapshot.binding.status, ModelStatus::Loading | ModelStatus::Ready(_))
         && !snapshot.analysis.verdict().has_errors()
 }
 
@@ -93,7 +93,7 @@ fn named(snapshot: &Snapshot, offset: usize) -> Option<(String, Span)> {
 ///
 /// There is no number, or the schedule cannot be measured.
 pub async fn sweep(
-    (shared, pages): (&Arc<Shared>, &Arc<Pages>),
+    (shared, pages): (&Arc<ServerData>, &Arc<Pages>),
     uri: &Uri,
     position: Option<Position>,
     values: &[i64],

@@ -5,11 +5,11 @@ use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse};
 
 use crate::document::Snapshot;
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::symbol_index::{flat, kind};
 
 /// The declarations of a document, in order.
-pub fn symbols(shared: &Shared, params: &DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
+pub fn symbols(shared: &ServerData, params: &DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let found = ide::document_symbols(&snapshot.analysis);
     if shared.lock().abilities.nested_symbols {

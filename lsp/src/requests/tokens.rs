@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{
 };
 
 use crate::document::Snapshot;
-use crate::state::Shared;
+use crate::state::ServerData;
 
 /// All kinds of tokens with their names. The position is the kind's number in answers. Names of the protocol
 /// are used where one fits, since every theme has colours for them.
@@ -41,14 +41,14 @@ pub fn legend() -> SemanticTokensLegend {
 }
 
 /// The tokens of a document.
-pub fn full(shared: &Shared, params: &SemanticTokensParams) -> Result<Option<SemanticTokensResult>> {
+pub fn full(shared: &ServerData, params: &SemanticTokensParams) -> Result<Option<SemanticTokensResult>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     Ok(Some(SemanticTokensResult::Tokens(tokens(&snapshot, None))))
 }
 
 /// The tokens of a range.
 pub fn range(
-    shared: &Shared,
+    shared: &ServerData,
     params: &SemanticTokensRangeParams,
 ) -> Result<Option<SemanticTokensRangeResult>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };

@@ -6,7 +6,7 @@ use sched_ide as ide;
 use tower_lsp_server::jsonrpc::Result;
 use tower_lsp_server::ls_types::{Uri, WorkspaceSymbolParams, WorkspaceSymbolResponse};
 
-use crate::state::Shared;
+use crate::state::ServerData;
 use crate::symbol_index::flat;
 
 /// Maximum symbols of an answer.
@@ -14,7 +14,7 @@ const MOST_SYMBOLS: usize = 2000;
 
 /// Symbols whose names contain the letters of the query, in the same order.
 pub async fn symbols(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerData>,
     params: WorkspaceSymbolParams,
 ) -> Result<Option<WorkspaceSymbolResponse>> {
     let open: Vec<Uri> = shared.lock().documents.values().map(|document| document.uri.clone()).collect();

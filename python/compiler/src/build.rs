@@ -1,6 +1,6 @@
 //! Builds libraries from the bytes of a model and the text of a schedule.
 
-use crate::language::Values;
+use crate::language::ScheduleDict;
 use crate::report::{DiagnosticCollector, FindingsReport};
 use crate::rows::Probes;
 use pyo3::exceptions::PyValueError;
@@ -17,10 +17,10 @@ use schedc_driver::cache::{self, Cache, CacheKey};
 use schedc_driver::categories::{cut_names, warning_of_cut_names};
 use schedc_driver::compile::RowRules;
 use schedc_driver::outputs;
-use schedc_driver::saved::{self, Build, BuildInputs};
+use schedc_driver::saved::{self, BuildInputs, SavedBuild};
 use schedc_driver::versions::{ServedCalls, artefact, header_of, versions};
 use schedc_driver::{
-    Effort, Failure, Job, LockUse, Model, RowTypes, ScheduleLookup, ScheduleValues, Source, Walker,
+    Effort, Failure, Job, LockUse, Model, RowTypes, ScheduleLookup, ScheduleSource, ScheduleValues, Walker,
 };
 use serde_json::{Value, json};
 use std::ffi::CStr;
@@ -54,7 +54,7 @@ pub struct Artefact {
 
 /// The categories of a feature that an estimator encodes, in the order of its codes.
 #[derive(FromPyObject)]
-pub enum Encoded {
+pub enum EncoderCategories {
     /// Whole numbers.
     #[pyo3(transparent)]
     Numbers(Vec<u32>),
@@ -63,11 +63,11 @@ pub enum Encoded {
     Names(Vec<String>),
 }
 
-impl Encoded {
+impl EncoderCategories {
     fn of_feature(self, feature: u32) -> EncodedFeature {
         let categories = match self {
-            Encoded::Numbers(numbers) => EncodedCategories::Numbers(numbers),
-            Encoded::Names(names) => EncodedCategories::Names(names),
+            EncoderCategories::Numbers(numbers) => EncodedCategories::Numbers(numbers),
+            EncoderCategories::Names(names) => EncodedCategories::Names(names),
         };
         EncodedFeature { feature, categories }
     }
@@ -81,7 +81,7 @@ pub struct Keywords {
     name: String,
     /// Text of the schedule; by default the lock's, or an automatic one.
     schedule: Option<String>,
-    values: Values,
+    values: ScheduleDict,
     cpu: Vec<String>,
     rows: String,
     missing: Option<f64>,
@@ -96,7 +96,7 @@ pub struct Keywords {
     /// Whether locks are ignored.
     frozen: bool,
     /// Features that scikit-learn encodes before the trees, with their categories.
-    encoded: Vec<(u32, Encoded)>,
+    encoded: Vec<(u32, EncoderCategories)>,
     /// Whether rows for a comparison are requested.
     probes: bool,
     /// JSON text about the Python object of the model, for a section of the library.
@@ -118,7 +118,7 @@ struct BuildOptions {
     rows: RowTypes,
     rules: RowRules,
     reading: ReadOptions,
-    values: Values,
+    values: ScheduleDict,
     lock: LockUse,
     encoded: Vec<EncodedFeature>,
     probes: bool,
@@ -163,14 +163,14 @@ struct PreparedModel {
 /// library is compiled.
 #[pyclass(frozen, module = "schedc._native")]
 pub struct Compilation {
-    stage: Stage,
+    stage: CompilationStage,
     is_cancelled: AtomicBool,
 }
 
 /// The stage of a compilation.
-enum Stage {
+enum CompilationStage {
     /// The cache had the build.
-    Cached(Build),
+    Cached(SavedBuild),
     /// The model was read.
     Begun { prepared: Box<PreparedModel>, walker: Arc<Walker>, key: Option<CacheKey> },
 }
@@ -192,7 +192,7 @@ impl Compilation {
     /// Returns a capsule with the handle of the model's walker, for `schedc_runtime`. `None` if the cache has
     /// the library, so that `finish` returns at once.
     fn walker<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyCapsule>>> {
-        let Stage::Begun { walker, .. } = &self.stage else { return Ok(None) };
+        let CompilationStage::Begun { walker, .. } = &self.stage else { return Ok(None) };
         let walker = Arc::clone(walker);
         // SAFETY: the capsule keeps the walker alive, and the walker does not move.
         let handle = unsafe { walker.handle() };
@@ -202,7 +202,7 @@ impl Compilation {
     /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
     /// bound of the magnitude of sums.
     fn probes<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, f64)> {
-        let Stage::Begun { prepared, .. } = &self.stage else { return None };
+        let CompilationStage::Begun { prepared, .. } = &self.stage else { return None };
         let PreparedModel { model, options, .. } = prepared.as_ref();
         let probes = options.probes.then(|| probes_of(model, options.rows))?;
         Some((PyBytes::new(py, &bytes_of(&probes.values)), probes.magnitude))
@@ -211,8 +211,8 @@ impl Compilation {
     /// Compiles the model. Raises `Refused` if it cannot be compiled, or was cancelled.
     fn finish(&self, py: Python<'_>) -> PyResult<Artefact> {
         let (prepared, key) = match &self.stage {
-            Stage::Cached(build) => return Artefact::of(py, build),
-            Stage::Begun { prepared, key, .. } => (prepared, key),
+            CompilationStage::Cached(build) => return Artefact::of(py, build),
+            CompilationStage::Begun { prepared, key, .. } => (prepared, key),
         };
         let is_cancelled = || self.is_cancelled.load(Ordering::Relaxed);
         let built = py.detach(|| {
@@ -233,7 +233,7 @@ impl Compilation {
 
 impl Artefact {
     /// The artefact of a build that [`compile_prepared`] made.
-    fn of(py: Python<'_>, build: &Build) -> PyResult<Artefact> {
+    fn of(py: Python<'_>, build: &SavedBuild) -> PyResult<Artefact> {
         let wrong = || PyValueError::new_err("the build in the cache has another form");
         let [library, probes] = build.files.as_slice() else { return Err(wrong()) };
         let LibraryReport { header, schedules, notes, findings, warnings, magnitude } =
@@ -271,7 +271,10 @@ impl LibraryReport {
 }
 
 /// Returns the build of a key in the cache. If there is none, calls `make` and caches its build.
-fn cached_or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
+fn cached_or_built<E>(
+    key: Option<&CacheKey>,
+    make: impl Fn() -> Result<SavedBuild, E>,
+) -> Result<SavedBuild, E> {
     match key {
         Some(key) => saved::get_or_make(|| key.clone(), make),
         None => make(),
@@ -280,8 +283,8 @@ fn cached_or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E
 
 /// Calls `make` and adds the findings in the schedule to its build. Returns the findings if the build fails.
 fn with_findings(
-    make: impl FnOnce(&DiagnosticCollector) -> Result<Build, Failure>,
-) -> Result<Build, FindingsReport> {
+    make: impl FnOnce(&DiagnosticCollector) -> Result<SavedBuild, Failure>,
+) -> Result<SavedBuild, FindingsReport> {
     let collector = DiagnosticCollector::default();
     match make(&collector) {
         Ok(mut build) => {
@@ -344,7 +347,7 @@ pub fn begin(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Compi
     let stage = py.detach(|| {
         let key = options.key(model);
         if let Some(build) = key.as_ref().and_then(|key| options.with_cache(|| saved::find(key))) {
-            return Ok(Stage::Cached(build));
+            return Ok(CompilationStage::Cached(build));
         }
         let collector = DiagnosticCollector::default();
         let begun = prepare_model(model, options).and_then(|prepared| {
@@ -352,7 +355,7 @@ pub fn begin(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Compi
                 Job { model: prepared.model.clone(), source }.nest(&prepared.values, &collector)?;
             }
             let walker = Arc::new(Walker::new(&prepared.model, prepared.options.rules));
-            Ok(Stage::Begun { prepared: Box::new(prepared), walker, key })
+            Ok(CompilationStage::Begun { prepared: Box::new(prepared), walker, key })
         });
         begun.map_err(|failure| collector.stopped(failure))
     });
@@ -383,9 +386,9 @@ fn prepare_model(model: &[u8], options: BuildOptions) -> Result<PreparedModel, F
 }
 
 /// The caller's schedule, if there is one.
-fn given_schedule(options: &BuildOptions) -> Option<Source> {
+fn given_schedule(options: &BuildOptions) -> Option<ScheduleSource> {
     let text = options.schedule.clone()?;
-    Some(Source { name: "schedule".to_string(), text, is_chosen: false, path: None })
+    Some(ScheduleSource { name: "schedule".to_string(), text, is_chosen: false, path: None })
 }
 
 fn probes_of(model: &Model, rows: RowTypes) -> Probes {
@@ -402,7 +405,7 @@ fn compile_prepared(
     prepared: &PreparedModel,
     collector: &DiagnosticCollector,
     is_cancelled: &dyn Fn() -> bool,
-) -> Result<Build, Failure> {
+) -> Result<SavedBuild, Failure> {
     let stop = || match is_cancelled() {
         true => Err(Failure::usage("the compilation was cancelled", "compile the model again")),
         false => Ok(()),
@@ -441,7 +444,7 @@ fn compile_prepared(
         "magnitude": probes.as_ref().map(|probes| probes.magnitude),
     });
     let probes = probes.map_or_else(Vec::new, |probes| bytes_of(&probes.values));
-    Ok(Build { files: vec![library, probes], about })
+    Ok(SavedBuild { files: vec![library, probes], about })
 }
 
 /// Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text.

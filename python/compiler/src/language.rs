@@ -5,12 +5,12 @@ use pyo3::prelude::*;
 use sched_forest::ReadOptions;
 use sched_lang::{CheckPurpose, Target};
 use sched_nest::show::{nests_json, show_nests};
-use schedc_driver::{Failure, Model, ScheduleValues, Source};
+use schedc_driver::{Failure, Model, ScheduleSource, ScheduleValues};
 use std::path::Path;
 
 /// A schedule to check, the model if there is one, and the caller's values (params, target, batch size).
 struct ScheduleCheck {
-    source: Source,
+    source: ScheduleSource,
     model: Option<Model>,
     values: ScheduleValues,
 }
@@ -18,7 +18,7 @@ struct ScheduleCheck {
 /// Values for a schedule, from a Python dictionary.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Values {
+pub struct ScheduleDict {
     /// Values of `param`s, by name.
     pub sets: Vec<(String, i64)>,
     /// Target as in a `target` line, such as `cpu(avx512)`.
@@ -27,7 +27,7 @@ pub struct Values {
     pub batch_size: Option<u64>,
 }
 
-impl Values {
+impl ScheduleDict {
     /// Checks the values, and converts them to the type that the driver takes.
     pub fn checked(self) -> Result<ScheduleValues, Failure> {
         let parse = |text: String| {
@@ -48,18 +48,22 @@ impl Values {
 }
 
 impl ScheduleCheck {
-    fn new(text: &str, model: Option<&[u8]>, values: Values) -> Result<ScheduleCheck, Failure> {
+    fn new(text: &str, model: Option<&[u8]>, values: ScheduleDict) -> Result<ScheduleCheck, Failure> {
         let read = |bytes| Model::of_bytes(Path::new("the model"), bytes, &ReadOptions::default());
-        let source =
-            Source { name: "schedule".to_string(), text: text.to_string(), is_chosen: false, path: None };
+        let source = ScheduleSource {
+            name: "schedule".to_string(),
+            text: text.to_string(),
+            is_chosen: false,
+            path: None,
+        };
         Ok(ScheduleCheck { source, model: model.map(read).transpose()?, values: values.checked()? })
     }
 
     fn checked(&self) -> sched_lang::CheckedSchedule {
-        let options = Source::options(self.model.as_ref(), &self.values);
+        let options = ScheduleSource::options(self.model.as_ref(), &self.values);
         sched_lang::check(
             &self.source.text,
-            &sched_lang::Options { purpose: CheckPurpose::Display, ..options },
+            &sched_lang::CheckOptions { purpose: CheckPurpose::Display, ..options },
         )
     }
 }
@@ -72,7 +76,7 @@ pub fn check(
     py: Python<'_>,
     text: &str,
     model: Option<&[u8]>,
-    values: Values,
+    values: ScheduleDict,
 ) -> PyResult<(String, String, String)> {
     let found = py.detach(|| {
         let check = ScheduleCheck::new(text, model, values)?;
@@ -86,7 +90,12 @@ pub fn check(
 /// The loop nest of a schedule, as text and as JSON.
 #[pyfunction]
 #[pyo3(signature = (text, model, values))]
-pub fn nest(py: Python<'_>, text: &str, model: Option<&[u8]>, values: Values) -> PyResult<(String, String)> {
+pub fn nest(
+    py: Python<'_>,
+    text: &str,
+    model: Option<&[u8]>,
+    values: ScheduleDict,
+) -> PyResult<(String, String)> {
     let found = py.detach(|| {
         let stopped = |failure| DiagnosticCollector::default().stopped(failure);
         let check = ScheduleCheck::new(text, model, values).map_err(stopped)?;

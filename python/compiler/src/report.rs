@@ -5,7 +5,7 @@ use pyo3::PyErr;
 use sched_diagnostics::Diagnostic;
 use sched_lang::CheckedSchedule;
 use sched_lang::diagnostics::{Severity, full, json};
-use schedc_driver::{Failure, Reporter, Source};
+use schedc_driver::{Failure, Reporter, ScheduleSource};
 use std::cell::RefCell;
 
 /// Findings as JSON and as text.
@@ -64,7 +64,7 @@ impl DiagnosticCollector {
 }
 
 impl Reporter for DiagnosticCollector {
-    fn report(&self, source: &Source, checked: &CheckedSchedule, least: Severity) -> usize {
+    fn report(&self, source: &ScheduleSource, checked: &CheckedSchedule, least: Severity) -> usize {
         let severe = |diagnostic: &&Diagnostic| diagnostic.severity >= least;
         let found: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();

@@ -7,7 +7,7 @@ use crate::commands::timed_rows::{filled, rows_of};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::host_cpu_name;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::{CodeDestination, Failure};
 use schedc_measure::ledger::{Ledger, LedgerExperiments, Question, Subject};
 use schedc_measure::{OrderedRows, RaceLimits};
@@ -45,7 +45,7 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
     let place = (args.cpu, CodeDestination::Artefact);
     let mut job = load_job(model, &options, &args.reading, place)?;
     let once = rows_of(&args.rows, args.row_type, &job.model)?;
-    if matches!(once, Values::F32(_)) {
+    if matches!(once, FeatureValues::F32(_)) {
         job.set_row_type(Float::F32, args.values.target.as_ref(), place);
     }
     let (_, target) = job.nest(&args.values, terminal)?;

@@ -2,7 +2,9 @@
 //! of other numbers.
 
 use super::table::{micros, times};
-use schedc_measure::ledger::{Ablation, DirectiveEffect, Ledger, MeasuredTime, PrefixLine, Sweep, Table};
+use schedc_measure::ledger::{
+    Ablation, DirectiveEffect, Ledger, LedgerTable, MeasuredTime, PrefixLine, ValueSweep,
+};
 use std::fmt::Write;
 
 /// The tables.
@@ -24,7 +26,7 @@ pub fn text(ledger: &Ledger) -> String {
 }
 
 /// The calls that a table is about: rows, threads and the schedule's block.
-fn calls(table: &Table) -> String {
+fn calls(table: &LedgerTable) -> String {
     let block = table.max_rows.map(|rows| format!(", when n_rows <= {rows}")).unwrap_or_default();
     let threads = match table.threads {
         0 => "all threads".to_string(),
@@ -64,7 +66,7 @@ fn why(figure: &MeasuredTime) -> String {
     figure.why.as_ref().map(|why| format!("    ({why})")).unwrap_or_default()
 }
 
-fn baselines(table: &Table) -> String {
+fn baselines(table: &LedgerTable) -> String {
     let mut text = format!("{:>10} {:>19} {:>13}\n", "µs/row", "quartiles", "times plain's");
     let lines = [
         ("the schedule", &table.whole),
@@ -79,7 +81,7 @@ fn baselines(table: &Table) -> String {
     text
 }
 
-fn prefixes(table: &Table) -> String {
+fn prefixes(table: &LedgerTable) -> String {
     let mut text = format!(
         "after each directive:\n{:>10} {:>19} {:>13} {:>8}\n",
         "µs/row", "quartiles", "times plain's", "gain"
@@ -114,8 +116,8 @@ fn ablations(all: &[Ablation]) -> String {
     text
 }
 
-fn sweep(sweep: &Sweep) -> String {
-    let Sweep { name, value, tried } = sweep;
+fn sweep(sweep: &ValueSweep) -> String {
+    let ValueSweep { name, value, tried } = sweep;
     let mut text =
         format!("values of {name}:\n{:>10} {:>19} {:>16}\n", "µs/row", "quartiles", "times schedule's");
     for one in tried {
@@ -136,7 +138,7 @@ mod tests {
         let figure =
             || MeasuredTime { us_per_row: Some(1.0), spread: Some([1.0, 1.0]), why: Some(String::new()) };
         let text = String::new;
-        let table = Table {
+        let table = LedgerTable {
             max_rows: Some(8),
             batch: 8,
             threads: 1,
@@ -151,7 +153,7 @@ mod tests {
                 over_plain: None,
             }],
             ablations: vec![Ablation { line: 1, text: text(), with: vec![2], figure: figure(), loss: None }],
-            sweeps: vec![Sweep {
+            sweeps: vec![ValueSweep {
                 name: text(),
                 value: 1,
                 tried: vec![SweepValue { value: 1, figure: figure(), over_whole: None }],

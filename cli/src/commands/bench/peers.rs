@@ -1,14 +1,14 @@
 //! Peers: other engines that predict with the same model. A Python program that is part of schedc calls the
 //! installed ones, compares their results with schedc's, and times them in turns.
 
-use super::run::{BenchRun, Point};
+use super::run::{BenchPoint, BenchRun};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
 use crate::commands::timed_rows::rows_of;
 use crate::program;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
-use schedc_data::{Values, write_atomically};
+use schedc_data::{FeatureValues, write_atomically};
 use schedc_driver::{CodeDestination, Failure};
 use schedc_measure::Quartiles;
 use schedc_verify::trainer::{ScriptFolder, write_rows};
@@ -98,7 +98,7 @@ pub fn add(args: &Bench, model: &Path, run: &mut BenchRun, terminal: &Terminal) 
     if let Some(schedule) = args.schedules.first() {
         command.arg("--build=--schedule").arg("--build").arg(schedule);
     }
-    if matches!(rows, Values::F64(_)) {
+    if matches!(rows, FeatureValues::F64(_)) {
         command.arg("--doubles");
     }
     let progress = terminal.progress(None, "timing peers");
@@ -179,13 +179,14 @@ fn agreeing_peers(lines: &[Line]) -> String {
 }
 
 /// The points of each contender, with the fastest of the ways to call it.
-fn points(lines: &[Line], trees: usize) -> Vec<Point> {
-    let mut found: Vec<Point> = Vec::new();
+fn points(lines: &[Line], trees: usize) -> Vec<BenchPoint> {
+    let mut found: Vec<BenchPoint> = Vec::new();
     for line in lines {
         let Some(median) = line.us_per_row else { continue };
         let [low, high] = line.spread;
         let name = if line.who == OWN_NAME { "schedc from Python" } else { &line.who };
-        let mut point = Point::of(name, line.batch, line.threads, trees, Quartiles { low, median, high });
+        let mut point =
+            BenchPoint::of(name, line.batch, line.threads, trees, Quartiles { low, median, high });
         point.peer = line.who != OWN_NAME;
         match found.iter_mut().find(|other| other.is_like(&point)) {
             Some(other) if other.us_per_row <= median => {}

@@ -3,7 +3,7 @@
 //!
 //! The picture is plain SVG whose colours follow the reader's choice of a light or a dark page.
 
-use super::run::{BenchRun, Point};
+use super::run::{BenchPoint, BenchRun};
 use super::table::micros;
 use std::fmt::Write;
 
@@ -35,26 +35,26 @@ const COLOURS: [(&str, &str); 8] = [
 struct PlotLine<'a> {
     name: String,
     peer: bool,
-    points: Vec<&'a Point>,
+    points: Vec<&'a BenchPoint>,
 }
 
 /// A logarithmic axis.
-struct Axis {
+struct LogAxis {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
 }
 
-impl Axis {
+impl LogAxis {
     /// An axis that covers all values, between two coordinates of the picture.
-    fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Axis {
+    fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> LogAxis {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
         // An axis needs a positive extent, even for a single value or none.
         let (low, high) = if low <= high { (low, high) } else { (1.0, 1.0) };
         let (low, high) = if low == high { (low / 2.0, high * 2.0) } else { (low, high) };
-        Axis { low, high, from, to }
+        LogAxis { low, high, from, to }
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -86,9 +86,9 @@ impl Axis {
 pub fn svg(run: &BenchRun) -> String {
     let lines = lines(run);
     let points = || run.points.iter();
-    let x = Axis::over(points().map(|point| point.batch as f64), LEFT, WIDTH - RIGHT);
+    let x = LogAxis::over(points().map(|point| point.batch as f64), LEFT, WIDTH - RIGHT);
     let times = points().flat_map(|point| [point.us_per_row / 1.2, point.us_per_row * 1.2]);
-    let y = Axis::over(times, HEIGHT - BOTTOM, TOP);
+    let y = LogAxis::over(times, HEIGHT - BOTTOM, TOP);
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = head(&mut text, run);
@@ -107,7 +107,7 @@ fn lines(run: &BenchRun) -> Vec<PlotLine<'_>> {
     }
     let several = run.points.iter().any(|point| point.threads != run.threads);
     let line = |(schedule, threads): (&str, i32)| {
-        let mut points: Vec<&Point> =
+        let mut points: Vec<&BenchPoint> =
             run.points.iter().filter(|p| p.schedule == schedule && p.threads == threads).collect();
         points.sort_by_key(|point| point.batch);
         let name = if several { format!("{schedule} ×{threads}") } else { schedule.to_string() };
@@ -140,7 +140,7 @@ fn head(out: &mut String, run: &BenchRun) -> std::fmt::Result {
     writeln!(out, "<text x=\"{LEFT}\" y=\"22\" font-weight=\"600\">{title}</text>")
 }
 
-fn axes(out: &mut String, run: &BenchRun, x: &Axis, y: &Axis) -> std::fmt::Result {
+fn axes(out: &mut String, run: &BenchRun, x: &LogAxis, y: &LogAxis) -> std::fmt::Result {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     for tick in y.ticks() {
         let at = y.place(tick);
@@ -176,7 +176,7 @@ fn axes(out: &mut String, run: &BenchRun, x: &Axis, y: &Axis) -> std::fmt::Resul
     )
 }
 
-fn curves(out: &mut String, lines: &[PlotLine], x: &Axis, y: &Axis) -> std::fmt::Result {
+fn curves(out: &mut String, lines: &[PlotLine], x: &LogAxis, y: &LogAxis) -> std::fmt::Result {
     let ends: Vec<f64> =
         lines.iter().map(|line| line.points.last().map_or(TOP, |point| y.place(point.us_per_row))).collect();
     let names = apart(&ends);
@@ -275,7 +275,7 @@ mod tests {
     fn run(points: &[(&str, i32, usize, f64)]) -> BenchRun {
         let point = |&(name, threads, batch, us): &(&str, i32, usize, f64)| {
             let time = Quartiles { low: us, median: us, high: us };
-            let mut point = Point::of(name, batch, threads, 100, time);
+            let mut point = BenchPoint::of(name, batch, threads, 100, time);
             point.peer = name == "XGBoost";
             point
         };

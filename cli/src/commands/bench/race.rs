@@ -2,16 +2,16 @@
 //! per call and of threads.
 
 use super::kernels::KernelTimer;
-use super::run::{BenchRun, FORMAT_VERSION, Point, Processor};
+use super::run::{BenchPoint, BenchRun, FORMAT_VERSION, Processor};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
 use crate::commands::timed_rows::{filled, narrow, rows_of};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::host_cpu_name;
-use schedc_data::Values;
+use schedc_data::FeatureValues;
 use schedc_driver::job::is_schedule;
-use schedc_driver::{CodeDestination, Failure, Model, Source};
+use schedc_driver::{CodeDestination, Failure, Model, ScheduleSource};
 use schedc_measure::{Contender, Draft, OrderedRows, RaceLimits, RowOrder, Workload, race};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchR
             let timings = race(&contenders, &workload, &limits, &mut |_| ControlFlow::Continue(()))?;
             for (number, (contender, timing)) in contenders.iter().zip(timings).enumerate() {
                 let Some(quartiles) = timing.quartiles() else { continue };
-                let mut point = Point::of(&contender.name, batch, threads, run.trees, quartiles);
+                let mut point = BenchPoint::of(&contender.name, batch, threads, run.trees, quartiles);
                 point.kernel_us_per_row = kernels.us_per_row(number, batch, args.samples)?;
                 run.points.push(point);
             }
@@ -58,7 +58,7 @@ fn contenders(
     args: &Bench,
     model: &Path,
     terminal: &Terminal,
-) -> Result<(BenchRun, Vec<Contender>, Values), Failure> {
+) -> Result<(BenchRun, Vec<Contender>, FeatureValues), Failure> {
     let mut run = BenchRun {
         format: FORMAT_VERSION,
         model: model.display().to_string(),
@@ -88,7 +88,7 @@ fn contenders(
             Some(rows) => rows,
             none => none.insert(rows_of(&args.rows, args.row_type, &job.model)?),
         };
-        if matches!(rows, Values::F32(_)) {
+        if matches!(rows, FeatureValues::F32(_)) {
             job.set_row_type(Float::F32, args.values.target.as_ref(), place);
         }
         let mut values = args.values.clone().into_inner();
@@ -120,7 +120,7 @@ fn contenders(
         contenders.push(contender);
         contenders.extend(from_columns);
     }
-    Ok((run, contenders, read.unwrap_or(Values::F32(Vec::new()))))
+    Ok((run, contenders, read.unwrap_or(FeatureValues::F32(Vec::new()))))
 }
 
 /// A schedule to time.
@@ -153,13 +153,13 @@ fn schedules(args: &Bench) -> Vec<ScheduleChoice<'_>> {
     all
 }
 
-fn chosen(args: &Bench, model: &Model) -> Source {
-    Source::chosen_for(model, args.values.target.as_ref(), args.cpu, CodeDestination::Artefact)
+fn chosen(args: &Bench, model: &Model) -> ScheduleSource {
+    ScheduleSource::chosen_for(model, args.values.target.as_ref(), args.cpu, CodeDestination::Artefact)
 }
 
 /// The schedule without directives.
-fn plain() -> Source {
-    Source { name: "plain nest".to_string(), text: String::new(), is_chosen: false, path: None }
+fn plain() -> ScheduleSource {
+    ScheduleSource { name: "plain nest".to_string(), text: String::new(), is_chosen: false, path: None }
 }
 
 /// A name that no other contender has, since a schedule may be timed against itself.

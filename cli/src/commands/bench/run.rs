@@ -29,7 +29,7 @@ pub struct BenchRun {
     /// The processor of the run.
     pub cpu: Processor,
     /// The measured times.
-    pub points: Vec<Point>,
+    pub points: Vec<BenchPoint>,
 }
 
 /// A processor.
@@ -43,7 +43,7 @@ pub struct Processor {
 
 /// A measured time: a contender with a number of rows per call and a number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct BenchPoint {
     /// The contender's name: a schedule, or a peer.
     pub schedule: String,
     /// Whether the contender is a peer, another program.
@@ -71,11 +71,11 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-impl Point {
+impl BenchPoint {
     /// A point from the quartiles of a row's time, in microseconds.
-    pub fn of(schedule: &str, batch: usize, threads: i32, trees: usize, time: Quartiles) -> Point {
+    pub fn of(schedule: &str, batch: usize, threads: i32, trees: usize, time: Quartiles) -> BenchPoint {
         let median = time.median;
-        Point {
+        BenchPoint {
             schedule: schedule.to_string(),
             peer: false,
             threads,
@@ -89,12 +89,12 @@ impl Point {
     }
 
     /// Whether both have the same contender, batch size and number of threads.
-    pub fn is_like(&self, other: &Point) -> bool {
+    pub fn is_like(&self, other: &BenchPoint) -> bool {
         self.schedule == other.schedule && self.is_beside(other)
     }
 
     /// Whether both have the same batch size and number of threads.
-    pub fn is_beside(&self, other: &Point) -> bool {
+    pub fn is_beside(&self, other: &BenchPoint) -> bool {
         self.batch == other.batch && self.threads == other.threads
     }
 }
@@ -122,7 +122,7 @@ impl BenchRun {
             return Err(format!("its format is {}, and this schedc reads {FORMAT_VERSION}", run.format));
         }
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        let sound = |p: &Point| {
+        let sound = |p: &BenchPoint| {
             let figures = [p.us_per_row, p.ns_per_walk, p.rows_per_s, p.spread[0], p.spread[1]];
             let mut figures = figures.into_iter().chain(p.kernel_us_per_row);
             p.batch > 0 && figures.all(positive) && p.spread[0] <= p.spread[1]
@@ -204,7 +204,7 @@ mod tests {
             features: 8,
             threads: 1,
             cpu: Processor { name: "some".to_string(), features: vec!["avx2".to_string()] },
-            points: vec![Point::of("a.sched", 64, 1, 100, time)],
+            points: vec![BenchPoint::of("a.sched", 64, 1, 100, time)],
         }
     }
 

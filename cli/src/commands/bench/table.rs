@@ -1,11 +1,11 @@
 //! A run as a table: one line for each point.
 
-use super::compare::Change;
-use super::run::{BenchRun, Point};
+use super::compare::PointChange;
+use super::run::{BenchPoint, BenchRun};
 use std::fmt::Write;
 
 /// The table, with the changes since an earlier run if there is one.
-pub fn text(run: &BenchRun, changes: Option<&[Change]>) -> String {
+pub fn text(run: &BenchRun, changes: Option<&[PointChange]>) -> String {
     let contenders = run.contenders();
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -66,7 +66,7 @@ fn order(run: &BenchRun) -> Vec<usize> {
     order
 }
 
-fn line(text: &mut String, point: &Point, name: &str, first: Option<&Point>) {
+fn line(text: &mut String, point: &BenchPoint, name: &str, first: Option<&BenchPoint>) {
     let [low, high] = point.spread.map(micros);
     let ratio = first.map_or("-".to_string(), |first| times(point.us_per_row / first.us_per_row));
     let _ = write!(

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Paths of the files to write.
-pub struct Files {
+pub struct BuildFiles {
     /// The artefact.
     pub out: PathBuf,
     /// The C header beside the artefact.
@@ -21,11 +21,11 @@ pub struct Files {
     pub own_name: Option<String>,
 }
 
-impl Files {
+impl BuildFiles {
     /// Output paths. Fails if one is an input of this command, such as the model or the schedule, or cannot
     /// be written. Also fails if a C header or the pkg-config file would replace a file that schedc did not
     /// write.
-    pub fn of(args: &Build, model: &Path, schedule: Option<&Path>) -> Result<Files, Failure> {
+    pub fn of(args: &Build, model: &Path, schedule: Option<&Path>) -> Result<BuildFiles, Failure> {
         let out = args.out.clone().unwrap_or_else(|| default_name(model, args.emit));
         // Standard output and devices have no files beside them.
         let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
@@ -58,7 +58,7 @@ impl Files {
             Emit::Static => file_name(&out.with_extension("o")).filter(|_| !special),
             _ => None,
         };
-        Ok(Files { out, header, pkg_config, own_name })
+        Ok(BuildFiles { out, header, pkg_config, own_name })
     }
 }
 

@@ -1,12 +1,12 @@
 //! Compares entries of locks, and whole locks.
 
-use super::side::{Side, changes};
+use super::side::{DiffSide, changes};
 use crate::args::{Diff, ModelChoice};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_lang::diff::{diff_by_rows_json, show_diff_by_rows};
-use schedc_driver::lock::{Entry, EntryKey, Lock};
-use schedc_driver::{Failure, Source};
+use schedc_driver::lock::{EntryKey, LockEntry, LockFile};
+use schedc_driver::{Failure, ScheduleSource};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -25,31 +25,31 @@ pub fn entry_at(path: &Path) -> Option<(PathBuf, String)> {
 }
 
 /// The schedule of an entry.
-pub fn side(lock: &Path, name: &str, model: &ModelChoice) -> Result<Side, Failure> {
-    let read = Lock::read(lock)?;
+pub fn side(lock: &Path, name: &str, model: &ModelChoice) -> Result<DiffSide, Failure> {
+    let read = LockFile::read(lock)?;
     let entry = read.entry_named(name).map_err(|failure| failure.in_file(lock.display()))?;
     Ok(side_of(entry, &[lock], model))
 }
 
 /// The schedule of an entry. Its model is the one on the command line, or else the entry's model, relative to
 /// the folder of one of the locks.
-fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
+fn side_of(entry: &LockEntry, locks: &[&Path], model: &ModelChoice) -> DiffSide {
     let name = format!("{}#{}", locks.first().unwrap_or(&Path::new("")).display(), entry.key);
-    let source = Source { name, text: entry.schedule.clone(), is_chosen: false, path: None };
+    let source = ScheduleSource { name, text: entry.schedule.clone(), is_chosen: false, path: None };
     let mut model = model.clone();
     if model.model.is_none() && !model.no_model {
         let mut files =
             locks.iter().map(|lock| lock.parent().unwrap_or(Path::new("")).join(&entry.key.model));
         model.model = files.find(|file| file.exists());
     }
-    Side { source, model }
+    DiffSide { source, model }
 }
 
 /// The change of an entry between two locks: added, removed or changed.
 enum EntryChange<'a> {
-    Added(&'a Entry),
-    Removed(&'a Entry),
-    Changed(&'a Entry, &'a Entry),
+    Added(&'a LockEntry),
+    Removed(&'a LockEntry),
+    Changed(&'a LockEntry, &'a LockEntry),
 }
 
 /// Compares two locks, such as those of two revisions.
@@ -59,7 +59,7 @@ pub fn run(
     model: &ModelChoice,
     terminal: &Terminal,
 ) -> Result<(), Failure> {
-    let (before, after) = (Lock::read(first)?, Lock::read(second)?);
+    let (before, after) = (LockFile::read(first)?, LockFile::read(second)?);
     let entry_changes = entry_changes(&before, &after);
     let mut text = String::new();
     let mut all = Vec::new();
@@ -90,7 +90,7 @@ pub fn run(
 }
 
 /// The changes of all entries that differ, sorted by model, target, rows and threads.
-fn entry_changes<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a EntryKey, EntryChange<'a>)> {
+fn entry_changes<'a>(before: &'a LockFile, after: &'a LockFile) -> Vec<(&'a EntryKey, EntryChange<'a>)> {
     let all = before.entries().iter().chain(after.entries());
     let keys: BTreeSet<&EntryKey> = all.map(|entry| &entry.key).collect();
     let change = |key| match (before.get(key), after.get(key)) {
@@ -105,7 +105,7 @@ fn entry_changes<'a>(before: &'a Lock, after: &'a Lock) -> Vec<(&'a EntryKey, En
 }
 
 /// `0.05 µs per row on znver5`
-fn speed(entry: &Entry) -> String {
+fn speed(entry: &LockEntry) -> String {
     format!("{} µs per row on {}", entry.measured.schedule.median, entry.processor)
 }
 
@@ -115,7 +115,7 @@ fn with_figures(key: &EntryKey, change: &EntryChange, mut value: Value) -> Value
         EntryChange::Removed(old) => (Some(old), None),
         EntryChange::Changed(old, new) => (Some(old), Some(new)),
     };
-    let about = |entry: &&&Entry| {
+    let about = |entry: &&&LockEntry| {
         let us_per_row = entry.measured.schedule.median;
         json!({ "us_per_row": us_per_row, "processor": entry.processor })
     };

@@ -7,7 +7,7 @@ use std::fmt::Write;
 const MOST_LISTED: usize = 20;
 
 /// A column of the table.
-struct Column {
+struct FeatureColumn {
     title: &'static str,
     width: usize,
     cell: fn(&FeatureUse) -> String,
@@ -15,14 +15,19 @@ struct Column {
     always: bool,
 }
 
-const COLUMNS: [Column; 7] = [
-    Column { title: "number", width: 6, cell: |it| it.feature.to_string(), always: true },
-    Column { title: "nodes", width: 8, cell: |it| it.nodes.to_string(), always: true },
-    Column { title: "thresholds", width: 10, cell: |it| it.thresholds.to_string(), always: true },
-    Column { title: "values", width: 6, cell: |it| nonzero_cell(it.values), always: false },
-    Column { title: "sets", width: 6, cell: |it| nonzero_cell(it.sets), always: false },
-    Column { title: "categories", width: 10, cell: |it| nonzero_cell(it.categories), always: false },
-    Column { title: "type", width: 5, cell: |it| it.trainer_type.clone().unwrap_or_default(), always: false },
+const COLUMNS: [FeatureColumn; 7] = [
+    FeatureColumn { title: "number", width: 6, cell: |it| it.feature.to_string(), always: true },
+    FeatureColumn { title: "nodes", width: 8, cell: |it| it.nodes.to_string(), always: true },
+    FeatureColumn { title: "thresholds", width: 10, cell: |it| it.thresholds.to_string(), always: true },
+    FeatureColumn { title: "values", width: 6, cell: |it| nonzero_cell(it.values), always: false },
+    FeatureColumn { title: "sets", width: 6, cell: |it| nonzero_cell(it.sets), always: false },
+    FeatureColumn { title: "categories", width: 10, cell: |it| nonzero_cell(it.categories), always: false },
+    FeatureColumn {
+        title: "type",
+        width: 5,
+        cell: |it| it.trainer_type.clone().unwrap_or_default(),
+        always: false,
+    },
 ];
 
 /// The text of a cell; empty for 0.
@@ -40,11 +45,11 @@ pub fn describe(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
     writeln!(out, "features used: {features} of {}{and_computed}", summary.num_features)?;
     let mut used: Vec<&FeatureUse> = summary.features.iter().collect();
     used.sort_by_key(|feature| (std::cmp::Reverse(feature.nodes), feature.feature));
-    let shown = |column: &&Column| {
+    let shown = |column: &&FeatureColumn| {
         column.always || summary.features.iter().any(|feature| !(column.cell)(feature).is_empty())
     };
-    let columns: Vec<&Column> = COLUMNS.iter().filter(shown).collect();
-    let line = |cell: &dyn Fn(&Column) -> String, name: &str| {
+    let columns: Vec<&FeatureColumn> = COLUMNS.iter().filter(shown).collect();
+    let line = |cell: &dyn Fn(&FeatureColumn) -> String, name: &str| {
         let cells = columns.iter().map(|column| format!("{:>width$}", cell(column), width = column.width));
         let cells: Vec<String> = cells.chain([name.to_string()]).collect();
         format!("  {}", cells.join("  ")).trim_end().to_string()

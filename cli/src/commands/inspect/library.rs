@@ -24,7 +24,7 @@ const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 pub const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
 
 /// A library or an object file.
-pub struct Library {
+pub struct InspectedLibrary {
     /// The prefix of the function names.
     prefix: String,
     /// The name under which linked programs load the library.
@@ -53,9 +53,9 @@ fn object_in(bytes: &[u8]) -> &[u8] {
     bytes.get(at..).unwrap_or_default()
 }
 
-impl Library {
+impl InspectedLibrary {
     /// Reads a library from the bytes of its file.
-    pub fn read(path: &Path, bytes: &[u8]) -> Result<Library, Failure> {
+    pub fn read(path: &Path, bytes: &[u8]) -> Result<InspectedLibrary, Failure> {
         let foreign = |why: &str| {
             let help = "name a library or an object file that `schedc build` has made";
             Failure::new(sched_llvm::codes::LOADING, why, help).in_file(path.display())
@@ -67,7 +67,7 @@ impl Library {
         if versions.is_empty() {
             return Err(foreign("it has no description of its model"));
         }
-        Ok(Library { prefix, soname, versions, needs, bytes: bytes.len() })
+        Ok(InspectedLibrary { prefix, soname, versions, needs, bytes: bytes.len() })
     }
 
     /// The processors that the library has versions for, the most demanding first. Versions for several types
@@ -86,7 +86,7 @@ impl Library {
 
     /// The description as JSON, for programs.
     pub fn to_json(&self) -> Value {
-        let Library { prefix, soname, versions, needs, bytes } = self;
+        let InspectedLibrary { prefix, soname, versions, needs, bytes } = self;
         json!({ "prefix": prefix, "soname": soname, "bytes": bytes, "versions": versions, "needs": needs })
     }
 
@@ -184,7 +184,7 @@ fn newest(versions: &BTreeSet<String>) -> &str {
     versions.iter().max_by_key(numbers).map_or("", String::as_str)
 }
 
-type Needs = BTreeMap<String, BTreeSet<String>>;
+type NeededLibraries = BTreeMap<String, BTreeSet<String>>;
 
 /// Information from the symbol tables of a file.
 #[derive(Default)]
@@ -193,7 +193,7 @@ struct Symbols {
     prefix: Option<String>,
     soname: Option<String>,
     /// The symbol versions that the file needs, by library.
-    needs: Needs,
+    needs: NeededLibraries,
 }
 
 fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
@@ -204,7 +204,7 @@ fn symbols(bytes: &[u8]) -> Result<Symbols, elf::ParseError> {
         return Ok(Symbols::default());
     };
     let versions = if is_dynamic { file.symbol_version_table()? } else { None };
-    let (mut prefix, mut needs) = (None, Needs::new());
+    let (mut prefix, mut needs) = (None, NeededLibraries::new());
     for (at, symbol) in symbols.iter().enumerate() {
         if symbol.st_shndx != SHN_UNDEF {
             let name = names.get(symbol.st_name as usize)?;
@@ -263,10 +263,13 @@ mod tests {
     #[test]
     fn damaged_files_are_refused() {
         let path = Path::new("lib.so");
-        assert!(Library::read(path, b"\x7fELF").is_err());
+        assert!(InspectedLibrary::read(path, b"\x7fELF").is_err());
         assert!(
-            Library::read(path, b"\x7fELF\x02\x01\x01 and then nothing that makes sense at all, for long")
-                .is_err()
+            InspectedLibrary::read(
+                path,
+                b"\x7fELF\x02\x01\x01 and then nothing that makes sense at all, for long"
+            )
+            .is_err()
         );
     }
 }

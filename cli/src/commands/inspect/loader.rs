@@ -1,6 +1,6 @@
 //! Differences between schedc and the trainer's own loader.
 
-use sched_forest::{CATBOOST_JSON, Float, LIGHTGBM_TEXT, Predicate, Quirk, Target, Types, XGBOOST_JSON};
+use sched_forest::{CATBOOST_JSON, Float, LIGHTGBM_TEXT, Predicate, Quirk, TreeTarget, Types, XGBOOST_JSON};
 use schedc_driver::Model;
 use schedc_driver::categories::has_names;
 
@@ -10,7 +10,7 @@ pub fn differences(model: &Model) -> Vec<String> {
     let trainer = model.source.trainer;
     let named = has_names(forest);
     let single = forest.types == Types::all(Float::F32);
-    let is_vector = forest.trees.iter().any(|tree| tree.target == Target::All);
+    let is_vector = forest.trees.iter().any(|tree| tree.target == TreeTarget::All);
     let is_early = model.version.first().is_some_and(|major| *major < 3);
     let is_equality = |predicate: &Predicate| matches!(predicate, Predicate::Equal { .. });
     let mut inner = forest.trees.iter().flat_map(|tree| &tree.inner);

@@ -2,7 +2,7 @@
 //! tables.
 
 use sched_ir::lir::OutputKind;
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_llvm::Cpu;
 use sched_nest::Layout;
 use schedc_driver::Failure;
@@ -16,15 +16,16 @@ use std::fmt::Write;
 const MACHINE: Cpu = Cpu::X86_64V3;
 
 /// A representation, and the bytes of its tables or the reason why it is refused.
-pub type Size = (&'static str, Result<usize, String>);
+pub type LayoutSize = (&'static str, Result<usize, String>);
 
 /// The size of each representation for walks row by row.
-pub fn of_each_layout(model: &Model) -> Vec<Size> {
+pub fn of_each_layout(model: &Model) -> Vec<LayoutSize> {
     Layout::WORDS.iter().map(|word| (*word, size(model, word))).collect()
 }
 
 fn size(model: &Model, word: &str) -> Result<usize, String> {
-    let options = Options { model: Some(model.info()), purpose: CheckPurpose::Compile, ..Options::default() };
+    let options =
+        CheckOptions { model: Some(model.info()), purpose: CheckPurpose::Compile, ..CheckOptions::default() };
     let checked = check(&format!("representation({word})\n"), &options);
     let message = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
     let nests = checked.nests.ok_or_else(|| message.unwrap_or_else(|| "it is not legal".to_string()))?;
@@ -39,7 +40,7 @@ fn size(model: &Model, word: &str) -> Result<usize, String> {
 }
 
 /// Writes the sizes as text.
-pub fn describe(out: &mut String, sizes: &[Size]) -> std::fmt::Result {
+pub fn describe(out: &mut String, sizes: &[LayoutSize]) -> std::fmt::Result {
     writeln!(out, "memory of trees")?;
     for (word, size) in sizes {
         match size {
@@ -51,7 +52,7 @@ pub fn describe(out: &mut String, sizes: &[Size]) -> std::fmt::Result {
 }
 
 /// The sizes as JSON.
-pub fn to_json(sizes: &[Size]) -> Value {
+pub fn to_json(sizes: &[LayoutSize]) -> Value {
     let entries = sizes.iter().map(|(word, size)| match size {
         Ok(bytes) => ((*word).to_string(), json!({ "bytes": bytes })),
         Err(why) => ((*word).to_string(), json!({ "refused": why })),

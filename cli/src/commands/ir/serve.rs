@@ -9,7 +9,7 @@ use sched_lang::diagnostics::{Diagnostic, Severity, full};
 use sched_lang::{CheckPurpose, Target};
 use sched_nest::{Nest, Variants};
 use schedc_driver::compile::compile;
-use schedc_driver::{Failure, Model, Source, machines};
+use schedc_driver::{Failure, Model, ScheduleSource, machines};
 use schedc_measure::CostPredictor;
 use serde::Deserialize;
 use serde_json::json;
@@ -37,7 +37,7 @@ const MOST_COSTS: usize = 256;
 
 /// A model that was read from its file, and the costs of its nests.
 struct ServedModel {
-    stamp: Stamp,
+    stamp: ModelStamp,
     model: Model,
     predictor: CostPredictor,
     /// Cached costs: nest, rows per call, cycles.
@@ -45,7 +45,7 @@ struct ServedModel {
 }
 
 /// Length and modification time of a file, which show whether it has changed.
-type Stamp = (u64, Option<SystemTime>);
+type ModelStamp = (u64, Option<SystemTime>);
 
 /// Answers lines of standard input, each by a line of standard output: `{"text"}` or `{"error"}`.
 pub fn serve(args: &Ir, path: &Path) -> Result<(), Failure> {
@@ -68,7 +68,8 @@ pub fn serve(args: &Ir, path: &Path) -> Result<(), Failure> {
 fn answer(args: &Ir, path: &Path, loaded: &mut Option<ServedModel>, line: &str) -> Result<String, String> {
     let request: StageRequest = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let loaded = model(args, path, loaded).map_err(in_words)?;
-    let source = Source { name: "schedule".to_owned(), text: request.text, is_chosen: false, path: None };
+    let source =
+        ScheduleSource { name: "schedule".to_owned(), text: request.text, is_chosen: false, path: None };
     if request.stage == "cost" {
         let cost = cost_of(args, loaded, &source, request.rows.unwrap_or(DEFAULT_ROWS));
         return cost.map(|cycles| cycles.to_string());
@@ -97,7 +98,7 @@ fn model<'k>(
 }
 
 /// The cycles of a call of `rows` rows, by the cost model.
-fn cost_of(args: &Ir, loaded: &mut ServedModel, source: &Source, rows: usize) -> Result<f64, String> {
+fn cost_of(args: &Ir, loaded: &mut ServedModel, source: &ScheduleSource, rows: usize) -> Result<f64, String> {
     let (nests, _) = nests(args, &loaded.model, source)?;
     let nest = nests.into_for_rows(rows);
     let before = loaded.costs.iter().find(|(other, of, _)| *of == rows && *other == nest);
@@ -113,7 +114,7 @@ fn cost_of(args: &Ir, loaded: &mut ServedModel, source: &Source, rows: usize) ->
 }
 
 /// The nests of a schedule, and its target.
-fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, Target), String> {
+fn nests(args: &Ir, model: &Model, source: &ScheduleSource) -> Result<(Variants<Nest>, Target), String> {
     let checked = source.check_for(CheckPurpose::Compile, model, &args.schedule.values);
     source.check_fingerprint(&checked, model, &args.schedule.values).map_err(in_words)?;
     let error = checked.diagnostics.into_iter().find(|found| found.severity == Severity::Error);
@@ -123,7 +124,7 @@ fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, T
     }
 }
 
-fn text(args: &Ir, model: &Model, source: &Source, stage: Stage) -> Result<String, String> {
+fn text(args: &Ir, model: &Model, source: &ScheduleSource, stage: Stage) -> Result<String, String> {
     let (nests, target) = nests(args, model, source)?;
     // The stages before LIR need no kernel.
     let kernels: &[OutputKind] = match stage {

@@ -4,7 +4,7 @@ use super::files::model_of;
 use crate::args;
 use crate::terminal::Terminal;
 use sched_diagnostics::{Diagnostic, Place, Severity, usage};
-use schedc_driver::lock::{Entry, Lock, staleness};
+use schedc_driver::lock::{LockEntry, LockFile, staleness};
 use schedc_driver::{Failure, Model};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// Runs the command. The check may run on any machine, not only on the one that measured the entries.
 pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     let path = &args.file;
-    let lock = Lock::read(path)?;
+    let lock = LockFile::read(path)?;
     let mut findings = Vec::new();
     let mut models: BTreeMap<PathBuf, Option<Model>> = BTreeMap::new();
-    let mut entries: Vec<&Entry> = lock.entries().iter().collect();
+    let mut entries: Vec<&LockEntry> = lock.entries().iter().collect();
     entries.sort_by(|one, other| one.for_people(other));
     for entry in entries {
         let file = model_of(entry, path);

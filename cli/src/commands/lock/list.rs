@@ -1,20 +1,20 @@
 //! Lists the entries of a lock.
 
-use schedc_driver::lock::{Entry, Figures, Lock};
+use schedc_driver::lock::{Figures, LockEntry, LockFile};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The entries in the order in which people read them.
-fn sorted(lock: &Lock) -> Vec<&Entry> {
-    let mut entries: Vec<&Entry> = lock.entries().iter().collect();
+fn sorted(lock: &LockFile) -> Vec<&LockEntry> {
+    let mut entries: Vec<&LockEntry> = lock.entries().iter().collect();
     entries.sort_by(|one, other| one.for_people(other));
     entries
 }
 
 /// A table with a line for each entry.
-pub fn text(lock: &Lock) -> String {
+pub fn text(lock: &LockFile) -> String {
     let heads = ["entry", "µs/row", "default", "gain", "processor", "schedc", "date"].map(String::from);
-    let line = |entry: &&Entry| {
+    let line = |entry: &&LockEntry| {
         [
             entry.key.to_string(),
             figures(entry.measured.schedule),
@@ -45,12 +45,12 @@ fn figures(figures: Figures) -> String {
 }
 
 /// The entries as JSON, with all their fields.
-pub fn json(lock: &Lock) -> String {
+pub fn json(lock: &LockFile) -> String {
     let entries: Vec<Value> = sorted(lock).into_iter().map(entry).collect();
     format!("{:#}\n", json!({ "format": schedc_driver::lock::FORMAT_VERSION, "entries": entries }))
 }
 
-fn entry(entry: &Entry) -> Value {
+fn entry(entry: &LockEntry) -> Value {
     let times =
         |figures: Figures| json!({ "median": figures.median, "low": figures.low, "high": figures.high });
     json!({

@@ -7,20 +7,20 @@ use crate::terminal::Terminal;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use schedc_driver::compile::for_one_call_of;
-use schedc_driver::lock::{Entry, Figures, Lock, Measurement};
-use schedc_driver::{CodeDestination, Failure, Job, Model, ScheduleValues, Source};
+use schedc_driver::lock::{Figures, LockEntry, LockFile, Measurement};
+use schedc_driver::{CodeDestination, Failure, Job, Model, ScheduleSource, ScheduleValues};
 use schedc_measure::{Contender, DRAW_SEED, Draft, OrderedRows, Quartiles, RaceLimits, Workload, race};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Failure> {
-    let mut lock = Lock::read(&args.file)?;
+    let mut lock = LockFile::read(&args.file)?;
     let entry = lock.entry_named(name).map_err(|failure| failure.in_file(args.file.display()))?.clone();
     let model = Model::read(&model_of(&entry, &args.file), &args.reading.options())?;
     let (cpu, target) = target_of(&entry, &args.file)?;
     let measured = measure(args, &entry, &model, (cpu, target.as_ref()), terminal)?;
-    let renewed = Entry::of(entry.key.clone(), &model, cpu, &entry.schedule, measured)?;
+    let renewed = LockEntry::of(entry.key.clone(), &model, cpu, &entry.schedule, measured)?;
     terminal.say(&format!("{}: {}; it was {}", renewed.key, speeds(&renewed), speeds(&entry)));
     if renewed.gain() < 1.0 {
         let model = &renewed.key.model;
@@ -34,13 +34,13 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
 }
 
 /// `0.05 µs per row, 0.06 µs with the default`
-fn speeds(entry: &Entry) -> String {
+fn speeds(entry: &LockEntry) -> String {
     let Measurement { schedule, default, .. } = entry.measured;
     format!("{} µs per row, {} µs with the default", schedule.median, default.median)
 }
 
 /// The processor and the target of an entry, for a new measurement.
-fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failure> {
+fn target_of(entry: &LockEntry, lock: &Path) -> Result<(Cpu, Option<Target>), Failure> {
     let target = entry.key.target.as_str();
     if target.starts_with("gpu")
         && let Ok(gpu) = target.parse::<Target>()
@@ -64,7 +64,7 @@ fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failur
 /// Times the entry's schedule and the schedule that schedc chooses, in turns.
 fn measure(
     args: &args::Lock,
-    entry: &Entry,
+    entry: &LockEntry,
     model: &Model,
     (cpu, target): (Cpu, Option<&Target>),
     terminal: &Terminal,
@@ -73,13 +73,13 @@ fn measure(
     let features = model.forest().num_features;
     let values = OrderedRows::new(filled(random_rows(model), features, rows)?, features, false);
     let model = model.for_rows(model.trainer_row_type);
-    let own = Source {
+    let own = ScheduleSource {
         name: format!("{}, {}", args.file.display(), entry.key),
         text: entry.schedule.clone(),
         is_chosen: false,
         path: None,
     };
-    let chosen = Source::chosen_for(&model, target, cpu, CodeDestination::Artefact);
+    let chosen = ScheduleSource::chosen_for(&model, target, cpu, CodeDestination::Artefact);
     let mut contenders: Vec<Contender> = Vec::new();
     for source in [own, chosen] {
         let job = Job { model: model.clone(), source };

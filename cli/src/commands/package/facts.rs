@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A type of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub enum TensorType {
     F32,
     F64,
     I32,
@@ -18,9 +18,9 @@ pub enum Element {
 }
 
 /// A tensor of a request or a response, with one row for each predicted row.
-pub struct Tensor {
+pub struct ServedTensor {
     pub name: String,
-    pub element: Element,
+    pub element: TensorType,
     pub columns: u64,
 }
 
@@ -28,9 +28,9 @@ pub struct Tensor {
 pub struct LibraryInfo {
     /// One tensor for all features in the model's order; if features have named categories, one for each
     /// feature that the model reads.
-    pub inputs: Vec<Tensor>,
+    pub inputs: Vec<ServedTensor>,
     /// The output.
-    pub output: Tensor,
+    pub output: ServedTensor,
     /// The output's word, such as `raw`.
     pub kind: &'static str,
     /// The feature names; empty if the model has none.
@@ -61,39 +61,41 @@ impl LibraryInfo {
         let features = texts(&model["feature_names"]);
         // The widest type of rows that some version reads without rounding.
         let wide = versions.iter().any(|version| version["model"]["types"]["rows"] == "f64");
-        let number = if wide { Element::F64 } else { Element::F32 };
-        let output = Tensor { name: output.heading().to_owned(), element: result(model, output), columns };
+        let number = if wide { TensorType::F64 } else { TensorType::F32 };
+        let output =
+            ServedTensor { name: output.heading().to_owned(), element: result(model, output), columns };
         let runs_on_gpu = versions.iter().any(|version| version["runs_on"] == "gpu");
         Ok(LibraryInfo { inputs: inputs(model, &features, number), output, kind, features, runs_on_gpu })
     }
 }
 
-fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
+fn inputs(model: &Value, features: &[String], number: TensorType) -> Vec<ServedTensor> {
     let count = model["features"].as_u64().unwrap_or(0);
     let (all, _) = from_json(&model["categories"]).unwrap_or_default();
     if features.is_empty() || !all.iter().any(Names::are_names) {
-        return vec![Tensor { name: "rows".to_owned(), element: number, columns: count }];
+        return vec![ServedTensor { name: "rows".to_owned(), element: number, columns: count }];
     }
     // A tensor has one type, which must also represent missing values.
     let element = |names: &Names| match names.labels.as_slice() {
-        labels if labels.iter().any(|label| matches!(label, Label::Text(_))) => Element::Text,
-        labels if labels.iter().any(|label| matches!(label, Label::Truth(_))) => Element::Truth,
+        labels if labels.iter().any(|label| matches!(label, Label::Text(_))) => TensorType::Text,
+        labels if labels.iter().any(|label| matches!(label, Label::Truth(_))) => TensorType::Truth,
         [] => number,
-        _ => Element::F64,
+        _ => TensorType::F64,
     };
     let read = features.iter().zip(&all).filter(|(_, names)| names.naming != Naming::Unread);
-    read.map(|(name, names)| Tensor { name: name.clone(), element: element(names), columns: 1 }).collect()
+    read.map(|(name, names)| ServedTensor { name: name.clone(), element: element(names), columns: 1 })
+        .collect()
 }
 
-fn result(model: &Value, output: OutputKind) -> Element {
-    let float = |word: &str| if model["types"][word] == "f64" { Element::F64 } else { Element::F32 };
+fn result(model: &Value, output: OutputKind) -> TensorType {
+    let float = |word: &str| if model["types"][word] == "f64" { TensorType::F64 } else { TensorType::F32 };
     let labels: Vec<&Value> = model["labels"].as_array().into_iter().flatten().collect();
     match output.element() {
-        runtime::Element::Leaf => Element::I32,
-        runtime::Element::Class if labels.is_empty() => Element::I32,
-        runtime::Element::Class if labels.iter().any(|label| label.is_string()) => Element::Text,
-        runtime::Element::Class if labels.iter().all(|label| label.is_i64()) => Element::I64,
-        runtime::Element::Class => Element::F64,
+        runtime::Element::Leaf => TensorType::I32,
+        runtime::Element::Class if labels.is_empty() => TensorType::I32,
+        runtime::Element::Class if labels.iter().any(|label| label.is_string()) => TensorType::Text,
+        runtime::Element::Class if labels.iter().all(|label| label.is_i64()) => TensorType::I64,
+        runtime::Element::Class => TensorType::F64,
         runtime::Element::Result => float("results"),
         runtime::Element::Sum => float("sums"),
     }

@@ -14,10 +14,10 @@ const MANIFEST_NAME: &str = "schedc.json";
 const MOST_DEPTH: usize = 8;
 
 /// Files: path below the folder, and content.
-pub type Files = Vec<(PathBuf, Vec<u8>)>;
+pub type PackageFiles = Vec<(PathBuf, Vec<u8>)>;
 
 /// The manifest of the files.
-pub fn manifest(files: &Files) -> (PathBuf, Vec<u8>) {
+pub fn manifest(files: &PackageFiles) -> (PathBuf, Vec<u8>) {
     let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
     let text = format!("{:#}\n", json!({ "schedc": env!("CARGO_PKG_VERSION"), "files": names }));
     (PathBuf::from(MANIFEST_NAME), text.into_bytes())

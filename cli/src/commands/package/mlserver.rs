@@ -1,12 +1,12 @@
 //! Model folders of MLServer.
 
-use super::facts::{Element, LibraryInfo, Tensor};
-use super::files::Files;
+use super::facts::{LibraryInfo, ServedTensor, TensorType};
+use super::files::PackageFiles;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The files of a folder with one model.
-pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) -> Files {
+pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) -> PackageFiles {
     let folder = Path::new(name);
     let model = json!({
         "name": name,
@@ -23,14 +23,14 @@ pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) ->
     ]
 }
 
-fn tensor(tensor: &Tensor) -> Value {
+fn tensor(tensor: &ServedTensor) -> Value {
     let datatype = match tensor.element {
-        Element::F32 => "FP32",
-        Element::F64 => "FP64",
-        Element::I32 => "INT32",
-        Element::I64 => "INT64",
-        Element::Truth => "BOOL",
-        Element::Text => "BYTES",
+        TensorType::F32 => "FP32",
+        TensorType::F64 => "FP64",
+        TensorType::I32 => "INT32",
+        TensorType::I64 => "INT64",
+        TensorType::Truth => "BOOL",
+        TensorType::Text => "BYTES",
     };
     json!({ "name": tensor.name, "datatype": datatype, "shape": [-1, tensor.columns] })
 }

@@ -1,7 +1,7 @@
 //! Model repositories of Triton.
 
-use super::facts::{Element, LibraryInfo, Tensor};
-use super::files::Files;
+use super::facts::{LibraryInfo, ServedTensor, TensorType};
+use super::files::PackageFiles;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const MODEL_MODULE: &str =
     "from schedc_runtime.triton import TritonPythonModel\n\n__all__ = [\"TritonPythonModel\"]\n";
 
 /// The files of a repository with one version of one model.
-pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) -> Files {
+pub fn files(name: &str, facts: &LibraryInfo, threads: i64, library: Vec<u8>) -> PackageFiles {
     let folder = Path::new(name);
     let version = folder.join("1");
     vec![
@@ -48,16 +48,16 @@ fn write_config(out: &mut String, name: &str, facts: &LibraryInfo, threads: i64)
     Ok(())
 }
 
-fn write_tensor(out: &mut String, what: &str, tensor: &Tensor) -> std::fmt::Result {
+fn write_tensor(out: &mut String, what: &str, tensor: &ServedTensor) -> std::fmt::Result {
     let element = match tensor.element {
-        Element::F32 => "TYPE_FP32",
-        Element::F64 => "TYPE_FP64",
-        Element::I32 => "TYPE_INT32",
-        Element::I64 => "TYPE_INT64",
-        Element::Truth => "TYPE_BOOL",
-        Element::Text => "TYPE_STRING",
+        TensorType::F32 => "TYPE_FP32",
+        TensorType::F64 => "TYPE_FP64",
+        TensorType::I32 => "TYPE_INT32",
+        TensorType::I64 => "TYPE_INT64",
+        TensorType::Truth => "TYPE_BOOL",
+        TensorType::Text => "TYPE_STRING",
     };
-    let Tensor { name, columns, .. } = tensor;
+    let ServedTensor { name, columns, .. } = tensor;
     writeln!(out, "{what} [ {{ name: {} data_type: {element} dims: [ {columns} ] }} ]", quoted(name))
 }
 

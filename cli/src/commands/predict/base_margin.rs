@@ -1,9 +1,9 @@
 //! Base margins of the rows: columns of the input, or a separate array.
 
 use crate::args::Predict;
-use sched_llvm::Rows;
+use sched_llvm::PackedRows;
 use sched_llvm::runtime::Dtype;
-use schedc_data::{Batch, DataError, Expect, Reading, RowStream, Source};
+use schedc_data::{Batch, DataError, DataSource, Expect, Reading, RowStream};
 use schedc_driver::Failure;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ impl BaseMarginOrigin {
             )),
             BaseMarginOrigin::File(name) => {
                 let stream = RowStream::open(
-                    &Source::Path(name.clone().into()),
+                    &DataSource::Path(name.clone().into()),
                     Expect::unnamed(margins),
                     Reading::default(),
                 )?;
@@ -82,10 +82,10 @@ pub enum BatchBaseMargin {
 
 impl BatchBaseMargin {
     /// The values in the form of a call's argument.
-    pub fn as_rows(&self) -> Rows<'_> {
+    pub fn as_rows(&self) -> PackedRows<'_> {
         match self {
-            BatchBaseMargin::F32(values) => Rows::F32(values),
-            BatchBaseMargin::F64(values) => Rows::F64(values),
+            BatchBaseMargin::F32(values) => PackedRows::F32(values),
+            BatchBaseMargin::F64(values) => PackedRows::F64(values),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Compiled code in memory for rows of both floating-point types.
 
-use sched_llvm::runtime::{CallError, Dtype, OutputKind, Status};
-use sched_llvm::{Jit, PredictOptions, Results, Rows};
+use sched_llvm::runtime::{CallError, CallStatus, Dtype, OutputKind};
+use sched_llvm::{Jit, PackedResults, PackedRows, PredictOptions};
 use schedc_driver::{Failure, Predictor};
 use std::cell::OnceCell;
 
@@ -20,7 +20,7 @@ impl<'a> JitByRows<'a> {
     }
 
     /// Returns the code for these rows: the wide code if the first would round some value.
-    fn code_for(&self, rows: Rows) -> Result<&Jit, CallError> {
+    fn code_for(&self, rows: PackedRows) -> Result<&Jit, CallError> {
         let model = self.first.model();
         let would_round = rows.need_doubles() && i64::from(model.row_type) != model.own_row_type;
         match self.wide.get() {
@@ -40,7 +40,7 @@ fn why(failure: Failure) -> CallError {
         Failure::Refused(diagnostic) => diagnostic.message,
         Failure::Findings | Failure::Reported(_) => "there is no code for rows of 64-bit floats".to_string(),
     };
-    CallError { status: Some(Status::ROWS), message }
+    CallError { status: Some(CallStatus::ROWS), message }
 }
 
 impl Predictor for JitByRows<'_> {
@@ -63,9 +63,9 @@ impl Predictor for JitByRows<'_> {
     fn predict(
         &self,
         kind: OutputKind,
-        rows: Rows,
+        rows: PackedRows,
         n: usize,
-        out: Results,
+        out: PackedResults,
         extras: PredictOptions<'_>,
     ) -> Result<(), CallError> {
         Predictor::predict(self.code_for(rows)?, kind, rows, n, out, extras)

@@ -3,7 +3,7 @@
 use sched_diagnostics::usage;
 use sched_forest::{Forest, Label};
 use sched_llvm::runtime::{Element, OutputKind};
-use schedc_data::{KeptColumns, Layout, Number};
+use schedc_data::{KeptColumns, NumberType, TableLayout};
 use serde_json::Value;
 
 use sched_categories::label_of_json;
@@ -33,7 +33,7 @@ enum Meaning {
 }
 
 /// Labels of predicted classes, by the labels' type.
-pub enum Classes {
+pub enum ClassLabels {
     Integers(Vec<i64>),
     Numbers(Vec<f64>),
     Texts(Vec<u32>),
@@ -89,20 +89,26 @@ impl Labels {
     /// Headings and types of the columns of results. A column of probabilities is named by its class,
     /// `P(label)`, and a column of decision values `score(label)`, with the number of the target if there are
     /// several, as in `P_0(label)`. A column of classes holds their labels, if the model has any.
-    pub fn layout(&self, output: OutputKind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+    pub fn layout(
+        &self,
+        output: OutputKind,
+        columns: usize,
+        number: NumberType,
+        kept: KeptColumns,
+    ) -> TableLayout {
         if self.are_classes(output) {
-            let layout = Layout::of(OutputKind::Class.heading(), columns, number, kept);
+            let layout = TableLayout::of(OutputKind::Class.heading(), columns, number, kept);
             return match () {
                 () if self.labels.is_empty() => layout,
-                () if self.are_integers() => Layout { number: Number::I64, ..layout },
-                () if self.are_numbers() => Layout { number: Number::F64, ..layout },
+                () if self.are_integers() => TableLayout { number: NumberType::I64, ..layout },
+                () if self.are_numbers() => TableLayout { number: NumberType::F64, ..layout },
                 () => layout.with_labels(self.labels.iter().map(Label::to_string).collect()),
             };
         }
         if self.are_labels(output) {
-            return Layout::of(OutputKind::Class.heading(), columns, Number::I64, kept);
+            return TableLayout::of(OutputKind::Class.heading(), columns, NumberType::I64, kept);
         }
-        let mut layout = Layout::of(output.heading(), columns, number, kept);
+        let mut layout = TableLayout::of(output.heading(), columns, number, kept);
         if let Some(headings) = self.headings(columns).filter(|_| output == OutputKind::Value) {
             layout.headings = headings;
         }
@@ -131,7 +137,7 @@ impl Labels {
     }
 
     /// The labels of predicted classes; `None` if classes are numbers from 0 on.
-    pub fn of_classes(&self, classes: &[f64]) -> Result<Option<Classes>, Failure> {
+    pub fn of_classes(&self, classes: &[f64]) -> Result<Option<ClassLabels>, Failure> {
         if self.labels.is_empty() {
             return Ok(None);
         }
@@ -147,7 +153,7 @@ impl Labels {
                 .iter()
                 .map(number)
                 .collect::<Result<_, Failure>>()
-                .map(Classes::Integers)
+                .map(ClassLabels::Integers)
                 .map(Some);
         }
         if self.are_numbers() {
@@ -162,11 +168,11 @@ impl Labels {
                 .iter()
                 .map(number)
                 .collect::<Result<_, Failure>>()
-                .map(Classes::Numbers)
+                .map(ClassLabels::Numbers)
                 .map(Some);
         }
         let place = |class: &f64| label(class).map(|_| *class as u32);
-        classes.iter().map(place).collect::<Result<_, Failure>>().map(Classes::Texts).map(Some)
+        classes.iter().map(place).collect::<Result<_, Failure>>().map(ClassLabels::Texts).map(Some)
     }
 }
 

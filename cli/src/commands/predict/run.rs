@@ -2,13 +2,13 @@
 //! does not grow with the number of rows.
 
 use super::base_margin::{BaseMargin, BatchBaseMargin};
-use super::labels::{Classes, Labels};
+use super::labels::{ClassLabels, Labels};
 use crate::args::Predict;
 use crate::terminal::Terminal;
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, OutputKind};
-use sched_llvm::{PredictOptions, Results, Rows};
-use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
+use sched_llvm::{PackedResults, PackedRows, PredictOptions};
+use schedc_data::{Batch, Destination, FeatureValues, NumberType, ResultNumbers, RowStream, TableWriter};
 use schedc_driver::outputs::missing_output;
 use schedc_driver::{Failure, Predictor, help_for_status};
 use std::time::{Duration, Instant};
@@ -102,8 +102,11 @@ impl PredictRun<'_> {
         if columns == 0 {
             return Err(missing_output(kind.word(), |kind| predictor.num_outputs(kind) > 0));
         }
-        let number =
-            if self.labels.are_classes(kind) { Number::I32 } else { number_of(predictor.output_type(kind)) };
+        let number = if self.labels.are_classes(kind) {
+            NumberType::I32
+        } else {
+            number_of(predictor.output_type(kind))
+        };
         let PredictInput { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(kind, columns, number, stream.kept());
         // The first results create the file, so a failed run leaves none.
@@ -165,15 +168,15 @@ impl PredictRun<'_> {
         };
         let columns: Vec<Column> = batch.columns.iter().map(column).collect();
         let rows = match &batch.values {
-            _ if !columns.is_empty() => Rows::Columns(&columns),
-            Values::F32(values) => Rows::F32(values),
-            Values::F64(values) => Rows::F64(values),
+            _ if !columns.is_empty() => PackedRows::Columns(&columns),
+            FeatureValues::F32(values) => PackedRows::F32(values),
+            FeatureValues::F64(values) => PackedRows::F64(values),
         };
         let out = match &mut results {
-            Predictions::F32(values) => Results::F32(values),
-            Predictions::F64(values) => Results::F64(values),
-            Predictions::I32(values) => Results::I32(values),
-            Predictions::I64(_) | Predictions::Label(_) => Results::I32(&mut []),
+            Predictions::F32(values) => PackedResults::F32(values),
+            Predictions::F64(values) => PackedResults::F64(values),
+            Predictions::I32(values) => PackedResults::I32(values),
+            Predictions::I64(_) | Predictions::Label(_) => PackedResults::I32(&mut []),
         };
         let extras = PredictOptions {
             threads: self.args.threads,
@@ -204,9 +207,9 @@ impl PredictRun<'_> {
     fn classes(&self, numbers: Vec<f64>) -> Result<Predictions, Failure> {
         Ok(match self.labels.of_classes(&numbers)? {
             None => Predictions::I32(numbers.into_iter().map(|class| class as i32).collect()),
-            Some(Classes::Integers(values)) => Predictions::I64(values),
-            Some(Classes::Numbers(values)) => Predictions::F64(values),
-            Some(Classes::Texts(values)) => Predictions::Label(values),
+            Some(ClassLabels::Integers(values)) => Predictions::I64(values),
+            Some(ClassLabels::Numbers(values)) => Predictions::F64(values),
+            Some(ClassLabels::Texts(values)) => Predictions::Label(values),
         })
     }
 }
@@ -219,19 +222,19 @@ pub fn print_notes(stream: &mut RowStream<'_>, terminal: &Terminal) {
 }
 
 /// The number type of an element type.
-fn number_of(element: Dtype) -> Number {
+fn number_of(element: Dtype) -> NumberType {
     match element {
-        Dtype::F32 => Number::F32,
-        Dtype::F64 => Number::F64,
-        Dtype::I32 => Number::I32,
+        Dtype::F32 => NumberType::F32,
+        Dtype::F64 => NumberType::F64,
+        Dtype::I32 => NumberType::I32,
     }
 }
 
 /// The input column of one feature's values in a batch.
-fn column(values: &Values) -> Column<'_> {
+fn column(values: &FeatureValues) -> Column<'_> {
     Column::of(match values {
-        Values::F32(values) => ColumnValues::F32(values),
-        Values::F64(values) => ColumnValues::F64(values),
+        FeatureValues::F32(values) => ColumnValues::F32(values),
+        FeatureValues::F64(values) => ColumnValues::F64(values),
     })
 }
 
@@ -260,13 +263,13 @@ enum Predictions {
 }
 
 impl Predictions {
-    fn numbers(&self) -> Numbers<'_> {
+    fn numbers(&self) -> ResultNumbers<'_> {
         match self {
-            Predictions::F32(values) => Numbers::F32(values),
-            Predictions::F64(values) => Numbers::F64(values),
-            Predictions::I32(values) => Numbers::I32(values),
-            Predictions::I64(values) => Numbers::I64(values),
-            Predictions::Label(values) => Numbers::Label(values),
+            Predictions::F32(values) => ResultNumbers::F32(values),
+            Predictions::F64(values) => ResultNumbers::F64(values),
+            Predictions::I32(values) => ResultNumbers::I32(values),
+            Predictions::I64(values) => ResultNumbers::I64(values),
+            Predictions::Label(values) => ResultNumbers::Label(values),
         }
     }
 }

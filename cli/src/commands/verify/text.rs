@@ -3,7 +3,8 @@
 use sched_forest::Coverage;
 use sched_llvm::runtime::Element;
 use schedc_verify::{
-    Comparison, Difference, Divergence, DivergingTest, ExplainedDifference, Report, RowSummary, bits_text,
+    Difference, Divergence, DivergingTest, ExplainedDifference, OutputComparison, RowSummary, VerifyReport,
+    bits_text,
 };
 use std::fmt::Write;
 
@@ -11,14 +12,14 @@ use std::fmt::Write;
 const MOST_SHOWN: usize = 5;
 
 /// A report as text.
-pub fn report_text(report: &Report) -> String {
+pub fn report_text(report: &VerifyReport) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_report(report, &mut text);
     text
 }
 
-fn write_report(report: &Report, out: &mut String) -> std::fmt::Result {
+fn write_report(report: &VerifyReport, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}  {}", report.model.0, report.model.1)?;
     let (name, fingerprint, order) = &report.schedule;
     writeln!(
@@ -119,8 +120,8 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
 }
 
 /// Writes the comparison with another program.
-fn write_comparison(comparison: &Comparison, out: &mut String) -> std::fmt::Result {
-    let Comparison { source, kind, numbers, equal, too_far_off, largest_difference, tolerance, first } =
+fn write_comparison(comparison: &OutputComparison, out: &mut String) -> std::fmt::Result {
+    let OutputComparison { source, kind, numbers, equal, too_far_off, largest_difference, tolerance, first } =
         comparison;
     write!(out, "  {source}: {} of {numbers} {} are equal", equal, kind.plural())?;
     let is_number = !kind.element().is_whole();

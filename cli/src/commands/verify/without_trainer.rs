@@ -1,13 +1,13 @@
 //! Rows and a script for a machine that has the trainer's library.
 
 use sched_forest::Quirk;
-use schedc_data::{Values, write_atomically};
+use schedc_data::{FeatureValues, write_atomically};
 use schedc_driver::{Failure, Model};
 use schedc_verify::trainer::{SCRIPT, write_rows};
 use std::path::PathBuf;
 
 /// Writes rows and script for another machine, and returns the failure that explains how to run them there.
-pub fn without_trainer(model: &Model, rows: &Values, library: &str, why: &str) -> Failure {
+pub fn without_trainer(model: &Model, rows: &FeatureValues, library: &str, why: &str) -> Failure {
     let stem = model.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = PathBuf::from(format!("{stem}.verify"));
     let made = std::fs::create_dir_all(&folder).map_err(|error| {

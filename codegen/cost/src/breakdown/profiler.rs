@@ -2,7 +2,7 @@
 
 use super::attribution::Attribution;
 use crate::machine::Machine;
-use crate::memory::{Operand, Residency};
+use crate::memory::{MemoryOperand, Residency};
 use crate::work::{Resource, Work};
 use sched_ir::lir::{Origins, Value};
 
@@ -37,7 +37,7 @@ impl<'a> Profiler<'a> {
     }
 
     /// Notes an access of the piece of code that the next call of [`Profiler::note`] notes.
-    pub fn note_access(&mut self, operand: &Operand, residency: &Residency, machine: &Machine) {
+    pub fn note_access(&mut self, operand: &MemoryOperand, residency: &Residency, machine: &Machine) {
         let origin = self.origins.number(operand.site.value);
         if let Some(attribution) = &mut self.attribution {
             attribution.note_access(origin, operand.site.store.is_none(), residency, machine);

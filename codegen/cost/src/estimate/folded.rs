@@ -18,7 +18,7 @@ pub struct FoldedValues(Vec<bool>);
 impl FoldedValues {
     /// The folded values of a function on registers of `register_bits` bits.
     pub fn of(function: &Function, register_bits: u32) -> FoldedValues {
-        let mut uses = Uses::of(function);
+        let mut uses = UseLists::of(function);
         uses.note_loops(&function.body, 0);
         let folds = |number| uses.folds(Value(number as u32), function, register_bits);
         FoldedValues((0..function.types.len()).map(folds).collect())
@@ -46,11 +46,11 @@ struct ValueUses<'f> {
 }
 
 /// The uses of all values.
-struct Uses<'f>(Vec<ValueUses<'f>>);
+struct UseLists<'f>(Vec<ValueUses<'f>>);
 
-impl<'f> Uses<'f> {
-    fn of(function: &'f Function) -> Uses<'f> {
-        let mut uses = Uses(vec![ValueUses::default(); function.types.len()]);
+impl<'f> UseLists<'f> {
+    fn of(function: &'f Function) -> UseLists<'f> {
+        let mut uses = UseLists(vec![ValueUses::default(); function.types.len()]);
         Stmt::visit_all(&function.body, |stmt| {
             if let Stmt::Let(value, op) = stmt
                 && let Some(used) = uses.0.get_mut(value.0 as usize)
@@ -196,7 +196,7 @@ fn is_index(ty: Ty) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_ir::lir::{Address, Build, Builder, Cmp, Space};
+    use sched_ir::lir::{Address, BuildStmts, Builder, Cmp, Space};
 
     #[test]
     fn addresses_bytes_masks_and_broadcasts_fold() {

@@ -7,7 +7,7 @@
 //! | part | knows |
 //! |---|---|
 //! | [`prepared::PreparedKernel`] | the costs of operations, and loads from the same address |
-//! | [`values::Values`] | the integers that need no data, and when results are available |
+//! | [`values::ValueStates`] | the integers that need no data, and when results are available |
 //! | [`MemoryModel`] | sizes of buffers, and the level of the caches that serves an access |
 //! | [`timeline::Timeline`] | the cycles that the current code covers, and the instructions in flight |
 //! | [`loop_stack::LoopStack`] | loops around the statement, and whether their iterations differ |
@@ -37,13 +37,13 @@ use loop_sample::{Iteration, LoopSample};
 use loop_stack::LoopStack;
 use steady::{SteadyState, SteadyStates};
 use timeline::Timeline;
-use values::Values;
+use values::ValueStates;
 
 use crate::breakdown::Profiler;
-use crate::call::Call;
+use crate::call::KernelCall;
 use crate::machine::Machine;
-use crate::memory::{LoopAround, MemoryModel, Operand};
-use crate::value::{Chain, StaticValue, ValueState};
+use crate::memory::{LoopAround, MemoryModel, MemoryOperand};
+use crate::value::{DependenceChain, StaticValue, ValueState};
 use crate::work::Work;
 use sched_ir::lir::{Address, Alloc, Block, Function, If, Op, Stmt, Value};
 
@@ -64,9 +64,9 @@ const ALLOCATION_INSTRUCTIONS: f64 = 40.0;
 pub struct Estimator<'a> {
     function: &'a Function,
     machine: &'a Machine,
-    call: Call<'a>,
+    call: KernelCall<'a>,
     costs: &'a OperationCosts,
-    values: Values<'a>,
+    values: ValueStates<'a>,
     memory: MemoryModel,
     timeline: Timeline,
     loops: LoopStack,
@@ -76,14 +76,14 @@ pub struct Estimator<'a> {
 
 impl<'a> Estimator<'a> {
     /// An estimator for the first pass, which records accesses to memory.
-    pub fn new(kernel: &'a PreparedKernel<'a>, call: Call<'a>) -> Estimator<'a> {
+    pub fn new(kernel: &'a PreparedKernel<'a>, call: KernelCall<'a>) -> Estimator<'a> {
         let PreparedKernel { module, function, machine, costs, loads } = kernel;
         Estimator {
             function,
             machine,
             call,
             costs,
-            values: Values::new(module, function, loads, call),
+            values: ValueStates::new(module, function, loads, call),
             memory: MemoryModel::new(module, function, call),
             timeline: Timeline::new(machine),
             loops: LoopStack::default(),
@@ -173,7 +173,7 @@ impl<'a> Estimator<'a> {
             self.timeline.finish(start + latency);
         }
         let content = self.values.evaluate(op, self.function.ty(value).lanes == 1);
-        let chain = chain.map(|chain| Chain { cycles: chain.cycles + latency, ..chain });
+        let chain = chain.map(|chain| DependenceChain { cycles: chain.cycles + latency, ..chain });
         self.define(value, ValueState { content, ready: start + latency, chain });
     }
 
@@ -186,8 +186,8 @@ impl<'a> Estimator<'a> {
     /// waits for them.
     fn load_wait(&mut self, value: Value, op: &Op, work: &mut Work) -> f64 {
         let operand = match op {
-            Op::Load(at, _) | Op::LoadMasked(at, _) => Operand::load(self.function, value, at),
-            Op::Gather(gather) => Operand::gather(self.function, value, gather),
+            Op::Load(at, _) | Op::LoadMasked(at, _) => MemoryOperand::load(self.function, value, at),
+            Op::Gather(gather) => MemoryOperand::gather(self.function, value, gather),
             _ => return 0.0,
         };
         self.access(&operand, work)
@@ -197,13 +197,13 @@ impl<'a> Estimator<'a> {
         let ty = self.function.ty(value);
         let OperationCost { kind, busy, instructions, .. } = costs::store(ty, self.machine);
         work.add(kind, busy, instructions);
-        self.access(&Operand::store(at, ty.bytes()), work);
+        self.access(&MemoryOperand::store(at, ty.bytes()), work);
         self.timeline.reach(self.values.get(value).ready);
     }
 
     /// Records an access in the first pass. In the second pass, adds the access's cache lines to the work,
     /// and returns the cycles for which the result waits.
-    fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
+    fn access(&mut self, operand: &MemoryOperand, work: &mut Work) -> f64 {
         let index = &self.values.get(operand.index).content;
         let Some(placed) = self.memory.access(operand, index, self.loops.around()) else { return 0.0 };
         self.profiler.note_access(operand, &placed.residency, self.machine);

@@ -2,37 +2,37 @@
 //! tables.
 
 use super::reuse::{LoadAddresses, LoadedValues};
-use crate::call::Call;
-use crate::value::{Chain, DEPTHS, Dependences, StaticValue, ValueState};
+use crate::call::KernelCall;
+use crate::value::{DEPTHS, DependenceChain, Dependences, StaticValue, ValueState};
 use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Module, Op, Space, Value};
 
 /// Mask of the bits of a shift distance that a 64-bit shift uses.
 const SHIFT_MASK: i64 = 63;
 
 /// States of a function's LIR values while the estimator visits its statements.
-pub struct Values<'a> {
+pub struct ValueStates<'a> {
     module: &'a Module,
     function: &'a Function,
-    call: Call<'a>,
+    call: KernelCall<'a>,
     states: Vec<ValueState>,
     /// Loads of the current iteration whose results later loads from the same address reuse.
     loads: LoadedValues<'a>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> ValueStates<'a> {
     /// The values of a function before its first statement.
     pub fn new(
         module: &'a Module,
         function: &'a Function,
         loads: &'a LoadAddresses,
-        call: Call<'a>,
-    ) -> Values<'a> {
+        call: KernelCall<'a>,
+    ) -> ValueStates<'a> {
         let states = vec![ValueState::default(); function.types.len()];
-        Values { module, function, call, states, loads: LoadedValues::new(loads) }
+        ValueStates { module, function, call, states, loads: LoadedValues::new(loads) }
     }
 
     /// Resets the values to their states before the first statement, for another pass.
-    pub fn reset(mut self) -> Values<'a> {
+    pub fn reset(mut self) -> ValueStates<'a> {
         self.states.fill(ValueState::default());
         self.loads.forget(0);
         self
@@ -60,14 +60,14 @@ impl<'a> Values<'a> {
     /// Returns the cycle in which all operands of an operation are available, at least `earliest_start`. Also
     /// returns the longest chain that they continue from a value carried by the loop whose body has `depth`
     /// loops around it.
-    pub fn operands(&self, op: &Op, earliest_start: f64, depth: usize) -> (f64, Option<Chain>) {
-        let (mut ready, mut longest) = (earliest_start, None::<Chain>);
+    pub fn operands(&self, op: &Op, earliest_start: f64, depth: usize) -> (f64, Option<DependenceChain>) {
+        let (mut ready, mut longest) = (earliest_start, None::<DependenceChain>);
         op.for_each_value(|operand| {
             let operand = self.get(operand);
             ready = ready.max(operand.ready);
             if let Some(chain) = operand.chain.filter(|chain| chain.depth == depth) {
                 let cycles = longest.map_or(chain.cycles, |longest| longest.cycles.max(chain.cycles));
-                longest = Some(Chain { depth, cycles });
+                longest = Some(DependenceChain { depth, cycles });
             }
         });
         (ready, longest)

@@ -4,7 +4,7 @@ use super::figures;
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
-use super::trees::{Trees, row_bytes, sum_bytes};
+use super::trees::{TreeMemory, row_bytes, sum_bytes};
 use sched_nest::{ModelInfo, StepFigures};
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
@@ -30,7 +30,7 @@ pub struct BlockWork {
 }
 
 /// Bytes of shared memory of a block.
-pub fn shared_bytes(model: &ModelInfo, trees: &Trees, launch: &LaunchMapping) -> u64 {
+pub fn shared_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping) -> u64 {
     let rows = if launch.copies_rows { copied_rows(model, launch) } else { 0 };
     let margins = u64::from(model.num_classes.max(1)) * sum_bytes(model) as u64;
     let slots = if launch.folds > 0 { launch.tree_threads * launch.rows_per_block * margins } else { 0 };
@@ -56,7 +56,7 @@ fn copied_rows(model: &ModelInfo, launch: &LaunchMapping) -> u64 {
 struct BlockEstimator<'a> {
     gpu: &'a GpuMachine,
     model: &'a ModelInfo,
-    trees: &'a Trees,
+    trees: &'a TreeMemory,
     launch: &'a LaunchMapping,
     occupancy: Occupancy,
     /// Bytes that shared memory leaves to the first-level cache.
@@ -73,7 +73,7 @@ impl BlockWork {
     /// The work of a block of a launch in a call of `rows` rows.
     pub fn of(
         (gpu, model): (&GpuMachine, &ModelInfo),
-        trees: &Trees,
+        trees: &TreeMemory,
         launch: &LaunchMapping,
         rows: u64,
         occupancy: Occupancy,

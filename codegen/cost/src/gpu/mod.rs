@@ -20,7 +20,7 @@ use block::{BlockWork, shared_bytes};
 use machine::Occupancy;
 use mapping::LaunchMapping;
 use sched_nest::{ModelInfo, Nest};
-use trees::{Trees, row_bytes, sum_bytes};
+use trees::{TreeMemory, row_bytes, sum_bytes};
 
 pub use machine::GpuMachine;
 
@@ -41,7 +41,7 @@ pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> O
 
 /// Microseconds of one launch and of the fold after it.
 fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u64) -> f64 {
-    let trees = Trees::of(model, launch.layout);
+    let trees = TreeMemory::of(model, launch.layout);
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
     let busiest = (blocks / gpu.multiprocessors()).ceil();
     let resident =
@@ -63,7 +63,7 @@ fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: 
 }
 
 /// Bytes that a call reads of rows and writes of results, through the second-level cache.
-fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &LaunchMapping, rows: u64) -> f64 {
+fn call_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping, rows: u64) -> f64 {
     let results = f64::from(model.num_classes.max(1)) * sum_bytes(model);
     let read = match launch.copies_rows {
         true => row_bytes(model) * launch.tree_blocks as f64,

@@ -4,7 +4,7 @@
 use super::figures::{KEPT_SHARE, LINE_BYTES, SECTOR_BYTES, WALKS_OF_A_WARP};
 use super::machine::Occupancy;
 use super::mapping::LaunchMapping;
-use super::trees::{TreeLevel, Trees};
+use super::trees::{TreeLevel, TreeMemory};
 use sched_nest::Layout;
 
 /// Bytes of a leaf, for the estimate of the part of a tree that rows read.
@@ -40,7 +40,7 @@ fn distinct(all: f64, draws: f64) -> f64 {
 
 impl WalkReads {
     /// The reads of a launch's walks.
-    pub fn of(trees: &Trees, launch: &LaunchMapping) -> WalkReads {
+    pub fn of(trees: &TreeMemory, launch: &LaunchMapping) -> WalkReads {
         let together = launch.walks_in_flight() as f64;
         let lanes = launch.lanes as f64;
         // Threads of a warp that walk different trees read different lines.
@@ -75,7 +75,7 @@ impl WalkReads {
 }
 
 /// Bytes of one tree that `rows` rows read.
-fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
+fn footprint(trees: &TreeMemory, layout: Layout, rows: f64) -> f64 {
     let sectors = |level: &TreeLevel| {
         let bytes = level.nodes * trees.node_bytes;
         let read = distinct((bytes / SECTOR_BYTES).max(1.0), rows * level.reach.max(1e-12));
@@ -90,7 +90,7 @@ fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
 impl Misses {
     /// The reads beyond a first-level cache of `first_cache` bytes, if warps read `accesses` sectors in all.
     pub fn of(
-        trees: &Trees,
+        trees: &TreeMemory,
         launch: &LaunchMapping,
         (rows, occupancy): (f64, Occupancy),
         first_cache: f64,

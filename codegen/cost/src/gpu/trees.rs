@@ -5,7 +5,7 @@ use sched_nest::{Layout, ModelInfo, Nodes, Operands};
 use std::collections::BTreeMap;
 
 /// The trees of a model in a layout.
-pub struct Trees {
+pub struct TreeMemory {
     /// Number of trees.
     pub count: f64,
     /// Bytes of a node.
@@ -28,9 +28,9 @@ pub struct TreeLevel {
     pub reach: f64,
 }
 
-impl Trees {
+impl TreeMemory {
     /// The trees of a model in a layout.
-    pub fn of(model: &ModelInfo, layout: Layout) -> Trees {
+    pub fn of(model: &ModelInfo, layout: Layout) -> TreeMemory {
         let count = f64::from(model.num_trees.max(1));
         let leaves = leaves_by_depth(model);
         let all_leaves: f64 = leaves.values().sum::<f64>().max(count);
@@ -49,7 +49,7 @@ impl Trees {
             if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
         let existing = existing_levels(&leaves, count, all_leaves);
         let levels = if is_sparse { existing } else { complete_levels(model, &leaves, &existing) };
-        Trees { count, node_bytes, bytes: nodes * node_bytes + ends * leaf_bytes, levels, is_sparse }
+        TreeMemory { count, node_bytes, bytes: nodes * node_bytes + ends * leaf_bytes, levels, is_sparse }
     }
 
     /// Steps of a row through all trees.

@@ -26,7 +26,7 @@ pub struct LoopAround {
 
 /// The memory operand of an operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Operand {
+pub struct MemoryOperand {
     /// The access.
     pub site: Site,
     /// Number of the buffer.
@@ -41,34 +41,34 @@ pub struct Operand {
     pub lanes: Option<f64>,
 }
 
-impl Operand {
+impl MemoryOperand {
     /// The operand of a load that defines `value`.
-    pub fn load(function: &Function, value: Value, at: &Address) -> Operand {
+    pub fn load(function: &Function, value: Value, at: &Address) -> MemoryOperand {
         let bytes = f64::from(function.ty(value).bytes());
         let site = Site { value, store: None };
         let buffer = at.buffer.0 as usize;
-        Operand { site, buffer, bytes, index: at.index, stride: at.stride, lanes: None }
+        MemoryOperand { site, buffer, bytes, index: at.index, stride: at.stride, lanes: None }
     }
 
     /// The operand of a gather that defines `value`.
-    pub fn gather(function: &Function, value: Value, gather: &Gather) -> Operand {
+    pub fn gather(function: &Function, value: Value, gather: &Gather) -> MemoryOperand {
         let lanes = Some(f64::from(function.ty(gather.index).lanes));
         let site = Site { value, store: None };
         let (buffer, bytes) = (gather.buffer.0 as usize, f64::from(gather.stride));
-        Operand { site, buffer, bytes, index: gather.base, stride: gather.stride, lanes }
+        MemoryOperand { site, buffer, bytes, index: gather.base, stride: gather.stride, lanes }
     }
 
     /// The operand of a store of `bytes` bytes.
-    pub fn store(at: &Address, bytes: u32) -> Operand {
+    pub fn store(at: &Address, bytes: u32) -> MemoryOperand {
         let site = Site { value: at.index, store: Some(at.offset ^ (at.buffer.0 << 24)) };
         let (buffer, bytes) = (at.buffer.0 as usize, f64::from(bytes));
-        Operand { site, buffer, bytes, index: at.index, stride: at.stride, lanes: None }
+        MemoryOperand { site, buffer, bytes, index: at.index, stride: at.stride, lanes: None }
     }
 }
 
 /// An access in one iteration of the loops around it.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct LoopAccess {
     pub(super) site: Site,
     /// Number of the buffer.
     pub(super) buffer: usize,
@@ -86,17 +86,17 @@ pub struct Access {
 /// of the strides.
 pub(super) type Motion = (usize, Option<Value>, [u64; DEPTHS]);
 
-impl Access {
+impl LoopAccess {
     /// The access of an operand whose index has the content `index`.
-    pub fn new(operand: &Operand, index: &StaticValue, around: &[LoopAround]) -> Access {
+    pub fn new(operand: &MemoryOperand, index: &StaticValue, around: &[LoopAround]) -> LoopAccess {
         let mut strides = [0.0; DEPTHS];
         for (depth, bytes) in strides.iter_mut().enumerate() {
             *bytes = index.slope(depth).abs() * f64::from(operand.stride);
         }
         let data_decided_lines =
             operand.lanes.or(index.dependences.intersects(Dependences::DATA).then_some(1.0));
-        let Operand { site, buffer, bytes, .. } = *operand;
-        Access { site, buffer, bytes, strides, data_decided_lines, around: around.to_vec() }
+        let MemoryOperand { site, buffer, bytes, .. } = *operand;
+        LoopAccess { site, buffer, bytes, strides, data_decided_lines, around: around.to_vec() }
     }
 
     /// Returns the bytes that the access touches in one iteration of the `depth` outermost loops. Also

@@ -9,6 +9,6 @@ mod access;
 mod model;
 mod residency;
 
-pub use access::{LoopAround, Operand};
+pub use access::{LoopAround, MemoryOperand};
 pub use model::MemoryModel;
 pub use residency::Residency;

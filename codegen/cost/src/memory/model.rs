@@ -1,8 +1,8 @@
 //! The memory of a call during the two passes over its code.
 
-use super::access::{Access, LoopAround, Operand};
+use super::access::{LoopAccess, LoopAround, MemoryOperand};
 use super::residency::{PlacedAccess, PlacedAccesses, place};
-use crate::call::Call;
+use crate::call::KernelCall;
 use crate::machine::Machine;
 use crate::value::StaticValue;
 use sched_ir::lir::{BufferId, Function, Module, Scalar, Space};
@@ -21,14 +21,14 @@ pub struct MemoryModel {
 /// The passes, which treat accesses differently.
 enum Phase {
     /// The first pass records accesses.
-    Recording(Vec<Access>),
+    Recording(Vec<LoopAccess>),
     /// The second pass knows the level of memory that serves each access.
     Placed(PlacedAccesses),
 }
 
 impl MemoryModel {
     /// The memory of a call before the first pass.
-    pub fn new(module: &Module, function: &Function, call: Call<'_>) -> MemoryModel {
+    pub fn new(module: &Module, function: &Function, call: KernelCall<'_>) -> MemoryModel {
         let rows = call.rows as f64;
         let bytes = |element: Scalar| f64::from(element.bytes());
         let sizes = function.buffers.iter().map(|buffer| match buffer.space {
@@ -68,13 +68,13 @@ impl MemoryModel {
     /// second one.
     pub fn access(
         &mut self,
-        operand: &Operand,
+        operand: &MemoryOperand,
         index: &StaticValue,
         around: &[LoopAround],
     ) -> Option<&PlacedAccess> {
         match &mut self.phase {
             Phase::Recording(accesses) => {
-                accesses.push(Access::new(operand, index, around));
+                accesses.push(LoopAccess::new(operand, index, around));
                 None
             }
             Phase::Placed(placed) => placed.get(operand.site),

@@ -1,7 +1,7 @@
 //! Residency: for each access, the bytes that the core touches before it uses the same cache lines again, and
 //! the number of lines that the access fetches.
 
-use super::access::{Access, LINE, Motion, Site};
+use super::access::{LINE, LoopAccess, Motion, Site};
 use crate::machine::Machine;
 use sched_ir::lir::{Function, Space, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -72,7 +72,7 @@ impl PlacedAccesses {
 
 /// The residency of each access of a call. `sizes` has the bytes of each buffer.
 pub(super) fn place(
-    accesses: &[Access],
+    accesses: &[LoopAccess],
     function: &Function,
     sizes: &[f64],
     machine: &Machine,
@@ -112,7 +112,7 @@ struct Footprints {
 }
 
 impl Footprints {
-    fn of(accesses: &[Access], sizes: &[f64]) -> Footprints {
+    fn of(accesses: &[LoopAccess], sizes: &[f64]) -> Footprints {
         let mut touched: BTreeMap<(Option<Value>, usize), (f64, f64)> = BTreeMap::new();
         for access in accesses {
             let size = size_of(access, sizes);
@@ -143,7 +143,7 @@ impl Footprints {
 }
 
 /// Bytes of the buffer of an access.
-fn size_of(access: &Access, sizes: &[f64]) -> f64 {
+fn size_of(access: &LoopAccess, sizes: &[f64]) -> f64 {
     sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY)
 }
 
@@ -152,7 +152,7 @@ fn size_of(access: &Access, sizes: &[f64]) -> f64 {
 struct MotionGroups(HashMap<Motion, (f64, f64)>);
 
 impl MotionGroups {
-    fn of(accesses: &[Access]) -> MotionGroups {
+    fn of(accesses: &[LoopAccess]) -> MotionGroups {
         let mut groups: HashMap<Motion, (f64, f64)> = HashMap::new();
         for access in accesses.iter().filter(|access| access.data_decided_lines.is_none()) {
             let (bytes, lines) = groups.entry(access.motion()).or_default();
@@ -163,7 +163,7 @@ impl MotionGroups {
     }
 
     /// The share of an access in the lines of its group.
-    fn share(&self, access: &Access) -> f64 {
+    fn share(&self, access: &LoopAccess) -> f64 {
         let group = self.0.get(&access.motion()).filter(|_| access.data_decided_lines.is_none());
         group.map_or(1.0, |(bytes, lines)| (bytes / LINE).max(1.0) / lines)
     }
@@ -180,7 +180,7 @@ struct Placement<'p> {
 impl Placement<'_> {
     /// The residency of an access, without the share of its lines that other accesses of its motion group
     /// fetch.
-    fn of(&self, access: &Access) -> Residency {
+    fn of(&self, access: &LoopAccess) -> Residency {
         let mut lines = 1.0;
         // If data decides the address: the shares of executions that use a line again in the loops visited
         // so far, and the remaining share.
@@ -223,7 +223,7 @@ impl Placement<'_> {
     /// Returns the share of an access's executions that are the first to touch their line in the loop at
     /// `depth`. Also returns the bytes of these lines. Each execution touches `lines` lines, which data
     /// decides.
-    fn first_touches(&self, access: &Access, lines: f64, depth: usize) -> (f64, f64) {
+    fn first_touches(&self, access: &LoopAccess, lines: f64, depth: usize) -> (f64, f64) {
         let (touched, _) = access.touched_bytes(depth, size_of(access, self.sizes));
         let own = self.footprints.own_share(access.enclosing_loop(depth), access.buffer);
         let firsts = touched / LINE * own;
@@ -233,7 +233,7 @@ impl Placement<'_> {
 
 /// The residency of an access with these shares. If no data is needed for its address, `new_lines` is the
 /// share of its executions that go to a new line.
-fn residency(access: &Access, shares: Vec<(f64, f64)>, new_lines: f64) -> Residency {
+fn residency(access: &LoopAccess, shares: Vec<(f64, f64)>, new_lines: f64) -> Residency {
     let lines = match access.data_decided_lines {
         Some(lines) => lines,
         None => new_lines * (access.bytes / LINE).max(1.0),

@@ -9,7 +9,7 @@ use super::arrangement::{Arrangement, StageLoop};
 use super::stored::StoredColumns;
 use super::sums::{OneLayer, SumCode};
 use super::value::Lanes;
-use crate::lir::{Address, Build, Builder, Keep, Value};
+use crate::lir::{Address, BuildStmts, Builder, Keep, Value};
 use sched_nest::Axis;
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ struct ArrangedCode<'a> {
 /// The current iteration of all enclosing loops. The value of an axis is a sum: a value that loops of LIR
 /// have, plus a constant of unrolled loops.
 #[derive(Clone)]
-struct Point {
+struct CurrentIteration {
     /// For rows, units and terms, the sum of the values of loops of LIR; 0 if `None`.
     at: [Option<Value>; 3],
     /// For rows, units and terms, the constants that unrolled loops add.
@@ -66,7 +66,7 @@ struct LoadedOperands {
     constants: HashMap<i64, Value>,
 }
 
-impl Point {
+impl CurrentIteration {
     fn moved(
         &self,
         this: &StageLoop,
@@ -74,8 +74,8 @@ impl Point {
         plus: i64,
         remaining_bounds: Vec<i64>,
         b: &mut Builder,
-    ) -> Point {
-        let mut point = Point { remaining_bounds, ..self.clone() };
+    ) -> CurrentIteration {
+        let mut point = CurrentIteration { remaining_bounds, ..self.clone() };
         let axis = axis_number(this.axis);
         if let Some(value) = at {
             point.at[axis] = Some(match point.at[axis] {
@@ -108,12 +108,12 @@ impl ArrangedCode<'_> {
     /// Stores the sums of a group of rows.
     fn emit(&self, b: &mut Builder) {
         let remaining_bounds = self.arrangement.initial_bounds();
-        let point = Point { at: [None; 3], plus: [0; 3], remaining_bounds };
+        let point = CurrentIteration { at: [None; 3], plus: [0; 3], remaining_bounds };
         self.emit_outer_loops(b, 0, &point);
     }
 
     /// Emits the loops from position `at` on, down to the first loop over terms.
-    fn emit_outer_loops(&self, b: &mut Builder, at: usize, point: &Point) {
+    fn emit_outer_loops(&self, b: &mut Builder, at: usize, point: &CurrentIteration) {
         if at == self.arrangement.first_term_loop() {
             return self.emit_sums(b, at, point);
         }
@@ -125,8 +125,8 @@ impl ArrangedCode<'_> {
         &self,
         b: &mut Builder,
         at: usize,
-        point: &Point,
-        body: &mut dyn FnMut(&mut Builder, &Point),
+        point: &CurrentIteration,
+        body: &mut dyn FnMut(&mut Builder, &CurrentIteration),
     ) {
         let this = self.arrangement.loops[at];
         for range in self.arrangement.ranges(at, &point.remaining_bounds) {
@@ -158,7 +158,7 @@ impl ArrangedCode<'_> {
     }
 
     /// Computes and stores the sums of all rows and units that the loops from position `at` on go through.
-    fn emit_sums(&self, b: &mut Builder, at: usize, point: &Point) {
+    fn emit_sums(&self, b: &mut Builder, at: usize, point: &CurrentIteration) {
         let Some(points) = self.arrangement.points(at, &point.remaining_bounds, MOST_REGISTER_SUMS) else {
             self.each_sum(b, at, point, &mut |b, point| {
                 let start = self.first_summand(b, point, (0, 0));
@@ -182,8 +182,8 @@ impl ArrangedCode<'_> {
         &self,
         b: &mut Builder,
         at: usize,
-        point: &Point,
-        body: &mut dyn FnMut(&mut Builder, &Point),
+        point: &CurrentIteration,
+        body: &mut dyn FnMut(&mut Builder, &CurrentIteration),
     ) {
         let Some(this) = self.arrangement.loops.get(at) else { return body(b, point) };
         if this.axis == Axis::Feature {
@@ -193,7 +193,7 @@ impl ArrangedCode<'_> {
     }
 
     /// Adds the terms of the loops from position `at` on to sums in memory.
-    fn add_in_memory(&self, b: &mut Builder, at: usize, point: &Point) {
+    fn add_in_memory(&self, b: &mut Builder, at: usize, point: &CurrentIteration) {
         if at < self.arrangement.loops.len() {
             return self.for_each_value(b, at, point, &mut |b, point| self.add_in_memory(b, at + 1, point));
         }
@@ -211,7 +211,7 @@ impl ArrangedCode<'_> {
         &self,
         b: &mut Builder,
         at: usize,
-        point: &Point,
+        point: &CurrentIteration,
         (kept, beside): (&RegisterSums, (i64, i64)),
         loaded: &mut LoadedOperands,
         mut sums: Vec<Value>,
@@ -240,7 +240,10 @@ impl ArrangedCode<'_> {
                         (point.moved(this, None, value, range.remaining_bounds.clone(), b), beside)
                     }
                     _ => (
-                        Point { remaining_bounds: range.remaining_bounds.clone(), ..point.clone() },
+                        CurrentIteration {
+                            remaining_bounds: range.remaining_bounds.clone(),
+                            ..point.clone()
+                        },
                         this.moved(beside, value),
                     ),
                 };
@@ -257,7 +260,7 @@ impl ArrangedCode<'_> {
     fn term_of(
         &self,
         b: &mut Builder,
-        point: &Point,
+        point: &CurrentIteration,
         (row, (first, further)): (i64, (Value, i64)),
         unit: i64,
         loaded: &mut LoadedOperands,
@@ -285,7 +288,7 @@ impl ArrangedCode<'_> {
         &self,
         b: &mut Builder,
         at: usize,
-        point: &Point,
+        point: &CurrentIteration,
         points: &[(i64, i64)],
     ) -> HashMap<i64, (Value, i64)> {
         let (run, step) = (self.sums.run, self.arrangement.unit_step(at));
@@ -320,7 +323,7 @@ impl ArrangedCode<'_> {
     }
 
     /// The stored columns of the rows from the point's row on.
-    fn stored(&self, b: &mut Builder, point: &Point) -> StoredColumns {
+    fn stored(&self, b: &mut Builder, point: &CurrentIteration) -> StoredColumns {
         let row = match (self.row, point.at[ROW]) {
             (Some(first), Some(row)) => Some(b.add(first, row)),
             (first, row) => first.or(row),
@@ -329,7 +332,7 @@ impl ArrangedCode<'_> {
     }
 
     /// The first summand of a sum, whose row and unit are relative to the point.
-    fn first_summand(&self, b: &mut Builder, point: &Point, (_, unit): (i64, i64)) -> Value {
+    fn first_summand(&self, b: &mut Builder, point: &CurrentIteration, (_, unit): (i64, i64)) -> Value {
         let (sums, ty) = (&self.sums, self.lanes().type_of(self.sums.run.element));
         if sums.run.starts.is_none() {
             return b.float(ty, 0.0);
@@ -340,7 +343,7 @@ impl ArrangedCode<'_> {
     }
 
     /// The stored sum of a point.
-    fn load(&self, b: &mut Builder, point: &Point) -> Value {
+    fn load(&self, b: &mut Builder, point: &CurrentIteration) -> Value {
         let element = self.sums.run.element;
         let (stored, place) = (self.stored(b, point), self.place(b, point, 0));
         if let Lanes::Columns(units) = self.lanes() {
@@ -351,7 +354,7 @@ impl ArrangedCode<'_> {
     }
 
     /// Stores a sum, whose row and unit are relative to the point.
-    fn store(&self, b: &mut Builder, point: &Point, (row, unit): (i64, i64), sum: Value) {
+    fn store(&self, b: &mut Builder, point: &CurrentIteration, (row, unit): (i64, i64), sum: Value) {
         let (stored, place) = (self.stored(b, point), self.place(b, point, unit));
         let further = point.plus[ROW] + row;
         if let Lanes::Columns(_) = self.lanes() {
@@ -362,7 +365,7 @@ impl ArrangedCode<'_> {
     }
 
     /// The place of the sum of a unit, which is relative to the point.
-    fn place(&self, b: &mut Builder, point: &Point, unit: i64) -> Value {
+    fn place(&self, b: &mut Builder, point: &CurrentIteration, unit: i64) -> Value {
         let own = point.value(b, UNIT);
         let place = b.add(self.layer.to, own);
         b.add_int(place, unit)

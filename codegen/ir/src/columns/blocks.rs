@@ -2,9 +2,9 @@
 //!
 //! Features of a block are transposed first. Computed columns then read and store whole vectors of rows.
 
-use super::code::{ColumnCode, Elements};
+use super::code::{BufferElements, ColumnCode};
 use super::stored::StoredColumns;
-use crate::lir::{Bin, BufferId, Build, Builder, Value};
+use crate::lir::{Bin, BufferId, BuildStmts, Builder, Value};
 use crate::rows::CopiedRows;
 use crate::rows::input::{InputColumns, RowRange};
 use crate::rows::transpose::{RowBlock, Transpose};
@@ -103,8 +103,10 @@ impl RowBlocks<'_> {
                 Vec::new()
             });
             let start = b.mul_int(number, self.columns());
-            let (from, to_group) =
-                (Elements { buffer: features, first: zero }, Elements { buffer: to.copy, first: start });
+            let (from, to_group) = (
+                BufferElements { buffer: features, first: zero },
+                BufferElements { buffer: to.copy, first: start },
+            );
             code.store_group(b, (from, stored), to_group, (to.width, group));
             Vec::new()
         });
@@ -160,7 +162,12 @@ impl RowBlocks<'_> {
         };
         let zero = b.int(0);
         transposed(b, &RowBlock { to: zero, copy: features, ..*block });
-        let from = Elements { buffer: features, first: zero };
-        code.store_block(b, (from, stored), Elements { buffer: block.copy, first: block.to }, block.rows);
+        let from = BufferElements { buffer: features, first: zero };
+        code.store_block(
+            b,
+            (from, stored),
+            BufferElements { buffer: block.copy, first: block.to },
+            block.rows,
+        );
     }
 }

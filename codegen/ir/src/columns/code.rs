@@ -7,9 +7,9 @@ use super::pools::PoolTables;
 use super::runs::{ColumnRun, ColumnRuns, StoredRun};
 use super::stored::StoredColumns;
 use super::sums::SumCode;
-use super::value::{Evaluator, Features, Lanes};
+use super::value::{FeatureSource, Lanes, RunEvaluator};
 use super::walks::TreesCode;
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Value};
 
 /// Bytes of the columns of a row that one vector computes.
 const VECTOR_BYTES: u32 = 64;
@@ -43,7 +43,7 @@ pub struct ColumnCode<'a> {
 
 /// Elements of a buffer, from an index on.
 #[derive(Clone, Copy)]
-pub struct Elements {
+pub struct BufferElements {
     /// The buffer.
     pub buffer: BufferId,
     /// Index of the first element.
@@ -52,30 +52,30 @@ pub struct Elements {
 
 /// A row or a vector of rows: features that columns read, and memory of stored columns.
 #[derive(Clone, Copy)]
-struct Rows {
-    features: Features,
+struct LaneRows {
+    features: FeatureSource,
     stored: StoredColumns,
     lanes: Lanes,
 }
 
 /// Destination of the columns of a run.
 #[derive(Clone, Copy)]
-enum Target {
+enum RunDestination {
     /// Memory for all columns, with the number of elements from a column to the next one.
-    Columns(Elements, i64),
+    Columns(BufferElements, i64),
     /// Memory of stored columns.
     Stored,
 }
 
 impl<'a> ColumnCode<'a> {
     /// Runs `body` with memory for the stored columns of a row.
-    pub fn with_row_memory<B: Build>(&self, b: &mut B, body: impl FnOnce(&mut B, StoredColumns)) {
+    pub fn with_row_memory<B: BuildStmts>(&self, b: &mut B, body: impl FnOnce(&mut B, StoredColumns)) {
         self.runs.stored.with_memory(b, 1, body);
     }
 
     /// Runs `body` with memory for stored columns: of all rows of a block if a schedule arranges layers, else
     /// of the rows of a vector. The block has `rows` rows.
-    pub fn with_block_memory<B: Build>(
+    pub fn with_block_memory<B: BuildStmts>(
         &self,
         b: &mut B,
         rows: u32,
@@ -98,9 +98,15 @@ impl<'a> ColumnCode<'a> {
     }
 
     /// Stores the columns of a row in consecutive elements.
-    pub fn store_row(&self, b: &mut Builder, features: Features, stored: StoredColumns, to: Elements) {
-        let rows = Rows { features, stored, lanes: Lanes::One };
-        self.store_rows(b, rows, Target::Columns(to, 1));
+    pub fn store_row(
+        &self,
+        b: &mut Builder,
+        features: FeatureSource,
+        stored: StoredColumns,
+        to: BufferElements,
+    ) {
+        let rows = LaneRows { features, stored, lanes: Lanes::One };
+        self.store_rows(b, rows, RunDestination::Columns(to, 1));
     }
 
     /// Stores the columns of a block of rows, column by column. Features are read from a block of as many
@@ -108,8 +114,8 @@ impl<'a> ColumnCode<'a> {
     pub fn store_block(
         &self,
         b: &mut Builder,
-        (from, stored): (Elements, StoredColumns),
-        to: Elements,
+        (from, stored): (BufferElements, StoredColumns),
+        to: BufferElements,
         n_rows: u32,
     ) {
         if self.is_arranged() {
@@ -118,10 +124,10 @@ impl<'a> ColumnCode<'a> {
         let (lanes, zero, end) = (n_rows.min(VECTOR_ROWS), b.int(0), b.int(n_rows.into()));
         b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
             let first = b.add(from.first, ahead);
-            let to = Elements { first: b.add(to.first, ahead), ..to };
-            let features = Features::OfBlock(from.buffer, first, n_rows);
-            let rows = Rows { features, stored, lanes: Lanes::Rows(lanes as u16) };
-            self.store_rows(b, rows, Target::Columns(to, n_rows.into()));
+            let to = BufferElements { first: b.add(to.first, ahead), ..to };
+            let features = FeatureSource::OfBlock(from.buffer, first, n_rows);
+            let rows = LaneRows { features, stored, lanes: Lanes::Rows(lanes as u16) };
+            self.store_rows(b, rows, RunDestination::Columns(to, n_rows.into()));
             Vec::new()
         });
     }
@@ -131,8 +137,8 @@ impl<'a> ColumnCode<'a> {
     pub fn store_group(
         &self,
         b: &mut Builder,
-        (from, stored): (Elements, StoredColumns),
-        to: Elements,
+        (from, stored): (BufferElements, StoredColumns),
+        to: BufferElements,
         sizes: (u32, u32),
     ) {
         let mut arrangements = self.arrangements.iter();
@@ -140,7 +146,7 @@ impl<'a> ColumnCode<'a> {
             match run {
                 StoredRun::Values(run) => {
                     self.each_lanes(b, from, stored, sizes, |b, rows, _| {
-                        self.store_run(b, run, rows, Target::Stored);
+                        self.store_run(b, run, rows, RunDestination::Stored);
                     });
                 }
                 StoredRun::Trees(run) => {
@@ -169,8 +175,8 @@ impl<'a> ColumnCode<'a> {
             self.each_lanes(b, from, stored, sizes, |b, rows, (block, ahead)| {
                 let before = b.mul_int(block, columns * i64::from(sizes.0));
                 let first = b.add(to.first, before);
-                let to = Elements { first: b.add(first, ahead), ..to };
-                self.store_run(b, run, rows, Target::Columns(to, sizes.0.into()));
+                let to = BufferElements { first: b.add(first, ahead), ..to };
+                self.store_run(b, run, rows, RunDestination::Columns(to, sizes.0.into()));
             });
         }
     }
@@ -180,10 +186,10 @@ impl<'a> ColumnCode<'a> {
     fn each_lanes(
         &self,
         b: &mut Builder,
-        from: Elements,
+        from: BufferElements,
         stored: StoredColumns,
         (width, all): (u32, u32),
-        mut body: impl FnMut(&mut Builder, Rows, (Value, Value)),
+        mut body: impl FnMut(&mut Builder, LaneRows, (Value, Value)),
     ) {
         let lanes = width.min(VECTOR_ROWS);
         let (zero, blocks, end) = (b.int(0), b.int((all / width.max(1)).into()), b.int(width.into()));
@@ -191,10 +197,11 @@ impl<'a> ColumnCode<'a> {
             b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
                 let before = b.mul_int(block, self.runs.inputs.count() as i64 * i64::from(width));
                 let first = b.add(from.first, before);
-                let features = Features::OfBlock(from.buffer, b.add(first, ahead), width);
+                let features = FeatureSource::OfBlock(from.buffer, b.add(first, ahead), width);
                 let row = b.mul_int(block, width.into());
                 let row = b.add(row, ahead);
-                let rows = Rows { features, stored: stored.from_row(row), lanes: Lanes::Rows(lanes as u16) };
+                let rows =
+                    LaneRows { features, stored: stored.from_row(row), lanes: Lanes::Rows(lanes as u16) };
                 body(b, rows, (block, ahead));
                 Vec::new()
             });
@@ -202,11 +209,11 @@ impl<'a> ColumnCode<'a> {
         });
     }
 
-    fn store_rows(&self, b: &mut Builder, rows: Rows, to: Target) {
+    fn store_rows(&self, b: &mut Builder, rows: LaneRows, to: RunDestination) {
         let mut arrangements = self.arrangements.iter();
         for run in &self.runs.stored_runs {
             match run {
-                StoredRun::Values(run) => self.store_run(b, run, rows, Target::Stored),
+                StoredRun::Values(run) => self.store_run(b, run, rows, RunDestination::Stored),
                 StoredRun::Trees(run) => {
                     TreesCode { run, pools: &self.pools, stored: rows.stored }.emit(b, rows.lanes);
                 }
@@ -230,11 +237,11 @@ impl<'a> ColumnCode<'a> {
     }
 
     /// Stores the columns of a run.
-    fn store_run(&self, b: &mut Builder, run: &'a ColumnRun, rows: Rows, to: Target) {
+    fn store_run(&self, b: &mut Builder, run: &'a ColumnRun, rows: LaneRows, to: RunDestination) {
         let has_lanes = match rows.features {
-            Features::OfRow(..) => true,
-            Features::OfColumns(..) => !run.reads_features(),
-            Features::OfBlock(..) => false,
+            FeatureSource::OfRow(..) => true,
+            FeatureSource::OfColumns(..) => !run.reads_features(),
+            FeatureSource::OfBlock(..) => false,
         };
         let width = if has_lanes && self.register_bytes.is_some() { vector_width(run) } else { 1 };
         self.for_each_group(b, run, rows, |b, own, start, size| {
@@ -244,8 +251,8 @@ impl<'a> ColumnCode<'a> {
                 let value = own.tail(b, column, lanes);
                 let column = b.add_int(column, run.first);
                 let (buffer, index) = match to {
-                    Target::Stored => (rows.stored.buffer(run.element), rows.stored.index(b, column)),
-                    Target::Columns(to, stride) => {
+                    RunDestination::Stored => (rows.stored.buffer(run.element), rows.stored.index(b, column)),
+                    RunDestination::Columns(to, stride) => {
                         let index = b.mul_int(column, stride);
                         (to.buffer, b.add(to.first, index))
                     }
@@ -261,13 +268,13 @@ impl<'a> ColumnCode<'a> {
         &self,
         b: &mut Builder,
         run: &'a ColumnRun,
-        rows: Rows,
-        body: impl FnOnce(&mut Builder, &Evaluator<'_>, Value, Value),
+        rows: LaneRows,
+        body: impl FnOnce(&mut Builder, &RunEvaluator<'_>, Value, Value),
     ) {
-        let (element, Rows { features, stored, lanes }) = (self.runs.element, rows);
+        let (element, LaneRows { features, stored, lanes }) = (self.runs.element, rows);
         let values = vec![None; run.nodes.len()];
         let has_fma = self.register_bytes.is_some_and(|bytes| bytes >= LEAST_FMA_REGISTER);
-        let mut own = Evaluator { pools: &self.pools, run, element, features, stored, has_fma, values };
+        let mut own = RunEvaluator { pools: &self.pools, run, element, features, stored, has_fma, values };
         let group = |b: &mut Builder, group: Value| {
             own.head(b, group, lanes);
             let start = index_of(b, &self.pools, run.starts, group);

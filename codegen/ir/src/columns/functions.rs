@@ -37,13 +37,13 @@ fn in_doubles<const N: usize>(
     let float = if own.scalar == Scalar::F32 { Float::F32 } else { Float::F64 };
     let ty = own.with(Scalar::F64);
     let operands = operands.map(|x| b.cast(Cast::Float, x, ty));
-    let code = Code { builder: RefCell::new(b), ty, constants: RefCell::default() };
+    let code = FunctionCode { builder: RefCell::new(b), ty, constants: RefCell::default() };
     let result = compute(float, operands.map(|value| code.double(value))).value;
     b.cast(Cast::Float, result, own)
 }
 
 /// The LIR function to which operations are appended.
-struct Code<'b> {
+struct FunctionCode<'b> {
     builder: RefCell<&'b mut Builder>,
     /// Type of numbers: doubles, or vectors of doubles.
     ty: Ty,
@@ -51,13 +51,13 @@ struct Code<'b> {
     constants: RefCell<HashMap<u64, Value>>,
 }
 
-impl<'b> Code<'b> {
+impl<'b> FunctionCode<'b> {
     fn double(&self, value: Value) -> Double<'_, 'b> {
         Double { code: self, value }
     }
 
-    fn bits(&self, value: Value) -> Bits<'_, 'b> {
-        Bits { code: self, value }
+    fn bits(&self, value: Value) -> NumberBits<'_, 'b> {
+        NumberBits { code: self, value }
     }
 
     fn constant(&self, x: f64) -> Value {
@@ -88,21 +88,21 @@ impl<'b> Code<'b> {
 /// A number that code computes.
 #[derive(Clone, Copy)]
 struct Double<'n, 'b> {
-    code: &'n Code<'b>,
+    code: &'n FunctionCode<'b>,
     value: Value,
 }
 
 /// The bits of a number.
 #[derive(Clone, Copy)]
-struct Bits<'n, 'b> {
-    code: &'n Code<'b>,
+struct NumberBits<'n, 'b> {
+    code: &'n FunctionCode<'b>,
     value: Value,
 }
 
 /// The result of a comparison.
 #[derive(Clone, Copy)]
-struct Comparison<'n, 'b> {
-    code: &'n Code<'b>,
+struct ComparisonBits<'n, 'b> {
+    code: &'n FunctionCode<'b>,
     value: Value,
 }
 
@@ -124,8 +124,8 @@ arithmetic! {
     Double: Sub::sub is Sub;
     Double: Mul::mul is Mul;
     Double: Div::div is Div;
-    Comparison: BitAnd::bitand is And;
-    Comparison: BitOr::bitor is Or;
+    ComparisonBits: BitAnd::bitand is And;
+    ComparisonBits: BitOr::bitor is Or;
 }
 
 impl Neg for Double<'_, '_> {
@@ -133,20 +133,20 @@ impl Neg for Double<'_, '_> {
 
     fn neg(self) -> Self {
         let (bits, sign) = (self.word(), self.code.integer(i64::MIN));
-        Bits { value: self.code.bin(Bin::Xor, bits.value, sign), ..bits }.bitcast()
+        NumberBits { value: self.code.bin(Bin::Xor, bits.value, sign), ..bits }.bitcast()
     }
 }
 
 impl<'n, 'b> Double<'n, 'b> {
-    fn compared(self, op: Cmp, other: Self) -> Comparison<'n, 'b> {
+    fn compared(self, op: Cmp, other: Self) -> ComparisonBits<'n, 'b> {
         let value = self.code.builder.borrow_mut().cmp(op, self.value, other.value);
-        Comparison { code: self.code, value }
+        ComparisonBits { code: self.code, value }
     }
 }
 
 impl<'n, 'b> Number for Double<'n, 'b> {
-    type Word = Bits<'n, 'b>;
-    type Truth = Comparison<'n, 'b>;
+    type Word = NumberBits<'n, 'b>;
+    type Truth = ComparisonBits<'n, 'b>;
 
     fn of(self, x: f64) -> Self {
         self.code.double(self.code.constant(x))
@@ -204,7 +204,7 @@ impl<'n, 'b> Number for Double<'n, 'b> {
     }
 }
 
-impl<'n, 'b> Word<Double<'n, 'b>> for Bits<'n, 'b> {
+impl<'n, 'b> Word<Double<'n, 'b>> for NumberBits<'n, 'b> {
     fn plus(self, other: Self) -> Self {
         self.code.bits(self.code.bin(Bin::Add, self.value, other.value))
     }
@@ -239,7 +239,7 @@ impl<'n, 'b> Word<Double<'n, 'b>> for Bits<'n, 'b> {
     }
 }
 
-impl<'n, 'b> Truth<Double<'n, 'b>> for Comparison<'n, 'b> {
+impl<'n, 'b> Truth<Double<'n, 'b>> for ComparisonBits<'n, 'b> {
     fn select(self, then: Double<'n, 'b>, otherwise: Double<'n, 'b>) -> Double<'n, 'b> {
         let value = self.code.builder.borrow_mut().select(self.value, then.value, otherwise.value);
         self.code.double(value)

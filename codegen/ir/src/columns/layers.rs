@@ -9,7 +9,7 @@
 //! column's *place* is its number among the stored columns of its type. The operands of a sum have
 //! consecutive places where possible.
 
-use super::numbers::{Parameter, ParameterSource};
+use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::Pools;
 use super::shared::shared_columns;
 use crate::bytes::scalar;
@@ -64,7 +64,7 @@ pub(super) struct LayerRun {
     /// start with 0.
     pub starts: Option<i64>,
     /// The operands of each layer.
-    pub operands: Operands,
+    pub operands: OperandPlaces,
     /// Place of the first sum of the first layer.
     pub to: i64,
 }
@@ -83,7 +83,7 @@ impl LayerRun {
 
 /// Places of each layer's operands, by the number of the layer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Operands {
+pub(super) enum OperandPlaces {
     /// Consecutive stored columns: the place of the first.
     Consecutive(ParameterSource),
     /// Stored columns: the position of their places in the pool of integers.
@@ -92,12 +92,12 @@ pub(super) enum Operands {
 
 /// Places of stored columns, for each type of column.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct StoredPlaces {
     places: HashMap<ColumnId, i64>,
     counts: HashMap<Float, i64>,
 }
 
-impl Places {
+impl StoredPlaces {
     /// The place of a column, if it is stored.
     pub fn get(&self, column: ColumnId) -> Option<i64> {
         self.places.get(&column).copied()
@@ -190,14 +190,14 @@ pub(super) fn stored_levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Store
 
 impl StoredLevel {
     /// Gives values of one type places. Returns the first place.
-    pub fn place_values(places: &mut Places, column_type: ColumnType, columns: &[ColumnId]) -> i64 {
+    pub fn place_values(places: &mut StoredPlaces, column_type: ColumnType, columns: &[ColumnId]) -> i64 {
         // Stored columns are floating-point numbers.
         let float = Option::from(column_type).unwrap_or(Float::F64);
         places.add(columns, float, 0)
     }
 
     /// The layers of the level, as runs. Gives their sums places.
-    pub fn layers(&self, columns: &Columns, places: &mut Places, pools: &mut Pools) -> Vec<LayerRun> {
+    pub fn layers(&self, columns: &Columns, places: &mut StoredPlaces, pools: &mut Pools) -> Vec<LayerRun> {
         let mut layers: Vec<Layer> = Vec::new();
         let mut numbers: HashMap<(SumTerm, Vec<ColumnId>), usize> = HashMap::new();
         for sum in &self.sums {
@@ -222,7 +222,12 @@ impl StoredLevel {
 }
 
 impl LayerRun {
-    fn new(columns: &Columns, layers: &[Layer], places: &mut Places, pools: &mut Pools) -> Option<LayerRun> {
+    fn new(
+        columns: &Columns,
+        layers: &[Layer],
+        places: &mut StoredPlaces,
+        pools: &mut Pools,
+    ) -> Option<LayerRun> {
         let first = layers.first()?;
         let (term, element, terms, units) = first.shape();
         let widest = PANEL_BYTES / i64::from(element.bytes());
@@ -266,23 +271,23 @@ impl LayerRun {
 }
 
 /// The operands of the layers of a run.
-fn operands(layers: &[Layer], places: &Places, pools: &mut Pools) -> Operands {
+fn operands(layers: &[Layer], places: &StoredPlaces, pools: &mut Pools) -> OperandPlaces {
     let places_of = |layer: &Layer| -> Vec<i64> {
         layer.operands.iter().map(|operand| places.get(*operand).unwrap_or(0)).collect()
     };
     let all: Vec<Vec<i64>> = layers.iter().map(places_of).collect();
     let is_consecutive = |places: &Vec<i64>| places.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-    let numbers = |of: Vec<i64>| of.into_iter().map(Parameter::Number).collect::<Vec<_>>();
+    let numbers = |of: Vec<i64>| of.into_iter().map(OperationParameter::Number).collect::<Vec<_>>();
     if all.iter().all(is_consecutive) {
         let firsts = all.iter().map(|places| places.first().copied().unwrap_or(0)).collect();
-        return Operands::Consecutive(ParameterSource::new(&numbers(firsts), Scalar::I32, pools));
+        return OperandPlaces::Consecutive(ParameterSource::new(&numbers(firsts), Scalar::I32, pools));
     }
     let mut positions = Vec::with_capacity(all.len());
     for places in &all {
         positions.push(pools.len(Scalar::I32) as i64);
         places.iter().for_each(|place| pools.push_integer(Scalar::I32, *place));
     }
-    Operands::Listed(ParameterSource::new(&numbers(positions), Scalar::I32, pools))
+    OperandPlaces::Listed(ParameterSource::new(&numbers(positions), Scalar::I32, pools))
 }
 
 /// Adds numbers to a pool, then zeros, `entries` entries in all.

@@ -5,11 +5,11 @@
 //! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
 //! is its *tail*.
 
-use super::layers::{LayerRun, Places, StoredLevel, stored_levels};
-use super::numbers::{Parameter, ParameterSource};
+use super::layers::{LayerRun, StoredLevel, StoredPlaces, stored_levels};
+use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
 use super::stored::StoredCounts;
-use super::trace::{Node, ShapeOp, Trace, Tracer};
+use super::trace::{ShapeNode, ShapeOp, Trace, Tracer};
 use super::trees::{TreesRun, tree_runs};
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -47,7 +47,7 @@ pub struct ColumnRuns {
 
 /// A part of a column's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ColumnPart {
     /// Computed once for a group.
     Head,
     /// Computed for each column.
@@ -90,9 +90,9 @@ pub(super) struct ColumnRun {
 #[derive(Clone, Debug)]
 pub(super) struct RunNode {
     /// The operation.
-    pub node: Node,
+    pub node: ShapeNode,
     /// Whether the operation is computed once for a group.
-    pub part: Part,
+    pub part: ColumnPart,
     /// The parameters of the operation.
     pub parameters: Vec<ParameterSource>,
 }
@@ -120,7 +120,7 @@ impl ColumnRuns {
             inputs: &inputs,
             pools: Pools::default(),
             table_positions: HashMap::new(),
-            places: Places::default(),
+            places: StoredPlaces::default(),
         };
         let mut stored_runs = Vec::new();
         for level in stored_levels(columns, tested) {
@@ -214,27 +214,27 @@ impl ColumnRun {
         let long = stretches.filter(|stretches| stretches.len() * LEAST_STRETCH <= traces.len());
         let is_consecutive = long.is_some();
         groups = long.unwrap_or(groups);
-        let sizes: Vec<Parameter> = groups.iter().map(|group| number(group.len())).collect();
+        let sizes: Vec<OperationParameter> = groups.iter().map(|group| number(group.len())).collect();
         let starts = groups.iter().scan(0, |before, group| {
             let start = *before;
             *before += group.len();
             Some(number(start))
         });
-        let starts: Vec<Parameter> = starts.collect();
+        let starts: Vec<OperationParameter> = starts.collect();
         let nodes = places.map(|at| {
             let node = shape.nodes[at].clone();
-            let part = if heads.contains(&at) { Part::Head } else { Part::Tail };
+            let part = if heads.contains(&at) { ColumnPart::Head } else { ColumnPart::Tail };
             let parameters = (0..shape.parameters[at].len()).map(|nth| {
                 let of = |trace: &Trace| trace.parameters[at][nth];
-                let mut all: Vec<Parameter> = match part {
-                    Part::Head => groups.iter().filter_map(|group| group.first()).map(of).collect(),
-                    Part::Tail => traces.iter().map(of).collect(),
+                let mut all: Vec<OperationParameter> = match part {
+                    ColumnPart::Head => groups.iter().filter_map(|group| group.first()).map(of).collect(),
+                    ColumnPart::Tail => traces.iter().map(of).collect(),
                 };
                 if seeded(Fault::RunRepeatsColumn) {
                     all.pop();
                     all.push(of(shape));
                 }
-                let places = (node.op == ShapeOp::Stored && part == Part::Tail)
+                let places = (node.op == ShapeOp::Stored && part == ColumnPart::Tail)
                     .then(|| ParameterSource::consecutive(&all));
                 places.flatten().unwrap_or_else(|| ParameterSource::new(&all, node.ty, pools))
             });
@@ -260,7 +260,7 @@ impl ColumnRun {
 
     /// Whether an operation is a loop whose length differs between columns.
     pub fn has_loops(&self) -> bool {
-        self.nodes.iter().any(|of| matches!(of.node.op, ShapeOp::Step(_)) && of.part == Part::Tail)
+        self.nodes.iter().any(|of| matches!(of.node.op, ShapeOp::Step(_)) && of.part == ColumnPart::Tail)
     }
 }
 
@@ -290,8 +290,8 @@ fn own_input(shape: &Trace, heads: &BTreeSet<usize>) -> Option<usize> {
 /// Whether the features that two columns read at position `at` of their operations are consecutive.
 fn follows(a: &Trace, b: &Trace, at: usize) -> bool {
     let feature = |trace: &Trace| match trace.parameters.get(at)?.first()? {
-        Parameter::Number(feature) => Some(*feature),
-        Parameter::Constant(_) => None,
+        OperationParameter::Number(feature) => Some(*feature),
+        OperationParameter::Constant(_) => None,
     };
     feature(a).map(|feature| feature + 1) == feature(b)
 }
@@ -304,8 +304,8 @@ fn input(columns: &Columns, column: ColumnId) -> Option<u32> {
     }
 }
 
-fn number(n: usize) -> Parameter {
-    Parameter::Number(n as i64)
+fn number(n: usize) -> OperationParameter {
+    OperationParameter::Number(n as i64)
 }
 
 /// The columns, or with the seeded fault `ZeroIsNotMissing` columns in which zeros are not missing.

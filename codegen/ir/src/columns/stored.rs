@@ -1,7 +1,7 @@
 //! Memory of stored columns: a buffer for each element.
 
-use super::layers::Places;
-use crate::lir::{Address, BufferId, Build, Builder, Cast, Gather, Keep, Scalar, Ty, Value};
+use super::layers::StoredPlaces;
+use crate::lir::{Address, BufferId, BuildStmts, Builder, Cast, Gather, Keep, Scalar, Ty, Value};
 
 /// Number of stored columns of a row, for each type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ enum Stride {
 }
 
 impl StoredCounts {
-    pub(super) fn new(places: &Places) -> StoredCounts {
+    pub(super) fn new(places: &StoredPlaces) -> StoredCounts {
         StoredCounts { singles: places.count(Scalar::F32), doubles: places.count(Scalar::F64) }
     }
 
@@ -45,7 +45,7 @@ impl StoredCounts {
     }
 
     /// Runs `body` with memory for the stored columns of `rows` rows.
-    pub fn with_memory<B: Build>(self, b: &mut B, rows: u32, body: impl FnOnce(&mut B, StoredColumns)) {
+    pub fn with_memory<B: BuildStmts>(self, b: &mut B, rows: u32, body: impl FnOnce(&mut B, StoredColumns)) {
         let rows = i64::from(rows);
         let n_rows = b.builder().int(rows);
         self.alloc(b, n_rows, |b, columns| {
@@ -54,7 +54,7 @@ impl StoredCounts {
     }
 
     /// Runs `body` with memory for the stored columns of all rows of a call, column by column.
-    pub fn with_memory_of_call<B: Build>(
+    pub fn with_memory_of_call<B: BuildStmts>(
         self,
         b: &mut B,
         n_rows: Value,
@@ -63,7 +63,7 @@ impl StoredCounts {
         self.alloc(b, n_rows, body);
     }
 
-    fn alloc<B: Build>(self, b: &mut B, rows: Value, body: impl FnOnce(&mut B, StoredColumns)) {
+    fn alloc<B: BuildStmts>(self, b: &mut B, rows: Value, body: impl FnOnce(&mut B, StoredColumns)) {
         let none = StoredColumns { singles: None, doubles: None, row: None, stride: Stride::Value(rows) };
         let doubles = |b: &mut B, columns: StoredColumns| {
             with_buffer(b, ("stored_doubles", Scalar::F64), (rows, self.doubles), |b, doubles| {
@@ -175,7 +175,7 @@ impl StoredColumns {
 }
 
 /// Runs `body` with memory for some columns of `rows` rows, if there are some.
-fn with_buffer<B: Build>(
+fn with_buffer<B: BuildStmts>(
     b: &mut B,
     (name, element): (&str, Scalar),
     (rows, columns): (Value, i64),

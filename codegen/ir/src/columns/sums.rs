@@ -4,12 +4,12 @@
 //! the tile, and constants are splats. With sums in lanes, an operand is a splat, and constants are vectors.
 //! Terms are added in order, and the square or product is rounded before it is added.
 
-use super::layers::{LayerRun, Operands, SumTerm};
+use super::layers::{LayerRun, OperandPlaces, SumTerm};
 use super::numbers::index_of;
 use super::pools::PoolTables;
 use super::stored::StoredColumns;
 use super::value::Lanes;
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Scalar, Ty, Value};
 
 /// Number of registers for the sums of a tile. An addition waits 4 cycles for the previous one to the same
 /// sum, and processors begin 2 operations in a cycle. So fewer sums would leave them idle. More sums, with
@@ -87,7 +87,7 @@ impl SumCode<'_> {
         let constants = nth(run.constants, run.layer_constants());
         let (starts, to) =
             (nth(run.starts.unwrap_or(0), run.padded_units()), nth(run.to, run.padded_units()));
-        let (Operands::Consecutive(operands) | Operands::Listed(operands)) = run.operands;
+        let (OperandPlaces::Consecutive(operands) | OperandPlaces::Listed(operands)) = run.operands;
         let operands = index_of(b, self.pools, operands, number);
         OneLayer { constants, starts, operands, to }
     }
@@ -201,8 +201,8 @@ impl SumCode<'_> {
         let element = self.run.element;
         let place = b.add(layer.operands, term);
         let place = match self.run.operands {
-            Operands::Consecutive(_) => place,
-            Operands::Listed(_) => {
+            OperandPlaces::Consecutive(_) => place,
+            OperandPlaces::Listed(_) => {
                 let integers = self.pools.buffer(Scalar::I32);
                 b.load_index(Scalar::I32, Address::element(integers, place, Scalar::I32))
             }

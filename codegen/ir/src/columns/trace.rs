@@ -1,7 +1,7 @@
 //! Separates an expression into its shape and its parameters.
 
-use super::layers::Places;
-use super::numbers::Parameter;
+use super::layers::StoredPlaces;
+use super::numbers::OperationParameter;
 use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::lir::Scalar;
@@ -63,7 +63,7 @@ pub struct CategoryBounds {
 
 /// An operation of a shape. Its operands are earlier operations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct ShapeNode {
     /// The operation.
     pub op: ShapeOp,
     /// Indices of the operands.
@@ -76,9 +76,9 @@ pub struct Node {
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// The operations; the last one is the column.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ShapeNode>,
     /// The parameters of each operation.
-    pub parameters: Vec<Vec<Parameter>>,
+    pub parameters: Vec<Vec<OperationParameter>>,
     /// The column whose expression each operation computes.
     pub columns: Vec<ColumnId>,
 }
@@ -88,10 +88,10 @@ impl Trace {
     fn push(
         &mut self,
         column: ColumnId,
-        (op, ty, parameters): (ShapeOp, Scalar, Vec<Parameter>),
+        (op, ty, parameters): (ShapeOp, Scalar, Vec<OperationParameter>),
         operands: Vec<usize>,
     ) -> usize {
-        self.nodes.push(Node { op, operands, ty });
+        self.nodes.push(ShapeNode { op, operands, ty });
         self.parameters.push(parameters);
         self.columns.push(column);
         self.nodes.len() - 1
@@ -109,7 +109,7 @@ pub struct Tracer<'a> {
     /// Position in its pool of each table, by the address of its contents.
     pub table_positions: HashMap<usize, i64>,
     /// Places of the stored columns so far.
-    pub(super) places: Places,
+    pub(super) places: StoredPlaces,
 }
 
 /// Largest number of categories of a table: the numbers that single precision represents without gaps.
@@ -132,8 +132,11 @@ impl Tracer<'_> {
             }
             if let Some(place) = self.stored(next).filter(|_| computed != Some(next)) {
                 let ty = element(self.columns.column_type(next));
-                let place =
-                    trace.push(next, (ShapeOp::Stored, ty, vec![Parameter::Number(place)]), Vec::new());
+                let place = trace.push(
+                    next,
+                    (ShapeOp::Stored, ty, vec![OperationParameter::Number(place)]),
+                    Vec::new(),
+                );
                 places.insert(next, place);
                 continue;
             }
@@ -182,18 +185,25 @@ impl Tracer<'_> {
     }
 
     /// The operation of a column, the type of its result and its parameters.
-    fn operation(&mut self, column: ColumnId, operands: &[Scalar]) -> (ShapeOp, Scalar, Vec<Parameter>) {
+    fn operation(
+        &mut self,
+        column: ColumnId,
+        operands: &[Scalar],
+    ) -> (ShapeOp, Scalar, Vec<OperationParameter>) {
         let own = element(self.columns.column_type(column));
-        let number = |n: usize| Parameter::Number(n as i64);
+        let number = |n: usize| OperationParameter::Number(n as i64);
         match self.columns.expr(column) {
             Expr::Input { feature, float } => {
                 let place = self.inputs.column(*feature);
-                let parameters = vec![Parameter::Number((*feature).into()), Parameter::Number(place.into())];
+                let parameters = vec![
+                    OperationParameter::Number((*feature).into()),
+                    OperationParameter::Number(place.into()),
+                ];
                 (ShapeOp::Input, scalar(*float), parameters)
             }
             Expr::Const(value) => {
                 let ty = narrowest_type(std::slice::from_ref(value));
-                (ShapeOp::Const, ty, vec![Parameter::Constant(*value)])
+                (ShapeOp::Const, ty, vec![OperationParameter::Constant(*value)])
             }
             Expr::Unary(op, _) => {
                 let ty = match (op, operands) {
@@ -206,7 +216,7 @@ impl Tracer<'_> {
             }
             Expr::Binary(op, _, by) => match self.reciprocal(*op, *by) {
                 Some(parts) => {
-                    let part = |part| Parameter::Constant(ColumnValue::F64(part));
+                    let part = |part| OperationParameter::Constant(ColumnValue::F64(part));
                     (ShapeOp::Quotient, own, parts.map(part).to_vec())
                 }
                 None => (ShapeOp::Binary(*op), own, Vec::new()),
@@ -218,29 +228,30 @@ impl Tracer<'_> {
             }
             Expr::Step { edges, .. } => {
                 let first = self.edges(edges);
-                let parameters = vec![Parameter::Number(first), number(edges.at.len())];
+                let parameters = vec![OperationParameter::Number(first), number(edges.at.len())];
                 (ShapeOp::Step(edges.ties), Scalar::I32, parameters)
             }
             Expr::Table { table, .. } => {
                 let (first, ty) = self.table(table);
-                let parameters = vec![Parameter::Number(first), number(table.values.len().max(1))];
+                let parameters = vec![OperationParameter::Number(first), number(table.values.len().max(1))];
                 (ShapeOp::Table(bounds(table.rule)), ty, parameters)
             }
             Expr::Pick { of, values } => {
                 let (first, ty) = self.constants(values);
                 let is_clamped = !self.is_below(*of, values.len());
-                let parameters = vec![Parameter::Number(first), number(values.len().saturating_sub(1))];
+                let parameters =
+                    vec![OperationParameter::Number(first), number(values.len().saturating_sub(1))];
                 (ShapeOp::Pick { is_clamped }, ty, parameters)
             }
             // Sums are stored columns.
             Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } => {
                 let place = self.places.get(column).unwrap_or(0);
-                (ShapeOp::Stored, own, vec![Parameter::Number(place)])
+                (ShapeOp::Stored, own, vec![OperationParameter::Number(place)])
             }
             Expr::Bit { bit, .. } => {
                 // Higher bits equal the sign bit.
                 let sign = if operands == [Scalar::I64] { 63 } else { 31 };
-                (ShapeOp::Bit, Scalar::I1, vec![Parameter::Number(i64::from(*bit).min(sign))])
+                (ShapeOp::Bit, Scalar::I1, vec![OperationParameter::Number(i64::from(*bit).min(sign))])
             }
         }
     }

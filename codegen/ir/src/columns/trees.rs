@@ -6,8 +6,8 @@
 //! deepest tree. Code does not grow with the trees. The sums of all results are stored columns, to which the
 //! leaf values of a group are added at a time.
 
-use super::layers::Places;
-use super::numbers::{Parameter, ParameterSource};
+use super::layers::StoredPlaces;
+use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -85,7 +85,7 @@ struct SharedTrees<'a> {
 pub(super) fn tree_runs(
     columns: &Columns,
     wanted: &[ColumnId],
-    places: &mut Places,
+    places: &mut StoredPlaces,
     pools: &mut Pools,
 ) -> Vec<TreesRun> {
     let mut all: Vec<SharedTrees> = Vec::new();
@@ -102,7 +102,7 @@ pub(super) fn tree_runs(
 }
 
 impl TreesRun {
-    fn new(shared: &SharedTrees, places: &mut Places, pools: &mut Pools) -> TreesRun {
+    fn new(shared: &SharedTrees, places: &mut StoredPlaces, pools: &mut Pools) -> TreesRun {
         let (properties, trees) = (shared.trees.shared_properties(), shared.trees.trees());
         let (operand_element, sum_element) = (scalar(properties.operand_type), scalar(properties.sum_type));
         let missing = MissingSide::of(trees);
@@ -118,7 +118,7 @@ impl TreesRun {
             .map(|node| node.test.map_or((0, true), |test| (test.operand, test.missing_left)))
             .map(|(operand, missing_left)| missing.number(operand_place(operand), missing_left))
             .collect();
-        let threshold = |node: &NumberedNode| node.test.map_or(f64::NAN, |test| test.threshold);
+        let threshold = |node: &LinkedNode| node.test.map_or(f64::NAN, |test| test.threshold);
         let nodes = pools.len(Scalar::I64) as i64;
         let node_form =
             match place_bits(&operands, &numbered.nodes).filter(|_| operand_element == Scalar::F32) {
@@ -150,7 +150,8 @@ impl TreesRun {
         }
         let starts = pools.len(sum_element) as i64;
         shared.columns.iter().for_each(|(.., start)| pools.push_float(sum_element, start.to_f64()));
-        let steps: Vec<Parameter> = numbered.steps.into_iter().map(Parameter::Number).collect();
+        let steps: Vec<OperationParameter> =
+            numbered.steps.into_iter().map(OperationParameter::Number).collect();
         let columns: Vec<ColumnId> = shared.columns.iter().map(|(column, ..)| *column).collect();
         TreesRun {
             operand_element,
@@ -171,7 +172,7 @@ impl TreesRun {
 }
 
 /// Number of bits of operands' numbers, if these and the distances to children fit 32 bits.
-fn place_bits(operands: &[i64], nodes: &[NumberedNode]) -> Option<u32> {
+fn place_bits(operands: &[i64], nodes: &[LinkedNode]) -> Option<u32> {
     let bits = |most: i64| i64::BITS - most.leading_zeros();
     let operand = bits(operands.iter().copied().max().unwrap_or(0));
     let distance = bits(nodes.iter().map(|node| node.distance).max().unwrap_or(0));
@@ -181,7 +182,7 @@ fn place_bits(operands: &[i64], nodes: &[NumberedNode]) -> Option<u32> {
 
 /// A node with its distance to the first of two children; 0 for a leaf.
 #[derive(Clone, Copy)]
-struct NumberedNode<'a> {
+struct LinkedNode<'a> {
     test: Option<&'a TreeTest>,
     distance: i64,
     /// The values of a leaf, one for each result.
@@ -190,7 +191,7 @@ struct NumberedNode<'a> {
 
 /// The nodes of trees.
 struct NumberedTrees<'a> {
-    nodes: Vec<NumberedNode<'a>>,
+    nodes: Vec<LinkedNode<'a>>,
     /// The number of each tree's root. The last group is filled up with trees that are single leaves without
     /// values.
     roots: Vec<i64>,
@@ -201,7 +202,7 @@ struct NumberedTrees<'a> {
 impl<'a> NumberedTrees<'a> {
     fn of(trees: &'a [ColumnTree], results: usize, missing: MissingSide) -> NumberedTrees<'a> {
         let (mut nodes, mut roots) = (Vec::new(), Vec::new());
-        let leaf = NumberedNode { test: None, distance: 0, values: &[] };
+        let leaf = LinkedNode { test: None, distance: 0, values: &[] };
         for tree in trees {
             roots.push(nodes.len() as i64);
             let mut open = vec![(nodes.len(), tree.root)];
@@ -210,7 +211,7 @@ impl<'a> NumberedTrees<'a> {
                 nodes[at] = match node {
                     TreeNode::Leaf(number) => {
                         let values = tree.values.chunks(results.max(1)).nth(number as usize);
-                        NumberedNode { values: values.unwrap_or_default(), ..leaf }
+                        LinkedNode { values: values.unwrap_or_default(), ..leaf }
                     }
                     TreeNode::Test(number) => {
                         let (first, test) = (nodes.len(), &tree.tests[number as usize]);
@@ -220,7 +221,7 @@ impl<'a> NumberedTrees<'a> {
                         };
                         nodes.extend([leaf; 2]);
                         open.extend((first..).zip(children));
-                        NumberedNode { test: Some(test), distance: (first - at) as i64, ..leaf }
+                        LinkedNode { test: Some(test), distance: (first - at) as i64, ..leaf }
                     }
                 };
             }

@@ -2,20 +2,20 @@
 //! or for several rows.
 
 use super::functions;
-use super::numbers::{Parameter, ParameterSource, index_of};
+use super::numbers::{OperationParameter, ParameterSource, index_of};
 use super::operations::{at_most_cmp, binary, is_set, unary, widened};
 use super::pools::PoolTables;
-use super::runs::{ColumnRun, Part, RunNode};
+use super::runs::{ColumnPart, ColumnRun, RunNode};
 use super::stored::StoredColumns;
 use super::trace::{CategoryBounds, ShapeOp};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
 use sched_columns::{Binary, ColumnValue, Ties};
 use sched_forest::Float;
 
 /// Source of the values of features.
 #[derive(Clone, Copy, Debug)]
-pub enum Features {
+pub enum FeatureSource {
     /// A row of a buffer: consecutive elements from this index on.
     OfRow(BufferId, Value),
     /// The row with this number, in input columns.
@@ -48,7 +48,7 @@ impl Lanes {
 
 /// Lowers the operations of a run for the columns of one group.
 #[derive(Clone)]
-pub(super) struct Evaluator<'a> {
+pub(super) struct RunEvaluator<'a> {
     /// Buffers of the parameters of all columns, one for each type.
     pub pools: &'a PoolTables<BufferId>,
     /// The run.
@@ -56,7 +56,7 @@ pub(super) struct Evaluator<'a> {
     /// Element type of rows.
     pub element: Scalar,
     /// The values of features.
-    pub features: Features,
+    pub features: FeatureSource,
     /// The stored columns.
     pub stored: StoredColumns,
     /// Whether the processor multiplies and adds in one instruction.
@@ -72,21 +72,21 @@ struct At {
     lanes: Lanes,
 }
 
-impl<'a> Evaluator<'a> {
+impl<'a> RunEvaluator<'a> {
     /// Computes the head of the group with this number.
     pub fn head(&mut self, b: &mut Builder, group: Value, lanes: Lanes) {
-        self.part(b, Part::Head, At { place: group, lanes });
+        self.part(b, ColumnPart::Head, At { place: group, lanes });
     }
 
     /// The values of the column with this number in the run, or of several columns from there on.
     pub fn tail(&self, b: &mut Builder, column: Value, lanes: Lanes) -> Value {
         let mut own = self.clone();
-        own.part(b, Part::Tail, At { place: column, lanes });
+        own.part(b, ColumnPart::Tail, At { place: column, lanes });
         let last = self.run.nodes.len().saturating_sub(1);
         own.value(b, last, lanes)
     }
 
-    fn part(&mut self, b: &mut Builder, part: Part, at: At) {
+    fn part(&mut self, b: &mut Builder, part: ColumnPart, at: At) {
         let run = self.run;
         for (place, of) in run.nodes.iter().enumerate().filter(|(_, of)| of.part == part) {
             let value = self.operation(b, of, at);
@@ -170,24 +170,24 @@ impl<'a> Evaluator<'a> {
         let element = self.element;
         let ty = at.lanes.type_of(element);
         match (self.features, at.lanes) {
-            (Features::OfRow(buffer, first), Lanes::Columns(_)) if !self.run.is_consecutive => {
+            (FeatureSource::OfRow(buffer, first), Lanes::Columns(_)) if !self.run.is_consecutive => {
                 let index = self.number(b, feature, at);
                 let gather =
                     Gather { buffer, base: first, index, stride: element.bytes(), offset: 0, mask: None };
                 b.gather(element, gather)
             }
-            (Features::OfRow(buffer, first), _) => {
+            (FeatureSource::OfRow(buffer, first), _) => {
                 let feature = self.index(b, feature, at.place);
                 let index = b.add(first, feature);
                 b.load(ty, Address::element(buffer, index, element))
             }
-            (Features::OfColumns(columns, row), _) => {
+            (FeatureSource::OfColumns(columns, row), _) => {
                 let feature = self.index(b, feature, at.place);
                 let start = columns.feature_start(b, feature);
                 let index = b.add(start, row);
                 b.load(Ty::of(element), Address::element(columns.values, index, element))
             }
-            (Features::OfBlock(buffer, first, rows), _) => {
+            (FeatureSource::OfBlock(buffer, first, rows), _) => {
                 let place = self.index(b, place, at.place);
                 let before = b.mul_int(place, rows.into());
                 let index = b.add(first, before);
@@ -213,11 +213,11 @@ impl<'a> Evaluator<'a> {
 
     fn constant(&self, b: &mut Builder, constant: ParameterSource, ty: Ty, at: At) -> Value {
         match constant {
-            ParameterSource::Same(Parameter::Constant(value)) => match value {
+            ParameterSource::Same(OperationParameter::Constant(value)) => match value {
                 ColumnValue::F32(_) | ColumnValue::F64(_) => b.float(ty, value.to_f64()),
                 ColumnValue::I64(_) | ColumnValue::Bool(_) => b.int_of(ty, value.to_i64()),
             },
-            ParameterSource::Same(Parameter::Number(n)) => b.int_of(ty, n),
+            ParameterSource::Same(OperationParameter::Number(n)) => b.int_of(ty, n),
             ParameterSource::Consecutive(_) => self.number(b, constant, at),
             ParameterSource::Pooled(scalar, first) => {
                 let value = self.pooled(b, scalar, first, at);
@@ -295,8 +295,10 @@ impl<'a> Evaluator<'a> {
     /// A parameter in all lanes, as 32-bit integers.
     fn number(&self, b: &mut Builder, number: ParameterSource, at: At) -> Value {
         match number {
-            ParameterSource::Same(Parameter::Number(n)) => b.int_of(at.lanes.type_of(Scalar::I32), n),
-            ParameterSource::Same(Parameter::Constant(value)) => {
+            ParameterSource::Same(OperationParameter::Number(n)) => {
+                b.int_of(at.lanes.type_of(Scalar::I32), n)
+            }
+            ParameterSource::Same(OperationParameter::Constant(value)) => {
                 b.int_of(at.lanes.type_of(Scalar::I32), value.to_i64())
             }
             ParameterSource::Consecutive(_) => {

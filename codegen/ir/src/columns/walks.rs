@@ -5,7 +5,7 @@ use super::pools::PoolTables;
 use super::stored::StoredColumns;
 use super::trees::{INTERLEAVED_TREES, MissingSide, NodeForm, TreesRun};
 use super::value::Lanes;
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use sched_columns::Ties;
 
 /// Code of trees whose results are columns.

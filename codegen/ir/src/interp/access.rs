@@ -2,7 +2,7 @@
 
 use super::conflict::Concurrent;
 use super::memory::{Trap, byte_offset};
-use super::{Access, Interpreter, InterpreterError, Race, error};
+use super::{Interpreter, InterpreterError, InvalidAccess, Race, error};
 use crate::lir::{Address, BufferId, Stmt, Value};
 
 impl<'f> Interpreter<'f, '_> {
@@ -61,7 +61,7 @@ impl<'f> Interpreter<'f, '_> {
     /// Converts a trap to an error, with the names of buffer and statement.
     #[cold]
     pub(super) fn trap_error(&self, stmt: &Stmt, buffer: BufferId, trap: Trap<'_>) -> InterpreterError {
-        let access = |bytes| Access {
+        let access = |bytes| InvalidAccess {
             buffer: self.function.buffer(buffer).name.clone(),
             size: self.regions[buffer.0 as usize].size(),
             bytes,

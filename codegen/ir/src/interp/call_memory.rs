@@ -2,18 +2,18 @@
 
 use super::error::InterpreterError;
 use super::memory::Region;
-use super::options::Options;
+use super::options::InterpreterOptions;
 use crate::lir::{Function, Space, Table};
 
 /// Memory of a call. Input and output do not overlap.
 #[derive(Debug)]
-pub struct Memory<'m> {
+pub struct CallMemory<'m> {
     /// Value of [`Op::RowCount`](crate::lir::Op::RowCount).
     pub rows: i64,
     /// The bytes of [`Space::Input`].
     pub input: &'m [u8],
     /// Bytes of [`Space::Output`], all of which the function must write before it reads them, unless
-    /// [`Options::adds_to_output`].
+    /// [`InterpreterOptions::adds_to_output`].
     pub output: &'m mut [u8],
     /// The tables, by the number in [`Space::ModelTable`].
     pub tables: &'m [Table],
@@ -21,7 +21,7 @@ pub struct Memory<'m> {
 
 /// Content of [`Space::InputOrder`]. If the input is columns, they are in descending order of features, so
 /// that a kernel that ignores the order reads wrong features.
-fn order_content(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
+fn order_content(function: &Function, memory: &CallMemory, columns: bool) -> Vec<u8> {
     let input = function.buffers.iter().find(|buffer| buffer.space == Space::Input);
     let element = input.map_or(1, |buffer| buffer.element.bytes() as usize);
     let rows = usize::try_from(memory.rows).unwrap_or(0);
@@ -33,8 +33,8 @@ fn order_content(function: &Function, memory: &Memory, columns: bool) -> Vec<u8>
 /// Regions of a function's buffers; private ones are empty until they are allocated.
 pub(super) fn regions<'m>(
     function: &Function,
-    memory: Memory<'m>,
-    options: &Options,
+    memory: CallMemory<'m>,
+    options: &InterpreterOptions,
 ) -> Result<Vec<Region<'m>>, InterpreterError> {
     let order = order_content(function, &memory, options.input_is_columns);
     let mut output = Some(memory.output);

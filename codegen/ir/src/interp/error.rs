@@ -17,11 +17,11 @@ pub enum InterpreterError {
         table: u32,
     },
     /// An access outside its buffer.
-    OutOfBounds(Box<Access>),
+    OutOfBounds(Box<InvalidAccess>),
     /// A write to the input or to a table.
-    ReadOnly(Box<Access>),
+    ReadOnly(Box<InvalidAccess>),
     /// A read of bytes that were never written.
-    Uninitialised(Box<Access>),
+    Uninitialised(Box<InvalidAccess>),
     /// Two concurrent iterations access the same bytes, and one of them writes.
     Race(Box<Race>),
     /// Temporary memory of a negative size, or beyond the limit of the run.
@@ -42,7 +42,7 @@ pub enum InterpreterError {
 
 /// An invalid access.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct InvalidAccess {
     /// Name of the buffer.
     pub buffer: String,
     /// Size of the buffer in bytes.
@@ -79,7 +79,7 @@ impl AccessKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
     /// The later access in the interpreter's order.
-    pub access: Access,
+    pub access: InvalidAccess,
     /// Kind of this access.
     pub kind: AccessKind,
     /// Iteration of this access.
@@ -129,13 +129,13 @@ impl Display for InterpreterError {
 
 impl std::error::Error for InterpreterError {}
 
-impl Display for Access {
+impl Display for InvalidAccess {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "bytes {}..{} of `{}`", self.bytes.start, self.bytes.end, self.buffer)
     }
 }
 
-impl Access {
+impl InvalidAccess {
     fn location(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, ", in `{}`", self.statement)
     }

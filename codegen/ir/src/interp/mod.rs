@@ -19,9 +19,9 @@ mod threads;
 mod vector;
 mod warp;
 
-pub use call_memory::Memory;
-pub use error::{Access, AccessKind, InterpreterError, Race};
-pub use options::Options;
+pub use call_memory::CallMemory;
+pub use error::{AccessKind, InterpreterError, InvalidAccess, Race};
+pub use options::InterpreterOptions;
 pub use warp::{AccessCost, LaunchCost};
 
 use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Stmt, Value, While};
@@ -32,13 +32,17 @@ use race::Tasks;
 use threads::ThreadCoordinates;
 use warp::AccessCounter;
 
-/// Runs a function with the default [`Options`].
-pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), InterpreterError> {
-    run_with(function, memory, &Options::default())
+/// Runs a function with the default [`InterpreterOptions`].
+pub fn run(function: &Function, memory: CallMemory<'_>) -> Result<(), InterpreterError> {
+    run_with(function, memory, &InterpreterOptions::default())
 }
 
 /// Runs a function. After an error, the output holds the values that were written before.
-pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), InterpreterError> {
+pub fn run_with(
+    function: &Function,
+    memory: CallMemory<'_>,
+    options: &InterpreterOptions,
+) -> Result<(), InterpreterError> {
     verify(function).map_err(InterpreterError::Malformed)?;
     Interpreter::new(function, memory, options)?.block(&function.body)
 }
@@ -51,8 +55,8 @@ pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> R
 /// As for [`run_with`].
 pub fn count_launches(
     function: &Function,
-    memory: Memory<'_>,
-    options: &Options,
+    memory: CallMemory<'_>,
+    options: &InterpreterOptions,
     warp: u32,
 ) -> Result<Vec<LaunchCost>, InterpreterError> {
     verify(function).map_err(InterpreterError::Malformed)?;
@@ -72,8 +76,8 @@ pub fn count_launches(
 /// As for [`run_with`].
 pub fn count_accesses(
     function: &Function,
-    memory: Memory<'_>,
-    options: &Options,
+    memory: CallMemory<'_>,
+    options: &InterpreterOptions,
     warp: u32,
 ) -> Result<Vec<AccessCost>, InterpreterError> {
     let launches = count_launches(function, memory, options, warp)?;
@@ -84,7 +88,7 @@ pub fn count_accesses(
 /// values are defined before use.
 struct Interpreter<'f, 'm> {
     function: &'f Function,
-    options: &'f Options,
+    options: &'f InterpreterOptions,
     rows: i64,
     /// Lanes of all values.
     lanes: Vec<u64>,
@@ -105,8 +109,8 @@ struct Interpreter<'f, 'm> {
 impl<'f, 'm> Interpreter<'f, 'm> {
     fn new(
         function: &'f Function,
-        memory: Memory<'m>,
-        options: &'f Options,
+        memory: CallMemory<'m>,
+        options: &'f InterpreterOptions,
     ) -> Result<Interpreter<'f, 'm>, InterpreterError> {
         let mut total = 0;
         let place = |ty: &crate::lir::Ty| {

@@ -2,7 +2,7 @@
 
 /// Limits of a run, and choices that LIR leaves open.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct InterpreterOptions {
     /// Largest number of steps of a run. Each statement, each iteration, and every 64 bytes of temporary
     /// memory are a step.
     pub max_steps: u64,
@@ -17,9 +17,9 @@ pub struct Options {
     pub adds_to_output: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for InterpreterOptions {
+    fn default() -> InterpreterOptions {
+        InterpreterOptions {
             max_steps: 100_000_000,
             max_memory: 256 << 20,
             seed: 0,

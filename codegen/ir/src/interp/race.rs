@@ -17,7 +17,7 @@ use super::threads::LaunchTime;
 use crate::lir::{Launch, Parallel};
 
 /// Time of an access: the number of its iteration. Zero is an access outside all iterations, or none.
-pub(super) type Time = u32;
+pub(super) type AccessTime = u32;
 
 /// Running parallel loops, outermost first, or the running launch.
 pub(super) struct Tasks<'f> {
@@ -26,7 +26,7 @@ pub(super) struct Tasks<'f> {
     /// Number of the latest interval between barriers of a launch.
     interval_index: u32,
     /// Number of the iteration that began last.
-    last: Time,
+    last: AccessTime,
     /// Number of loops that have begun, from which the order of the next loop follows.
     loops: u64,
     seed: u64,
@@ -35,11 +35,11 @@ pub(super) struct Tasks<'f> {
 struct RunningLoop<'f> {
     parallel: &'f Parallel,
     /// Number of the iteration that had begun last when the loop began.
-    before: Time,
+    before: AccessTime,
     /// Number of the running iteration.
-    now: Time,
+    now: AccessTime,
     /// Numbers of the iterations that have begun.
-    begun: Vec<Time>,
+    begun: Vec<AccessTime>,
     order: Order,
 }
 
@@ -125,13 +125,13 @@ impl<'f> Tasks<'f> {
 
     /// Time of the running iteration.
     #[inline]
-    fn now(&self) -> Time {
+    fn now(&self) -> AccessTime {
         self.levels.last().map_or(0, |level| level.now)
     }
 
     /// The running loop that makes an access at that time concurrent with the current one.
     #[inline]
-    fn concurrent(&self, time: Time) -> Option<&RunningLoop<'f>> {
+    fn concurrent(&self, time: AccessTime) -> Option<&RunningLoop<'f>> {
         for level in self.levels.iter().rev() {
             if time >= level.now {
                 return None;
@@ -146,7 +146,7 @@ impl<'f> Tasks<'f> {
 
 /// Access times of a byte that are remembered, by [`AccessKind`]. An array of integers, because the allocator
 /// zeroes it at no cost.
-pub(super) type Touches = [Time; 3];
+pub(super) type Touches = [AccessTime; 3];
 
 /// Records an access to a byte, unless it is a race.
 #[inline]
@@ -170,8 +170,8 @@ pub(super) fn record<'f>(
 }
 
 impl<'f> RunningLoop<'f> {
-    fn conflict(&self, other_kind: AccessKind, time: Time) -> Conflict<'f> {
-        let iteration = |time: Time| {
+    fn conflict(&self, other_kind: AccessKind, time: AccessTime) -> Conflict<'f> {
+        let iteration = |time: AccessTime| {
             let nth = self.begun.partition_point(|&began| began <= time).saturating_sub(1);
             self.order.nth(nth as u64)
         };

@@ -55,14 +55,14 @@ pub(super) struct LaunchTime<'f> {
 
 /// An access by a thread in an interval. Interval 0 stands for no access.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Stamp {
+struct AccessStamp {
     interval_index: u32,
     thread: u32,
 }
 
 /// Accesses of threads to a byte that are remembered, by [`AccessKind`].
 #[derive(Clone, Copy, Default)]
-pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
+pub(super) struct ThreadTouches([[AccessStamp; 2]; 3]);
 
 impl<'f> LaunchTime<'f> {
     /// Time of a launch whose blocks run in the given order; `before` is the latest interval of earlier
@@ -94,24 +94,24 @@ impl<'f> LaunchTime<'f> {
         Some(())
     }
 
-    fn now(&self) -> Stamp {
-        Stamp { interval_index: self.interval_index, thread: self.thread }
+    fn now(&self) -> AccessStamp {
+        AccessStamp { interval_index: self.interval_index, thread: self.thread }
     }
 
     /// Whether an access was made by an earlier block of this launch.
-    fn of_other_block(&self, stamp: Stamp) -> bool {
+    fn of_other_block(&self, stamp: AccessStamp) -> bool {
         stamp.interval_index > self.before
             && self.begun.last().is_some_and(|first| stamp.interval_index < *first)
     }
 
     /// Whether an access may be concurrent with one of the running thread.
-    fn concurrent(&self, stamp: Stamp) -> bool {
+    fn concurrent(&self, stamp: AccessStamp) -> bool {
         let here = stamp.interval_index == self.interval_index && stamp.thread != self.thread;
         here || self.of_other_block(stamp)
     }
 
     /// Number of a thread over all blocks.
-    fn number(&self, stamp: Stamp) -> i64 {
+    fn number(&self, stamp: AccessStamp) -> i64 {
         let nth = self.begun.partition_point(|first| *first <= stamp.interval_index).saturating_sub(1);
         self.order.nth(nth as u64) * i64::from(self.launch.threads()) + i64::from(stamp.thread)
     }
@@ -139,7 +139,7 @@ pub(super) fn record_thread<'f>(
         return Ok(());
     }
     if first.interval_index != clock.interval_index {
-        (*first, *second) = (clock.now(), Stamp::default());
+        (*first, *second) = (clock.now(), AccessStamp::default());
     } else if *first != clock.now() {
         *second = clock.now();
     }

@@ -58,7 +58,7 @@ pub struct LaunchCost {
 type ByteRange = (u64, u64);
 
 /// Address of a statement, which identifies it.
-type Key = usize;
+type StmtAddress = usize;
 
 /// Access counter for threads that run one after the other.
 pub(super) struct AccessCounter {
@@ -67,10 +67,10 @@ pub(super) struct AccessCounter {
     /// Number of the running thread in its block.
     thread: u32,
     /// Executions of each statement by each thread since the last barrier.
-    times: HashMap<(Key, u16, u32), u32>,
+    times: HashMap<(StmtAddress, u16, u32), u32>,
     /// Accesses that the lanes of a warp make together.
-    open: BTreeMap<(Key, u16, u32, u32), Vec<ByteRange>>,
-    costs: BTreeMap<Key, (BufferId, Cost)>,
+    open: BTreeMap<(StmtAddress, u16, u32, u32), Vec<ByteRange>>,
+    costs: BTreeMap<StmtAddress, (BufferId, WarpCost)>,
     launches: Vec<LaunchCounts>,
     /// Number of the running launch.
     running: usize,
@@ -78,16 +78,16 @@ pub(super) struct AccessCounter {
 
 /// Counts of a launch.
 struct LaunchCounts {
-    key: Key,
+    key: StmtAddress,
     cost: LaunchCost,
     /// Bytes of shared memory of the running block.
     held: u64,
     /// Statements in the order of their first accesses.
-    order: Vec<Key>,
+    order: Vec<StmtAddress>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Cost {
+struct WarpCost {
     warp_executions: u64,
     lanes: u64,
     transfers: u64,
@@ -103,7 +103,7 @@ impl AccessCounter {
 
     /// Starts a launch.
     pub fn launch(&mut self, launch: &Launch, grid: [u64; 3], blocks: u64) {
-        let key = std::ptr::from_ref(launch) as Key;
+        let key = std::ptr::from_ref(launch) as StmtAddress;
         let known = self.launches.iter().position(|known| known.key == key);
         self.running = known.unwrap_or_else(|| {
             let (name, block) = (launch.name.clone(), launch.block);
@@ -152,7 +152,7 @@ impl AccessCounter {
     /// Counts an access of the running thread; `part` is the lane of a vector whose lanes have separate
     /// addresses.
     pub fn access(&mut self, (stmt, part): (&Stmt, u16), buffer: BufferId, start: i128, bytes: u32) {
-        let key = std::ptr::from_ref(stmt) as Key;
+        let key = std::ptr::from_ref(stmt) as StmtAddress;
         let time = self.times.entry((key, part, self.thread)).or_insert(0);
         let together = (key, part, self.thread / self.size, *time);
         *time += 1;
@@ -160,7 +160,7 @@ impl AccessCounter {
         self.open.entry(together).or_default().push((start, start + u64::from(bytes)));
         if self
             .costs
-            .insert(key, (buffer, self.costs.get(&key).map_or(Cost::default(), |known| known.1)))
+            .insert(key, (buffer, self.costs.get(&key).map_or(WarpCost::default(), |known| known.1)))
             .is_none()
             && let Some(launch) = self.launches.get_mut(self.running)
         {
@@ -183,8 +183,8 @@ impl AccessCounter {
     /// Costs of each launch, in the order of their first runs. `text` prints a statement.
     pub fn costs(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchCost> {
         let stmts = statements(function);
-        let of = |key: &Key| {
-            let (buffer, Cost { warp_executions, lanes, transfers }) = *self.costs.get(key)?;
+        let of = |key: &StmtAddress| {
+            let (buffer, WarpCost { warp_executions, lanes, transfers }) = *self.costs.get(key)?;
             let declared = function.buffer(buffer);
             Some(AccessCost {
                 statement: text(stmts.get(key)?),
@@ -204,10 +204,10 @@ impl AccessCounter {
 }
 
 /// All statements of a function, by their addresses.
-fn statements(function: &Function) -> HashMap<Key, &Stmt> {
+fn statements(function: &Function) -> HashMap<StmtAddress, &Stmt> {
     let mut all = HashMap::new();
     Stmt::visit_all(&function.body, |stmt| {
-        all.insert(std::ptr::from_ref(stmt) as Key, stmt);
+        all.insert(std::ptr::from_ref(stmt) as StmtAddress, stmt);
     });
     all
 }

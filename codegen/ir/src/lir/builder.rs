@@ -2,7 +2,7 @@
 
 mod blocks;
 
-pub use blocks::Build;
+pub use blocks::BuildStmts;
 
 use super::{
     Address, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined, Keep, Math, Op,

@@ -35,7 +35,7 @@ mod uses;
 mod value;
 mod vectors;
 
-pub use builder::{Build, Builder};
+pub use builder::{BuildStmts, Builder};
 pub use encodings::EncodedTables;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;

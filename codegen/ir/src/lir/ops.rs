@@ -36,11 +36,11 @@ trait OperandKind {
     }
 
     /// Text of the operand.
-    fn text(&self, names: &impl Names) -> String;
+    fn text(&self, names: &impl OperandNames) -> String;
 }
 
 /// Names of values and addresses in a text.
-pub(super) trait Names {
+pub(super) trait OperandNames {
     /// Name of a value.
     fn value(&self, value: Value) -> String;
     /// Text of an address.
@@ -60,7 +60,7 @@ impl OperandKind for Value {
         visit(*self);
     }
 
-    fn text(&self, names: &impl Names) -> String {
+    fn text(&self, names: &impl OperandNames) -> String {
         names.value(*self)
     }
 }
@@ -84,7 +84,7 @@ impl OperandKind for Address {
         Some(&mut self.buffer)
     }
 
-    fn text(&self, names: &impl Names) -> String {
+    fn text(&self, names: &impl OperandNames) -> String {
         names.address(self)
     }
 }
@@ -108,7 +108,7 @@ impl OperandKind for Gather {
         Some(&mut self.buffer)
     }
 
-    fn text(&self, names: &impl Names) -> String {
+    fn text(&self, names: &impl OperandNames) -> String {
         names.gather(self)
     }
 }
@@ -123,7 +123,7 @@ macro_rules! immediate {
                 Ok(*self)
             }
 
-            fn text(&self, _: &impl Names) -> String {
+            fn text(&self, _: &impl OperandNames) -> String {
                 $text(self)
             }
         }
@@ -205,7 +205,7 @@ macro_rules! operations {
             }
 
             /// Text of the operation.
-            pub(super) fn text(&self, names: &impl Names) -> String {
+            pub(super) fn text(&self, names: &impl OperandNames) -> String {
                 match self {
                     $( Op::$name $(($($operand),*))? => {
                         $($( let $operand = OperandKind::text($operand, names); )*)?

@@ -1,6 +1,6 @@
 //! The text form of LIR, for people and golden tests.
 
-use super::ops::Names;
+use super::ops::OperandNames;
 use super::*;
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
@@ -224,7 +224,7 @@ impl Printer<'_> {
     }
 }
 
-impl Names for Printer<'_> {
+impl OperandNames for Printer<'_> {
     fn value(&self, value: Value) -> String {
         self.name(value).to_string()
     }

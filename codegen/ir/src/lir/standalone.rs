@@ -39,7 +39,7 @@ impl Standalone {
         for (buffer, number) in buffers.iter().zip(0..) {
             names_of_buffers[buffer.0 as usize] = buffer_name(function, *buffer, number);
         }
-        let text = Text { function, stmts, names: &names, buffers: &names_of_buffers };
+        let text = StandaloneText { function, stmts, names: &names, buffers: &names_of_buffers };
         Standalone { text: format!("{}: {text}", outside.join(", ")), values, buffers }
     }
 }
@@ -91,16 +91,16 @@ fn definitions(stmts: &[Stmt]) -> Vec<Value> {
 }
 
 /// Statements with names of their own.
-struct Text<'a> {
+struct StandaloneText<'a> {
     function: &'a Function,
     stmts: &'a [Stmt],
     names: &'a HashMap<Value, String>,
     buffers: &'a [String],
 }
 
-impl Display for Text<'_> {
+impl Display for StandaloneText<'_> {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        let Text { function, stmts, names, buffers } = self;
+        let StandaloneText { function, stmts, names, buffers } = self;
         Printer { function, names, buffers, depth: 0 }.block(f, stmts)
     }
 }
@@ -108,7 +108,7 @@ impl Display for Text<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lir::{Address, Bin, Build, Builder, Scalar, Ty};
+    use crate::lir::{Address, Bin, BuildStmts, Builder, Scalar, Ty};
 
     /// A function with `before` other values, whose loop stores a sum of a value of a type.
     fn stored(before: i64, number: i64, ty: Ty) -> Function {

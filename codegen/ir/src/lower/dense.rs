@@ -10,9 +10,9 @@ use super::linear_tables::LinearTables;
 use super::row_source::distances;
 use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::repr::traverse::Traversal;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use sched_nest::Axis;
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ impl WalkContext<'_> {
         };
         match columns {
             Some(columns) => {
-                let group = TermGroup::new(self, tables, lanes);
+                let group = DenseGroup::new(self, tables, lanes);
                 let sums = group.open(k);
                 let sums = group.add_shared_terms(k, columns, sums);
                 group.close(k, sums)
@@ -39,7 +39,7 @@ impl WalkContext<'_> {
             None => {
                 let mut values = Vec::with_capacity(lanes.len());
                 for of_tree in lanes.chunk_by(|one, next| one.tree == next.tree) {
-                    let group = TermGroup::new(self, tables, of_tree);
+                    let group = DenseGroup::new(self, tables, of_tree);
                     let sums = group.open(k);
                     let sums = group.add_listed_terms(k, sums);
                     values.extend(group.close(k, sums));
@@ -51,7 +51,7 @@ impl WalkContext<'_> {
 }
 
 /// Walks that add each term together.
-struct TermGroup<'g> {
+struct DenseGroup<'g> {
     context: &'g WalkContext<'g>,
     tables: LinearTables<BufferId>,
     lanes: &'g [&'g WalkLane],
@@ -68,7 +68,7 @@ struct Sums {
 
 /// A term that all walks of a group add.
 #[derive(Clone, Copy)]
-struct Term {
+struct DenseTerm {
     /// Number of the term in its tree, an index.
     number: Value,
     /// Column of its values, an index.
@@ -128,13 +128,13 @@ impl Sums {
     }
 }
 
-impl<'g> TermGroup<'g> {
+impl<'g> DenseGroup<'g> {
     fn new(
         context: &'g WalkContext<'g>,
         tables: LinearTables<BufferId>,
         lanes: &'g [&'g WalkLane],
-    ) -> TermGroup<'g> {
-        TermGroup { context, tables, lanes }
+    ) -> DenseGroup<'g> {
+        DenseGroup { context, tables, lanes }
     }
 
     /// Whether a lane is a vector of trees, which all add values of one row.
@@ -232,7 +232,7 @@ impl<'g> TermGroup<'g> {
                     for ahead in 0..i64::from(TERMS_PER_ITERATION) {
                         let number = k.b.add_int(at, term + ahead);
                         let column = k.b.add_int(at, i64::from(columns.start) + ahead);
-                        self.add(k, Term { number, column, is_multiplied }, &mut sums, None);
+                        self.add(k, DenseTerm { number, column, is_multiplied }, &mut sums, None);
                     }
                     sums.carried()
                 });
@@ -241,7 +241,7 @@ impl<'g> TermGroup<'g> {
         for column in looped.end..columns.end {
             let number = k.b.int(term + i64::from(column - columns.start));
             let column = k.b.int(column.into());
-            self.add(k, Term { number, column, is_multiplied }, &mut sums, None);
+            self.add(k, DenseTerm { number, column, is_multiplied }, &mut sums, None);
         }
         sums
     }
@@ -260,7 +260,7 @@ impl<'g> TermGroup<'g> {
             let mut sums = Sums::of_carried(inside, self.lanes.len());
             let at = k.b.add(first, number);
             let column = k.b.load_index(Scalar::I32, Address::element(columns, at, Scalar::I32));
-            self.add(k, Term { number, column, is_multiplied: true }, &mut sums, Some(at));
+            self.add(k, DenseTerm { number, column, is_multiplied: true }, &mut sums, Some(at));
             sums.carried()
         });
         Sums::of_carried(&after, self.lanes.len())
@@ -268,7 +268,7 @@ impl<'g> TermGroup<'g> {
 
     /// Adds a term to all sums. `at` is the term's index in the table of coefficients, if trees add different
     /// columns.
-    fn add(&self, k: &mut KernelBuilder, term: Term, sums: &mut Sums, at: Option<Value>) {
+    fn add(&self, k: &mut KernelBuilder, term: DenseTerm, sums: &mut Sums, at: Option<Value>) {
         let mut loaded: Vec<(Value, Value)> = Vec::new();
         let mut row_value: Option<Value> = None;
         for (number, lane) in self.lanes.iter().enumerate() {
@@ -307,7 +307,7 @@ impl<'g> TermGroup<'g> {
     fn value(&self, k: &mut KernelBuilder, lane: &WalkLane, column: Value) -> Value {
         let (row, width) = (lane.walk.row, lane.walk.width);
         let value = if width == 1 || self.has_trees(lane) {
-            Row { lanes: None, table: None, ..row }.load(&mut k.b, column)
+            RowAddress { lanes: None, table: None, ..row }.load(&mut k.b, column)
         } else if row.is_adjacent() {
             row.load_column(&mut k.b, column, width)
         } else {

@@ -1,10 +1,10 @@
 //! Columns that a separate launch computes on a device, one row in each thread.
 
 use super::kernel_builder::KernelBuilder;
-use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::code::{BufferElements, ColumnCode};
 use crate::columns::stored::StoredColumns;
-use crate::columns::value::Features;
-use crate::lir::{Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
+use crate::columns::value::FeatureSource;
+use crate::lir::{Bin, BufferId, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 use crate::mir::CacheRows;
 
 /// Threads of a block in the launch that computes columns.
@@ -13,7 +13,7 @@ const THREADS: u32 = 128;
 /// Emits the launch, then the body, which reads the launch's columns in place of the call's rows. Kernels
 /// whose input is bins need no columns, and have no such launch.
 pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows) {
-    use super::kernel_builder::Emit;
+    use super::kernel_builder::EmitStmt;
     let Some(code) = k.ports.column_code().filter(|_| k.ports.bins.is_none()) else {
         return cache.body.emit(k);
     };
@@ -49,8 +49,8 @@ fn launch(
         k.when(exists, |k| {
             let from = k.b.mul_int(row, features);
             let first = k.b.mul_int(row, code.runs.count as i64);
-            let to = Elements { buffer, first };
-            code.store_row(&mut k.b, Features::OfRow(rows, from), stored.from_row(row), to);
+            let to = BufferElements { buffer, first };
+            code.store_row(&mut k.b, FeatureSource::OfRow(rows, from), stored.from_row(row), to);
         });
     });
 }

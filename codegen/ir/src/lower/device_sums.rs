@@ -5,7 +5,7 @@ use super::kernel_builder::KernelBuilder;
 use super::launch::block_threads;
 use super::opening::sum_start;
 use super::sum_target::{PrivateBuffer, SumTarget, SummedMargins};
-use crate::lir::{Address, Bin, Build, Ty, Value};
+use crate::lir::{Address, Bin, BuildStmts, Ty, Value};
 use crate::mir::{PrivateId, SumStart};
 
 /// Operands of a fold on a GPU: the addition of all slots of a private buffer into a target.

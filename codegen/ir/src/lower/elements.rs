@@ -1,12 +1,12 @@
 //! Launches with one thread per element.
 
-use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
+use crate::lir::{Bin, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 
 /// Threads of a block in a launch with one thread per element.
 const THREADS: u32 = 256;
 
 /// Emits a launch with a thread for each number below `count`.
-pub fn launch_over<B: Build>(k: &mut B, name: &str, count: Value, body: impl FnOnce(&mut B, Value)) {
+pub fn launch_over<B: BuildStmts>(k: &mut B, name: &str, count: Value, body: impl FnOnce(&mut B, Value)) {
     let threads = i64::from(THREADS);
     let b = k.builder();
     let more = b.add_int(count, threads - 1);

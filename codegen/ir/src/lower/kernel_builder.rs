@@ -4,12 +4,12 @@ use super::ports::Ports;
 use super::row_source::RowBuffer;
 use super::scope::{InScope, Scope, WindowRows};
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
-use crate::lir::{BufferId, Build, Builder, Origin, ProcessorKind, Task, Value};
-use crate::mir::{Accumulator, Affine, CacheId, Iter, PrivateId, Target, Var, Window};
+use crate::lir::{BufferId, BuildStmts, Builder, Origin, ProcessorKind, Task, Value};
+use crate::mir::{Accumulator, Affine, CacheId, Iter, PrivateId, SumDestination, Var, Window};
 use crate::repr::{Buffers, Storage};
 
 /// A kernel under construction: its builder, its buffers and its scope. The code of each statement is
-/// in the file of its [`Emit`].
+/// in the file of its [`EmitStmt`].
 pub struct KernelBuilder<'a> {
     /// Builder of the kernel's function.
     pub b: Builder,
@@ -21,12 +21,12 @@ pub struct KernelBuilder<'a> {
 }
 
 /// A statement of MIR with its code.
-pub(super) trait Emit {
+pub(super) trait EmitStmt {
     /// Emits the code of the statement.
     fn emit(&self, k: &mut KernelBuilder);
 }
 
-impl Build for KernelBuilder<'_> {
+impl BuildStmts for KernelBuilder<'_> {
     fn builder(&mut self) -> &mut Builder {
         &mut self.b
     }
@@ -88,7 +88,7 @@ impl KernelBuilder<'_> {
     }
 
     /// Buffer and position of a target's sums.
-    pub fn sums(&mut self, target: &Target) -> SumTarget {
+    pub fn sums(&mut self, target: &SumDestination) -> SumTarget {
         self.scope.sums(&mut self.b, self.ports, target)
     }
 

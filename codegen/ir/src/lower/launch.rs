@@ -1,13 +1,13 @@
 //! Code of a GPU: launches, and loops whose iterations are blocks or threads.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::scope::InScope;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
-use crate::mir::{Guard, Iter, Launch, Loop, Mapping};
+use crate::lir::{Bin, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
+use crate::mir::{GpuMapping, Guard, Iter, MirLaunch, MirLoop};
 use crate::rows::BlockThreads;
 
-impl Emit for Launch {
+impl EmitStmt for MirLaunch {
     /// Emits a launch with as many blocks as its longest loops need.
     fn emit(&self, k: &mut KernelBuilder) {
         let grid = self.grid.each_ref().map(|loops| extent(k, loops));
@@ -26,7 +26,7 @@ fn extent(k: &mut KernelBuilder, loops: &[Iter]) -> Value {
 }
 
 /// Emits a mapped loop: each block or thread runs at most one iteration.
-pub(super) fn emit_mapped(k: &mut KernelBuilder, this: &Loop, mapping: Mapping) {
+pub(super) fn emit_mapped(k: &mut KernelBuilder, this: &MirLoop, mapping: GpuMapping) {
     let iteration = k.b.id(mapping.dimension);
     let bound = InScope::of_iteration(&mut k.b, &this.iter, iteration);
     let body = |k: &mut KernelBuilder| k.with_var(this.iter.var, bound, |k| this.body.emit(k));

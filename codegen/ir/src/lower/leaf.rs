@@ -6,7 +6,7 @@ use super::linear;
 use super::ports::Results;
 use super::sum_target::{SumTarget, SummedMargins};
 use super::walk::{WalkContext, WalkLane};
-use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, margin_pieces};
 use sched_forest::LeafResult;
 use sched_nest::Axis;

@@ -1,11 +1,11 @@
 //! Leaf loops: the groups of walks that they run, depending on what is known of their number of iterations.
 
 use super::group::{Group, GroupSize, MaskedVectors, group_sizes};
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::walk::{WalkContext, tables_of};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Build, Cmp, Value};
-use crate::mir::{Affine, Bound, Iter, Limit, Walks};
+use crate::lir::{BuildStmts, Cmp, Value};
+use crate::mir::{Affine, Bound, Iter, Minuend, Walks};
 use sched_nest::Axis;
 
 /// Largest number of rows of a thread that are walked without a loop.
@@ -22,7 +22,7 @@ enum Length {
     Unknown,
 }
 
-impl Emit for Walks {
+impl EmitStmt for Walks {
     /// Emits a leaf loop. The plan has an entry for every leaf loop of the nest.
     fn emit(&self, k: &mut KernelBuilder) {
         let Some(buffers) = tables_of(k, self) else { return };
@@ -49,7 +49,7 @@ impl Length {
 /// Number of iterations of a leaf loop over trees, if it is constant.
 fn constant_trips(walks: &Walks) -> Option<i64> {
     let iter = &walks.iter;
-    let [Bound { limit: Limit::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
+    let [Bound { limit: Minuend::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
         return None;
     };
     let trees = walks.over == Axis::Tree && vars.is_empty();

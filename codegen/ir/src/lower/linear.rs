@@ -11,8 +11,8 @@ use super::linear_tables::LinearTables;
 use super::row_source::distances;
 use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
-use crate::rows::{Row, RowLanes};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::rows::{RowAddress, RowLanes};
 use sched_forest::LinearMissing;
 use sched_nest::Axis;
 
@@ -29,7 +29,7 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     let plain = load_from_records(b, tables.values, sums, (2 * bytes, bytes), leaf);
     let rounds = most_terms_of_lane(k, context, lane, count, tables.most_terms);
     let row = match k.ports.linear_leaves_read_walked_rows {
-        true => Row { table: None, ..lane.walk.row },
+        true => RowAddress { table: None, ..lane.walk.row },
         false => row_of_call(k, context, lane),
     };
     let features = features_of(&tables, &row);
@@ -85,7 +85,7 @@ pub(super) fn takes_leaf_value(k: &KernelBuilder) -> bool {
 }
 
 /// The table with the positions of the terms' values in a row: features, or columns of a transposed row.
-pub(super) fn features_of(tables: &LinearTables<BufferId>, row: &Row) -> BufferId {
+pub(super) fn features_of(tables: &LinearTables<BufferId>, row: &RowAddress) -> BufferId {
     if row.stride == 1 { tables.features } else { tables.columns }
 }
 
@@ -108,7 +108,7 @@ fn most_terms_of_lane(
 }
 
 /// Row of a walk, or rows of a vector of walks, in the input of the call.
-fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) -> Row {
+fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) -> RowAddress {
     let (columns, width) = (k.ports.features(), lane.walk.width);
     let index = k.b.mul_int(lane.row_number, columns);
     let lanes = (width > 1).then(|| {
@@ -116,7 +116,7 @@ fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) ->
         RowLanes { distance, adjacent: false, mask: lane.mask }
     });
     let (buffer, element) = (k.ports.rows, k.ports.input);
-    Row { buffer, index, offset: 0, element, stride: 1, lanes, table: None }
+    RowAddress { buffer, index, offset: 0, element, stride: 1, lanes, table: None }
 }
 
 pub(super) fn ty_of(scalar: Scalar, width: u16) -> Ty {

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::quantize::encode::QuantizerTables;
 use crate::repr::Storage;
 use crate::rows::features::FeatureSubset;
-use sched_forest::{Forest, Target};
+use sched_forest::{Forest, TreeTarget};
 use std::collections::BTreeMap;
 
 /// Numbers of the tables that exist once, independent of layouts.
@@ -130,8 +130,8 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let tree_margins = (several && (!vector_leaves || forest.has_linear_leaves())).then(|| {
         let width = narrowest_unsigned(forest.num_margins as u64).unwrap_or(Scalar::I32);
         let margins = forest.trees.iter().map(|tree| match tree.target {
-            Target::One(margin) => margin.into(),
-            Target::All => 0,
+            TreeTarget::One(margin) => margin.into(),
+            TreeTarget::All => 0,
         });
         (add("targets", int_table(margins, width)), width)
     });

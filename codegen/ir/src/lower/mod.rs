@@ -6,7 +6,7 @@
 //! model's tables. Each kernel has its own `KernelBuilder`: the LIR builder, the kernel's
 //! `ports::Ports`, and the current `scope::Scope`.
 //!
-//! Each statement of MIR implements `kernel_builder::Emit` in one file: loops and cases in `nest`,
+//! Each statement of MIR implements `kernel_builder::EmitStmt` in one file: loops and cases in `nest`,
 //! launches in `launch`, copies of rows in `row_copy` and `shared_rows`, copies of trees in
 //! `shared_trees`, leaf loops in `leaf_loop`, tree loops with several trees at once in
 //! `unroll_and_jam`, private sums and folds in `sums`, sums of threads in `thread_sums`.
@@ -45,10 +45,11 @@ mod transfer;
 mod unroll_and_jam;
 mod walk;
 
-use self::kernel_builder::{Emit, KernelBuilder};
+use self::kernel_builder::{EmitStmt, KernelBuilder};
 use self::ports::{Ports, Results};
 use crate::lir::{
-    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, OutputKind, ProcessorKind, Space, Stmt,
+    BinTransfer, BuildStmts, Builder, Cmp, Function, KernelKind, Origin, OutputKind, ProcessorKind, Space,
+    Stmt,
 };
 use sched_forest::OutputDefinition;
 use sched_nest::{Bounded, Variants};
@@ -79,8 +80,8 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// The bounded variants whose code is in kernels of leaf indices and leaf values, beside the last variant: the
-/// first one, for calls of few rows. More would make tables and compilations larger, for calls that are
+/// The bounded variants whose code is in kernels of leaf indices and leaf values, beside the last variant:
+/// the first one, for calls of few rows. More would make tables and compilations larger, for calls that are
 /// rare. `on_gpu` tells whether some variant has launches; then there is none.
 pub fn variants_of_trees<T>(bounded: &[Bounded<T>], on_gpu: bool) -> &[Bounded<T>] {
     if on_gpu { &[] } else { &bounded[..bounded.len().min(1)] }

@@ -1,68 +1,70 @@
 //! Loops and cases of the host and of threads, and the dispatch of statements.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::scope::{InScope, constant_stop};
 use super::unroll_and_jam::TreeLoop;
 use super::{launch, sums};
-use crate::lir::{Build, Cmp, Task};
-use crate::mir::{Loop, Mode, Stmt, Var};
+use crate::lir::{BuildStmts, Cmp, Task};
+use crate::mir::{LoopMode, MirLoop, MirStmt, Var};
 
 /// Largest number of cases that are tested one after the other. More cases are halved by a comparison first.
 const MOST_TESTED_ARMS: usize = 8;
 
-impl Emit for [Stmt] {
+impl EmitStmt for [MirStmt] {
     fn emit(&self, k: &mut KernelBuilder) {
         self.iter().for_each(|stmt| stmt.emit(k));
     }
 }
 
-impl Emit for Stmt {
+impl EmitStmt for MirStmt {
     /// Emits a statement. Kernels without sums skip the statements that set, keep or fold sums.
     fn emit(&self, k: &mut KernelBuilder) {
         let are_sums = k.ports.results.are_sums();
         match self {
-            Stmt::Loop(this) => k.attribute_to_loop(this.iter.var, |k| this.emit(k)),
-            Stmt::Walks(walks) => k.attribute_to_loop(walks.iter.var, |k| walks.emit(k)),
-            Stmt::Case(var, arms) => case(k, *var, arms),
-            Stmt::CacheRows(cache) => cache.emit(k),
-            Stmt::CacheTrees(cache) => cache.emit(k),
-            Stmt::ShareTrees(copy) if are_sums => copy.emit(k),
-            Stmt::ShareTrees(copy) => copy.body.emit(k),
-            Stmt::Base(window) if are_sums => k.attribute_to_task(Task::Sums, |k| sums::fill_base(k, window)),
-            Stmt::Launch(launch) => launch.emit(k),
-            Stmt::When(guards, body) => launch::emit_guarded(k, guards, |k| body.emit(k)),
-            Stmt::ThreadSums(thread) if are_sums => thread.emit(k),
-            Stmt::ThreadSums(thread) => thread.body.emit(k),
-            Stmt::Private(private) if are_sums => private.emit(k),
-            Stmt::Private(private) => private.body.emit(k),
-            Stmt::Zero(id, var) if are_sums => {
+            MirStmt::Loop(this) => k.attribute_to_loop(this.iter.var, |k| this.emit(k)),
+            MirStmt::Walks(walks) => k.attribute_to_loop(walks.iter.var, |k| walks.emit(k)),
+            MirStmt::Case(var, arms) => case(k, *var, arms),
+            MirStmt::CacheRows(cache) => cache.emit(k),
+            MirStmt::CacheTrees(cache) => cache.emit(k),
+            MirStmt::ShareTrees(copy) if are_sums => copy.emit(k),
+            MirStmt::ShareTrees(copy) => copy.body.emit(k),
+            MirStmt::Base(window) if are_sums => {
+                k.attribute_to_task(Task::Sums, |k| sums::fill_base(k, window))
+            }
+            MirStmt::Launch(launch) => launch.emit(k),
+            MirStmt::When(guards, body) => launch::emit_guarded(k, guards, |k| body.emit(k)),
+            MirStmt::ThreadSums(thread) if are_sums => thread.emit(k),
+            MirStmt::ThreadSums(thread) => thread.body.emit(k),
+            MirStmt::Private(private) if are_sums => private.emit(k),
+            MirStmt::Private(private) => private.body.emit(k),
+            MirStmt::Zero(id, var) if are_sums => {
                 k.attribute_to_task(Task::Sums, |k| sums::clear_slot(k, *id, *var))
             }
-            Stmt::ZeroAll(id) if are_sums => {
+            MirStmt::ZeroAll(id) if are_sums => {
                 k.attribute_to_task(Task::Sums, |k| sums::clear_all_slots(k, *id))
             }
-            Stmt::Fold(fold) if are_sums => k.attribute_to_task(Task::Sums, |k| fold.emit(k)),
-            Stmt::Base(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            MirStmt::Fold(fold) if are_sums => k.attribute_to_task(Task::Sums, |k| fold.emit(k)),
+            MirStmt::Base(_) | MirStmt::Zero(..) | MirStmt::ZeroAll(_) | MirStmt::Fold(_) => {}
         }
     }
 }
 
-impl Emit for Loop {
+impl EmitStmt for MirLoop {
     fn emit(&self, k: &mut KernelBuilder) {
         match self.mode {
-            Mode::Serial => serial(k, self),
-            Mode::UnrollAndJam => match TreeLoop::of(k, self) {
+            LoopMode::Serial => serial(k, self),
+            LoopMode::UnrollAndJam => match TreeLoop::of(k, self) {
                 Some(trees) => trees.emit(k),
                 None => serial(k, self),
             },
-            Mode::Parallel => parallel(k, self),
-            Mode::Unrolled => unrolled(k, self),
-            Mode::Mapped(mapping) => launch::emit_mapped(k, self, mapping),
+            LoopMode::Parallel => parallel(k, self),
+            LoopMode::Unrolled => unrolled(k, self),
+            LoopMode::Mapped(mapping) => launch::emit_mapped(k, self, mapping),
         }
     }
 }
 
-fn serial(k: &mut KernelBuilder, this: &Loop) {
+fn serial(k: &mut KernelBuilder, this: &MirLoop) {
     let (lo, hi) = (k.b.int(this.iter.start), k.loop_end(&this.iter));
     k.for_loop((lo, hi, this.iter.step), &[], |k, value, _| {
         k.with_var(this.iter.var, InScope::value(value), |k| this.body.emit(k));
@@ -70,7 +72,7 @@ fn serial(k: &mut KernelBuilder, this: &Loop) {
     });
 }
 
-fn parallel(k: &mut KernelBuilder, this: &Loop) {
+fn parallel(k: &mut KernelBuilder, this: &MirLoop) {
     let trip = k.trip(&this.iter);
     k.parallel(trip, |k, iteration| {
         let bound = InScope::of_iteration(&mut k.b, &this.iter, iteration);
@@ -79,7 +81,7 @@ fn parallel(k: &mut KernelBuilder, this: &Loop) {
 }
 
 /// Emits the code of each iteration separately, under a test if the end is not a constant.
-fn unrolled(k: &mut KernelBuilder, this: &Loop) {
+fn unrolled(k: &mut KernelBuilder, this: &MirLoop) {
     let stop = k.loop_end(&this.iter);
     let end = constant_stop(&this.iter);
     let mut at = this.iter.start;
@@ -95,7 +97,7 @@ fn unrolled(k: &mut KernelBuilder, this: &Loop) {
 
 /// Emits the bodies of all cases, of which the variable's value selects one. The last case needs no test,
 /// since some case always applies. Many cases are halved first, which limits nesting and the number of tests.
-fn case(k: &mut KernelBuilder, var: Var, arms: &[(i64, Vec<Stmt>)]) {
+fn case(k: &mut KernelBuilder, var: Var, arms: &[(i64, Vec<MirStmt>)]) {
     if arms.len() > MOST_TESTED_ARMS
         && let (low, high) = arms.split_at(arms.len() / 2)
         && let Some((first, _)) = high.first()
@@ -103,7 +105,7 @@ fn case(k: &mut KernelBuilder, var: Var, arms: &[(i64, Vec<Stmt>)]) {
         let current = k.variable(var);
         let first = k.b.int(*first);
         let is_low = k.b.cmp(Cmp::Lt, current, first);
-        let half = |half: &[(i64, Vec<Stmt>)], k: &mut KernelBuilder| {
+        let half = |half: &[(i64, Vec<MirStmt>)], k: &mut KernelBuilder| {
             case(k, var, half);
             Vec::new()
         };

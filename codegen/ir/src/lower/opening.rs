@@ -2,7 +2,7 @@
 //! memory.
 
 use super::kernel_builder::KernelBuilder;
-use crate::lir::{Address, Bin, Build, Cmp, Ty, Value};
+use crate::lir::{Address, Bin, BuildStmts, Cmp, Ty, Value};
 use crate::mir::{Iter, StartValue, SumStart};
 
 /// Value with which a sum starts: the start value of its margin, or the value in memory.

@@ -3,7 +3,7 @@
 
 use super::linear_tables::LinearTables;
 use super::lowering::{Lowering, transposed};
-use super::output::Formula;
+use super::output::OutputFormula;
 use crate::bytes::scalar;
 use crate::columns::blocks::RowBlocks;
 use crate::columns::code::ColumnCode;
@@ -207,7 +207,7 @@ impl<'a> Ports<'a> {
             return sum;
         }
         let output = &self.lowering.hir.forest.output;
-        let mut formula = Formula { element: self.accumulator, b };
+        let mut formula = OutputFormula { element: self.accumulator, b };
         let margin = formula.apply_steps(&output.raw, sum, 0);
         formula.apply_steps(&output.value, margin, 0)
     }

@@ -1,12 +1,12 @@
 //! Copies of rows in local memory, filled from rows or from columns.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::row_source::RowBuffer;
 use super::{device_columns, shared_rows, sums};
 use crate::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
-use crate::columns::code::{ColumnCode, Elements};
-use crate::columns::value::Features;
-use crate::lir::{Address, Bin, BufferId, Build, Cmp, Task, Ty, Value};
+use crate::columns::code::{BufferElements, ColumnCode};
+use crate::columns::value::FeatureSource;
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Cmp, Task, Ty, Value};
 use crate::mir::{CacheRows, Fill};
 use crate::quantize::encode::{Quantizer, TAIL};
 use crate::quantize::of_columns::BinBlocks;
@@ -31,7 +31,7 @@ struct CopyFill<'a> {
     elements: Value,
 }
 
-impl Emit for CacheRows {
+impl EmitStmt for CacheRows {
     fn emit(&self, k: &mut KernelBuilder) {
         match (self.shared, self.window.high) {
             (Some(threads), Some(high)) => shared_rows::emit(k, self, threads, high - self.window.low),
@@ -85,7 +85,7 @@ fn whole_blocks(k: &mut KernelBuilder, count: Value, width: u32) -> Value {
     k.b.mul(blocks, width)
 }
 
-impl Emit for CopyFill<'_> {
+impl EmitStmt for CopyFill<'_> {
     fn emit(&self, k: &mut KernelBuilder) {
         let Some(columns) = k.ports.columns() else { return self.fill_from_rows(k) };
         let given = columns.are_passed(&mut k.b);
@@ -191,11 +191,11 @@ impl CopyFill<'_> {
             k.for_loop((zero, self.rows.count, 1), &[], |k, number, _| {
                 let row = k.b.add(self.rows.first, number);
                 let features = match columns {
-                    Some(columns) => Features::OfColumns(columns, row),
-                    None => Features::OfRow(rows, k.b.mul_int(row, features)),
+                    Some(columns) => FeatureSource::OfColumns(columns, row),
+                    None => FeatureSource::OfRow(rows, k.b.mul_int(row, features)),
                 };
                 let first = k.b.mul_int(number, code.runs.count as i64);
-                code.store_row(&mut k.b, features, stored, Elements { buffer: self.buffer, first });
+                code.store_row(&mut k.b, features, stored, BufferElements { buffer: self.buffer, first });
                 Vec::new()
             });
         });

@@ -2,7 +2,7 @@
 
 use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
 use crate::plan::RowTable;
-use crate::rows::{Row, RowLanes, RowPlacement};
+use crate::rows::{RowAddress, RowLanes, RowPlacement};
 
 /// Rows in scope: the rows of the call, or a copy of some of them.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl RowSource {
 
     /// Address of the rows. The constant distance from the group's first row becomes an offset, so that all
     /// vectors of a group share one base address.
-    pub fn row(&self, b: &mut Builder, request: RowRequest) -> Row {
+    pub fn row(&self, b: &mut Builder, request: RowRequest) -> RowAddress {
         let RowRequest { first, ahead, width, mask } = request;
         let RowBuffer { buffer, first_row, block_rows, element, columns, single_block, .. } = self.buffer;
         let bytes = ahead.checked_mul(columns).and_then(|n| n.checked_mul(i64::from(element.bytes())));
@@ -125,30 +125,37 @@ impl RowSource {
                 Some(self.buffer.table(b, table, Address { buffer, index, stride, offset }))
             }
         };
-        Row { buffer, index, offset, element, stride: 1, lanes, table }
+        RowAddress { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
     /// Address of rows in a copy with blocks. A vector of walks reads one block; a single walk computes its
     /// row's block and position in the block.
-    fn row_of_block(&self, b: &mut Builder, at: BlockRow, width: u16) -> Row {
+    fn row_of_block(&self, b: &mut Builder, at: BlockRow, width: u16) -> RowAddress {
         let BlockRow { relative, offset, block } = at;
         let RowBuffer { buffer, element, columns, .. } = self.buffer;
-        let row =
-            Row { buffer, index: relative, offset: 0, element, stride: block, lanes: None, table: None };
+        let row = RowAddress {
+            buffer,
+            index: relative,
+            offset: 0,
+            element,
+            stride: block,
+            lanes: None,
+            table: None,
+        };
         if width > 1 && u32::from(width) == block {
             let index = b.mul_int(relative, columns);
             let lanes = RowLanes { distance: Some(distances(b, 1, width)), adjacent: true, mask: None };
-            return Row { index, offset, lanes: Some(lanes), ..row };
+            return RowAddress { index, offset, lanes: Some(lanes), ..row };
         }
         if self.buffer.single_block {
-            return Row { index: self.buffer.placement.position(b, relative), ..row };
+            return RowAddress { index: self.buffer.placement.position(b, relative), ..row };
         }
         let size = b.int(i64::from(block));
         let number = b.bin(Bin::IDiv, relative, size);
         let start = b.mul(number, size);
         let place = b.sub(relative, start);
         let start = b.mul_int(start, columns);
-        Row { index: b.add(start, place), ..row }
+        RowAddress { index: b.add(start, place), ..row }
     }
 }
 

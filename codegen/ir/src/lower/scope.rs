@@ -5,7 +5,9 @@ use super::row_source::RowBuffer;
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Builder, Value};
-use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
+use crate::mir::{
+    Accumulator, Affine, Bound, CacheId, Iter, Minuend, PrivateId, SumDestination, Var, Window,
+};
 use crate::repr::{Buffers, Storage};
 use std::collections::BTreeMap;
 
@@ -182,8 +184,8 @@ impl Scope {
 
     fn bound(&self, b: &mut Builder, bound: &Bound) -> Value {
         let limit = match bound.limit {
-            Limit::Const(n) => b.int(n),
-            Limit::Rows => b.n_rows(),
+            Minuend::Const(n) => b.int(n),
+            Minuend::Rows => b.n_rows(),
         };
         let less = self.affine(b, &bound.less);
         b.sub(limit, less)
@@ -223,7 +225,7 @@ impl Scope {
     }
 
     /// Buffer and position of a target's sums.
-    pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &Target) -> SumTarget {
+    pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &SumDestination) -> SumTarget {
         let (element, margins, tree_margins) = (ports.accumulator, ports.margins(), ports.tree_margins);
         let (buffer, origin) = (ports.out, b.int(0));
         let atomic = target.atomic;
@@ -269,8 +271,8 @@ impl Scope {
 /// if no bound has a constant limit.
 pub fn constant_stop(iter: &Iter) -> i64 {
     let constant = |stop: &Bound| match stop.limit {
-        Limit::Const(n) => Some(n - stop.less.plus),
-        Limit::Rows => None,
+        Minuend::Const(n) => Some(n - stop.less.plus),
+        Minuend::Rows => None,
     };
     iter.stops.iter().filter_map(constant).min().unwrap_or(iter.start)
 }

@@ -1,12 +1,12 @@
 //! Cooperative copies of rows in shared memory.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::launch::block_threads;
 use super::row_source::RowBuffer;
 use super::scope::WindowRows;
 use super::shared::limit_shared_bytes;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BinTransfer, BufferId, Build, Cmp, Scalar, Space, Ty};
+use crate::lir::{Address, Bin, BinTransfer, BufferId, BuildStmts, Cmp, Scalar, Space, Ty};
 use crate::mir::{CacheRows, Fill};
 use crate::quantize::encode::{Quantizer, SharedBlock};
 use crate::rows::{BlockThreads, RowPlacement};

@@ -1,11 +1,11 @@
 //! Slots of sums in the shared memory of a block.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::launch::block_threads;
 use super::scope::constant_stop;
 use super::shared::limit_shared_bytes;
 use super::sum_target::PrivateBuffer;
-use crate::lir::{Address, Build, Space};
+use crate::lir::{Address, BuildStmts, Space};
 use crate::mir::{Iter, Private};
 
 /// Allocates slots in shared memory, and emits the body.

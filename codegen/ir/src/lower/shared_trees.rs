@@ -1,18 +1,18 @@
 //! Cooperative copies of trees in shared memory, and prefetches of trees.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::launch::block_threads;
 use super::shared::limit_shared_bytes;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Alloc, Bin, Block, BufferId, Build, Op, Scalar, Space, Stmt, Ty, Value};
+use crate::lir::{Address, Alloc, Bin, Block, BufferId, BuildStmts, Op, Scalar, Space, Stmt, Ty, Value};
 use crate::mir::{CacheTrees, ShareTrees};
-use crate::repr::{CopiedTrees, Span, TreeRecords};
+use crate::repr::{CopiedTrees, RecordSpan, TreeRecords};
 use crate::rows::BlockThreads;
 
 /// Records of a table with their copy.
 #[derive(Clone, Copy)]
 struct TreeCopy {
-    span: Span,
+    span: RecordSpan,
     /// Buffer of the table.
     from: BufferId,
     to: BufferId,
@@ -24,7 +24,7 @@ struct TreeCopy {
     capacity: i64,
 }
 
-impl Emit for ShareTrees {
+impl EmitStmt for ShareTrees {
     /// Copies trees for the statements inside, and emits the statements. Tables that the statements do not
     /// read are not copied.
     fn emit(&self, k: &mut KernelBuilder) {
@@ -150,7 +150,7 @@ impl TreeCopy {
     }
 }
 
-impl Emit for CacheTrees {
+impl EmitStmt for CacheTrees {
     /// Emits loops that prefetch `count` trees, fewer at the end of the forest.
     fn emit(&self, k: &mut KernelBuilder) {
         let from = k.affine(&self.from);

@@ -1,12 +1,12 @@
 //! Accumulators: base values of the output, copied sums, private slots, and folds.
 
 use super::device_sums::DeviceFold;
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::ports::SumRounding;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget, SummedMargins};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Scalar, Task, Ty, Value};
 use crate::mir::{Fold, Private, PrivateId, Var, Window};
 use crate::rows::CopiedRows;
 
@@ -101,7 +101,7 @@ fn for_each_copied<'a>(
     });
 }
 
-impl Emit for Private {
+impl EmitStmt for Private {
     /// Allocates one slot of sums for each iteration of the loops inside, and emits the body.
     fn emit(&self, k: &mut KernelBuilder) {
         if self.shared {
@@ -162,7 +162,7 @@ fn clear(k: &mut KernelBuilder, buffer: BufferId, start: Value, end: Value) {
     });
 }
 
-impl Emit for Fold {
+impl EmitStmt for Fold {
     /// Adds all slots to the target, slot by slot in iteration order, `width` sums at a time.
     fn emit(&self, k: &mut KernelBuilder) {
         let Some(private) = k.scope().private(self.from).cloned() else { return };

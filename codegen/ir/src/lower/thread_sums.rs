@@ -1,15 +1,15 @@
 //! Sums of a thread: started once, kept in registers during the walks, stored once.
 
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::launch::emit_guarded;
 use super::opening::{is_first, sum_start};
 use super::scope::InScope;
 use super::sum_target::{KeptSums, SumTarget};
-use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
+use crate::lir::{Address, BufferId, BuildStmts, Cmp, Ty, Value};
 use crate::mir::{Iter, StartValue, SumStart, ThreadSums};
 use crate::plan::ThreadRegisterSums;
 
-impl Emit for ThreadSums {
+impl EmitStmt for ThreadSums {
     /// Emits the walks of a thread, with code before that starts their sums and code after that stores them.
     fn emit(&self, k: &mut KernelBuilder) {
         let target = k.sums(&self.target);
@@ -31,7 +31,7 @@ struct KeptInThread<'s> {
     kept: ThreadRegisterSums,
 }
 
-impl Emit for KeptInThread<'_> {
+impl EmitStmt for KeptInThread<'_> {
     fn emit(&self, k: &mut KernelBuilder) {
         let KeptInThread { sums, target, kept } = self;
         let mut first_row = k.affine(&sums.outer_row());

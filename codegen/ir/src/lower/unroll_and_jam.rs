@@ -11,13 +11,13 @@
 //! take as long as with groups of all sizes (0.99 to 1.01), and LLVM compiles an eighth less.
 
 use super::group::Group;
-use super::kernel_builder::{Emit, KernelBuilder};
+use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::scope::InScope;
 use super::walk::{WalkContext, WalkLane, tables_of};
 use crate::budget::MOST_LOOKUP_TREES;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, Build, Cmp, Task, Ty, Value};
-use crate::mir::{Accumulator, Loop, Stmt, Walks};
+use crate::lir::{Address, Bin, BuildStmts, Cmp, Task, Ty, Value};
+use crate::mir::{Accumulator, MirLoop, MirStmt, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::Buffers;
 use crate::repr::traverse::Traversal;
@@ -25,7 +25,7 @@ use crate::rows::lanes_below;
 
 /// Rows that walk the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
-struct RowVectors {
+struct RemainderVectors {
     first: Value,
     /// Exclusive end of the rows.
     stop: Value,
@@ -43,9 +43,9 @@ struct VectorOfSums {
 
 /// A tree loop with the leaf loop over rows that it repeats.
 pub(super) struct TreeLoop<'m> {
-    this: &'m Loop,
+    this: &'m MirLoop,
     /// Statements before the walks of each tree: prefetches.
-    before: &'m [Stmt],
+    before: &'m [MirStmt],
     walks: &'m Walks,
     plan: &'m WalkPlan,
     buffers: Buffers,
@@ -53,7 +53,7 @@ pub(super) struct TreeLoop<'m> {
 
 impl<'m> TreeLoop<'m> {
     /// The tree loop, if the plan has unroll-and-jam for it. Kernels without sums never do.
-    pub(super) fn of<'k: 'm>(k: &KernelBuilder<'k>, this: &'m Loop) -> Option<TreeLoop<'m>> {
+    pub(super) fn of<'k: 'm>(k: &KernelBuilder<'k>, this: &'m MirLoop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;
         let plan = k.ports.lowering.plan.walks.get(&walks.id)?;
         let buffers = tables_of(k, walks)?;
@@ -62,7 +62,7 @@ impl<'m> TreeLoop<'m> {
     }
 }
 
-impl Emit for TreeLoop<'_> {
+impl EmitStmt for TreeLoop<'_> {
     /// Emits the tree loop several times: with the rows that fill whole groups, then with the remainder in
     /// smaller groups, with several trees at once.
     fn emit(&self, k: &mut KernelBuilder) {
@@ -103,7 +103,7 @@ impl Emit for TreeLoop<'_> {
             }
             let end = k.b.add_int(stop, -before_last);
             let after = k.for_loop((at, end, count * lanes), &[at], |k, first, _| {
-                self.remainder(k, RowVectors { first, stop, count });
+                self.remainder(k, RemainderVectors { first, stop, count });
                 vec![k.b.add_int(first, count * lanes)]
             });
             at = after[0];
@@ -135,7 +135,7 @@ impl TreeLoop<'_> {
 
     /// Emits the tree loop for remainder rows: with several trees at once, whose vectors fill a group, then
     /// with the remaining trees one by one.
-    fn remainder(&self, k: &mut KernelBuilder, vectors: RowVectors) {
+    fn remainder(&self, k: &mut KernelBuilder, vectors: RemainderVectors) {
         let (this, walks) = (self.this, self.walks);
         let together = i64::from(self.plan.unroll_and_jam) / vectors.count;
         let trees = if self.looks_up() { together.min(MOST_LOOKUP_TREES.into()) } else { together };
@@ -174,7 +174,7 @@ impl TreeLoop<'_> {
 
     /// Addresses of the sums that all trees add to, for each vector of rows. The sums are carried in
     /// registers across the tree loop, since processors do not forward masked stores to later loads.
-    fn sums_in_registers(&self, k: &mut KernelBuilder, vectors: RowVectors) -> Vec<VectorOfSums> {
+    fn sums_in_registers(&self, k: &mut KernelBuilder, vectors: RemainderVectors) -> Vec<VectorOfSums> {
         let walks = self.walks;
         let are_vectors = self.plan.sums == SumAccess::RowVector;
         if !are_vectors
@@ -214,7 +214,7 @@ impl TreeLoop<'_> {
     fn trees(
         &self,
         k: &mut KernelBuilder,
-        vectors: RowVectors,
+        vectors: RemainderVectors,
         (first, trees): (Value, i64),
         sums: &mut [Value],
     ) {

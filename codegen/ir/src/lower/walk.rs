@@ -7,7 +7,7 @@ use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Scalar, Task, Ty, Value};
-use crate::mir::{Rows, Walks};
+use crate::mir::{WalkedRows, Walks};
 use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::traverse::speculate::NodeTest;
 use crate::repr::traverse::{self, Traversal, WalkEmitter};
@@ -75,8 +75,8 @@ impl<'w> WalkContext<'w> {
         let layout = &*stored.layout;
         let walk_emitter = WalkEmitter::new(layout, buffers, &plan.traversal, plan.steps)?;
         let copy = match walks.rows {
-            Rows::Cached(id) => k.scope().copy(id),
-            Rows::Input => None,
+            WalkedRows::Cached(id) => k.scope().copy(id),
+            WalkedRows::Input => None,
         };
         let copy = copy.unwrap_or(input_rows(k));
         let tree = (walks.over == Axis::Row).then(|| {

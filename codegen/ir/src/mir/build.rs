@@ -2,14 +2,15 @@
 
 use super::window::{ScratchBytes, difference_range, window_of};
 use super::{
-    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Fill, Iter, LeafUse, Limit, Loop, Mapping,
-    Mir, Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Fill, GpuMapping, Iter, LeafUse, LeafUses,
+    LoopMode, Minuend, Mir, MirLoop, MirStmt, SumDestination, Var, VarInfo, WalkRange, WalkedRows, Walks,
+    Window,
 };
 use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, LeafLoop, number_of};
-use crate::repr::traverse::Steps;
+use crate::repr::traverse::StepCounts;
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Annotations, Axis, Body, LoopId, Nest};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
         hir,
         vars: Vec::new(),
         caches: 0,
-        uses: Uses::default(),
+        uses: LeafUses::default(),
         on_gpu: hir.nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some()),
         case_values: Vec::new(),
         scratch: ScratchBytes::new(budget),
@@ -38,7 +39,7 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let body = builder.copied((quantized, Fill::Bins), &Affine::default(), &all, body)?;
     let mut body = builder.copied((computed, Fill::Columns), &Affine::default(), &all, body)?;
     if !budget.base_is_given {
-        body.insert(0, Stmt::Base(Window::all_rows()));
+        body.insert(0, MirStmt::Base(Window::all_rows()));
     }
     let batch = hir.nest.batch_size.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
@@ -85,7 +86,7 @@ struct MirBuilder<'a> {
     hir: &'a Hir,
     vars: Vec<VarInfo>,
     caches: u32,
-    uses: Uses,
+    uses: LeafUses,
     /// Whether some loop is mapped to the blocks or threads of a GPU.
     on_gpu: bool,
     /// Variables of the enclosing specialised loops, with their values in the current case.
@@ -94,11 +95,11 @@ struct MirBuilder<'a> {
 }
 
 impl MirBuilder<'_> {
-    fn sequence(&mut self, ids: &[LoopId], scope: &NestScope) -> Result<Vec<Stmt>, CompileError> {
+    fn sequence(&mut self, ids: &[LoopId], scope: &NestScope) -> Result<Vec<MirStmt>, CompileError> {
         ids.iter().map(|id| self.nest_loop(*id, scope)).collect()
     }
 
-    fn nest_loop(&mut self, id: LoopId, scope: &NestScope) -> Result<Stmt, CompileError> {
+    fn nest_loop(&mut self, id: LoopId, scope: &NestScope) -> Result<MirStmt, CompileError> {
         let this = self.hir.nest.get(id);
         let iter = self.iter(id, scope)?;
         let first_walk = self.uses.count();
@@ -123,28 +124,34 @@ impl MirBuilder<'_> {
                         arms.push((value, build.sequence(case, &at)?));
                         build.case_values.pop();
                     }
-                    Ok(vec![Stmt::Case(var, arms)])
+                    Ok(vec![MirStmt::Case(var, arms)])
                 })?
             }
         };
         let walks = self.uses.since(first_walk);
-        Ok(Stmt::Loop(Loop { iter, mode, reduce, walks, body }))
+        Ok(MirStmt::Loop(MirLoop { iter, mode, reduce, walks, body }))
     }
 
     /// Builds a leaf loop. A parallel, unrolled, mapped or cached leaf loop becomes a loop over groups of
     /// interleaved walks, with a leaf loop over one group inside.
-    fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &NestScope) -> Result<Stmt, CompileError> {
+    fn leaf(
+        &mut self,
+        id: LoopId,
+        iter: Iter,
+        mode: LoopMode,
+        scope: &NestScope,
+    ) -> Result<MirStmt, CompileError> {
         let hir = self.hir;
         let this = hir.nest.get(id);
         let Some(leaf_loop) = hir.leaf_loops.get(&id) else { return Err(unknown_leaf()) };
-        if mode == Mode::Serial && !this.annotations.cache {
-            return Ok(Stmt::Walks(self.walks(this.axis, iter, leaf_loop, scope)));
+        if mode == LoopMode::Serial && !this.annotations.cache {
+            return Ok(MirStmt::Walks(self.walks(this.axis, iter, leaf_loop, scope)));
         }
         let group = i64::from(leaf_loop.group) * i64::from(self.lanes(leaf_loop, iter.step));
         let first_walk = self.uses.count();
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
-            let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
+            let mut stops = vec![Bound { limit: Minuend::Const(iter.step * group), less: Affine::default() }];
             // If groups have one iteration, the end of the outer loop suffices.
             if group > 1 {
                 let rest = |stop: &Bound| Bound { less: stop.less.with(outer.var), ..stop.clone() };
@@ -154,10 +161,10 @@ impl MirBuilder<'_> {
             let most = Some(iter.step * (group - 1));
             let var = build.variable(VarInfo { name, axis: this.axis, least: 0, most, step: iter.step });
             let lanes = Iter { var, start: 0, step: iter.step, stops };
-            Ok(vec![Stmt::Walks(build.walks(this.axis, lanes, leaf_loop, inner))])
+            Ok(vec![MirStmt::Walks(build.walks(this.axis, lanes, leaf_loop, inner))])
         })?;
         let walks = self.uses.since(first_walk);
-        Ok(Stmt::Loop(Loop { iter: outer, mode, reduce: this.annotations.reduce, walks, body }))
+        Ok(MirStmt::Loop(MirLoop { iter: outer, mode, reduce: this.annotations.reduce, walks, body }))
     }
 
     fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &NestScope) -> Walks {
@@ -204,7 +211,7 @@ impl MirBuilder<'_> {
             layout: leaf_loop.layout,
             tile_nodes: leaf_loop.tile_nodes,
             rows,
-            target: Target { accumulator: Accumulator::Output, atomic: false },
+            target: SumDestination { accumulator: Accumulator::Output, atomic: false },
         }
     }
 
@@ -233,8 +240,8 @@ impl MirBuilder<'_> {
         id: LoopId,
         var: Var,
         scope: &NestScope,
-        body: impl FnOnce(&mut Self, &NestScope) -> Result<Vec<Stmt>, CompileError>,
-    ) -> Result<Vec<Stmt>, CompileError> {
+        body: impl FnOnce(&mut Self, &NestScope) -> Result<Vec<MirStmt>, CompileError>,
+    ) -> Result<Vec<MirStmt>, CompileError> {
         let this = self.hir.nest.get(id);
         let first_walk = self.uses.count();
         let mut inner = scope.enter(id, this.axis, LoopValue::Var(var));
@@ -254,7 +261,7 @@ impl MirBuilder<'_> {
             (true, Axis::Tree | Axis::Unit | Axis::Feature) => {
                 let mut stmts = body(self, &inner)?;
                 let walks = self.uses.since(first_walk);
-                stmts.insert(0, Stmt::CacheTrees(self.trees_of(walks, &inner.tree)));
+                stmts.insert(0, MirStmt::CacheTrees(self.trees_of(walks, &inner.tree)));
                 Ok(stmts)
             }
             (true, Axis::Row) => {
@@ -278,9 +285,9 @@ impl MirBuilder<'_> {
     }
 
     /// Source of the rows that a leaf loop reads.
-    fn rows(&self, leaf_loop: &LeafLoop, scope: &NestScope) -> Rows {
+    fn rows(&self, leaf_loop: &LeafLoop, scope: &NestScope) -> WalkedRows {
         let copy = if leaf_loop.layout.compares_bins() { scope.quantized } else { scope.cached };
-        copy.map_or(Rows::Input, Rows::Cached)
+        copy.map_or(WalkedRows::Input, WalkedRows::Cached)
     }
 
     /// Whether a row loop copies the rows of each iteration as bins or computed columns, although the
@@ -306,8 +313,8 @@ impl MirBuilder<'_> {
         (id, fill): (Option<CacheId>, Fill),
         base: &Affine,
         walks: &WalkRange,
-        body: Vec<Stmt>,
-    ) -> Result<Vec<Stmt>, CompileError> {
+        body: Vec<MirStmt>,
+    ) -> Result<Vec<MirStmt>, CompileError> {
         match id.filter(|id| self.is_read(walks, *id)) {
             Some(id) => self.copy((id, fill), base, walks, body),
             None => Ok(body),
@@ -320,8 +327,8 @@ impl MirBuilder<'_> {
         (id, fill): (CacheId, Fill),
         base: &Affine,
         walks: &WalkRange,
-        body: Vec<Stmt>,
-    ) -> Result<Vec<Stmt>, CompileError> {
+        body: Vec<MirStmt>,
+    ) -> Result<Vec<MirStmt>, CompileError> {
         let window = window_of(self.uses.of(walks), base, &self.vars);
         let forest = &self.hir.forest;
         let row_bytes = match (fill, &self.hir.bins) {
@@ -330,12 +337,12 @@ impl MirBuilder<'_> {
         };
         self.scratch.add(&window, row_bytes)?;
         let walks = walks.clone();
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, fill, shared: None, walks, body })])
+        Ok(vec![MirStmt::CacheRows(CacheRows { id, window, fill, shared: None, walks, body })])
     }
 
     /// Whether some leaf loop reads a copy of rows.
     fn is_read(&self, walks: &WalkRange, cache: CacheId) -> bool {
-        self.uses.of(walks).iter().any(|leaf| leaf.rows == Rows::Cached(cache))
+        self.uses.of(walks).iter().any(|leaf| leaf.rows == WalkedRows::Cached(cache))
     }
 
     /// The trees that leaf loops walk, relative to the tree loops around them.
@@ -408,45 +415,45 @@ fn children(nest: &Nest, id: LoopId) -> Vec<LoopId> {
     }
 }
 
-fn mode_of(annotations: &Annotations) -> Mode {
+fn mode_of(annotations: &Annotations) -> LoopMode {
     match annotations {
         Annotations { gpu_dimension: Some(dimension), .. } => {
-            Mode::Mapped(Mapping { dimension: *dimension, needs_guard: true })
+            LoopMode::Mapped(GpuMapping { dimension: *dimension, needs_guard: true })
         }
-        Annotations { unroll: true, .. } => Mode::Unrolled,
-        Annotations { parallel: true, .. } => Mode::Parallel,
-        Annotations { unroll_and_jam: true, .. } => Mode::UnrollAndJam,
-        _ => Mode::Serial,
+        Annotations { unroll: true, .. } => LoopMode::Unrolled,
+        Annotations { parallel: true, .. } => LoopMode::Parallel,
+        Annotations { unroll_and_jam: true, .. } => LoopMode::UnrollAndJam,
+        _ => LoopMode::Serial,
     }
 }
 
 /// Merges constant bounds into the least one.
 fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     let constant = |stop: &Bound| match stop.limit {
-        Limit::Const(n) if stop.less.vars.is_empty() => Some(n - stop.less.plus),
+        Minuend::Const(n) if stop.less.vars.is_empty() => Some(n - stop.less.plus),
         _ => None,
     };
     let least = stops.iter().filter_map(constant).min();
-    let constants = least.map(|n| Bound { limit: Limit::Const(n), less: Affine::default() });
+    let constants = least.map(|n| Bound { limit: Minuend::Const(n), less: Affine::default() });
     constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
 }
 
 /// Steps of the walks, in their order. First come straight-line steps without leaf tests: those of `unroll`,
 /// or those of `peel` down to the shallowest leaf. The rest of `peel` has leaf tests. Deeper trees end with a
 /// loop.
-fn steps(leaf_loop: &LeafLoop, depths: &[(u32, u32)]) -> Steps {
+fn steps(leaf_loop: &LeafLoop, depths: &[(u32, u32)]) -> StepCounts {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);
     let straight = leaf_loop.unrolled_steps.max(leaf_loop.peeled_steps.min(shallowest));
     let masked = leaf_loop.peeled_steps.saturating_sub(straight);
     let speculated = leaf_loop.speculated_levels.min(straight);
-    Steps { straight, speculated, masked, has_loop: deepest > straight + masked }
+    StepCounts { straight, speculated, masked, has_loop: deepest > straight + masked }
 }
 
-fn limit(sym: &Sym) -> Result<Limit, CompileError> {
+fn limit(sym: &Sym) -> Result<Minuend, CompileError> {
     match sym {
-        Sym::Property(Property::Rows) => Ok(Limit::Rows),
-        sym => number_of(sym).map(Limit::Const),
+        Sym::Property(Property::Rows) => Ok(Minuend::Rows),
+        sym => number_of(sym).map(Minuend::Const),
     }
 }
 

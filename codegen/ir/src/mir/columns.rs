@@ -2,7 +2,7 @@
 //! them in place of features.
 
 use super::mapped::any_mapped;
-use super::{CacheId, CacheRows, Fill, Mir, ScratchBytes, Stmt, Window};
+use super::{CacheId, CacheRows, Fill, Mir, MirStmt, ScratchBytes, Window};
 use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::hir::Hir;
@@ -28,6 +28,6 @@ pub fn add_copy_for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result
     let walks = mir.uses.since(0);
     let body = std::mem::take(&mut mir.body);
     let copy = CacheRows { id: LAUNCH_COPY, window, fill: Fill::Columns, shared: None, walks, body };
-    mir.body = vec![Stmt::CacheRows(copy)];
+    mir.body = vec![MirStmt::CacheRows(copy)];
     Ok(mir)
 }

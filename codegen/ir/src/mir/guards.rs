@@ -5,11 +5,11 @@
 //! differs between threads runs to the largest end. If threads take different cases of a specialised loop,
 //! every thread passes through every case; guards let it run only the statements of its own case.
 
-use super::{Guard, Iter, Loop, Mapping, Mode, Stmt, Var, VarInfo};
+use super::{GpuMapping, Guard, Iter, LoopMode, MirLoop, MirStmt, Var, VarInfo};
 use sched_nest::GpuLevel;
 
 /// Places the guards in the statements of a launch.
-pub(super) fn place_guards(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Vec<Stmt> {
+pub(super) fn place_guards(stmts: Vec<MirStmt>, vars: &[VarInfo]) -> Vec<MirStmt> {
     GuardPlacement { vars, threads: Vec::new(), sunk_guards: Vec::new() }.all(stmts)
 }
 
@@ -22,7 +22,7 @@ struct GuardPlacement<'a> {
 }
 
 impl GuardPlacement<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+    fn all(&mut self, stmts: Vec<MirStmt>) -> Vec<MirStmt> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut apart = Vec::new();
         for stmt in stmts {
@@ -38,20 +38,20 @@ impl GuardPlacement<'_> {
     }
 
     /// Moves the statements in `apart`, which have no barrier, to `done`, inside the sunk guards.
-    fn push_guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
+    fn push_guarded(&self, apart: &mut Vec<MirStmt>, done: &mut Vec<MirStmt>) {
         let stmts = std::mem::take(apart);
         if self.sunk_guards.is_empty() {
             done.extend(stmts);
         } else if !stmts.is_empty() {
-            done.push(Stmt::When(self.sunk_guards.clone(), stmts));
+            done.push(MirStmt::When(self.sunk_guards.clone(), stmts));
         }
     }
 
     /// Places guards in a statement that contains a barrier.
-    fn with_barrier(&mut self, stmt: Stmt) -> Vec<Stmt> {
+    fn with_barrier(&mut self, stmt: MirStmt) -> Vec<MirStmt> {
         match stmt {
-            Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this))],
-            Stmt::Case(var, arms) if self.threads.contains(&var) => {
+            MirStmt::Loop(this) => vec![MirStmt::Loop(self.nest_loop(this))],
+            MirStmt::Case(var, arms) if self.threads.contains(&var) => {
                 let mut all = Vec::new();
                 for (value, body) in arms {
                     self.sunk_guards.push(Guard::Is(var, value));
@@ -60,47 +60,47 @@ impl GuardPlacement<'_> {
                 }
                 all
             }
-            Stmt::Case(var, arms) => {
+            MirStmt::Case(var, arms) => {
                 let arms = arms.into_iter().map(|(value, body)| (value, self.all(body)));
-                vec![Stmt::Case(var, arms.collect())]
+                vec![MirStmt::Case(var, arms.collect())]
             }
-            Stmt::CacheRows(mut copy) => {
+            MirStmt::CacheRows(mut copy) => {
                 copy.body = self.all(copy.body);
-                vec![Stmt::CacheRows(copy)]
+                vec![MirStmt::CacheRows(copy)]
             }
-            Stmt::ShareTrees(mut copy) => {
+            MirStmt::ShareTrees(mut copy) => {
                 copy.body = self.all(copy.body);
-                vec![Stmt::ShareTrees(copy)]
+                vec![MirStmt::ShareTrees(copy)]
             }
-            Stmt::Private(mut private) => {
+            MirStmt::Private(mut private) => {
                 private.body = self.all(private.body);
-                vec![Stmt::Private(private)]
+                vec![MirStmt::Private(private)]
             }
-            Stmt::ThreadSums(mut sums) => {
+            MirStmt::ThreadSums(mut sums) => {
                 sums.guards.clone_from(&self.sunk_guards);
                 sums.body = self.all(sums.body);
-                vec![Stmt::ThreadSums(sums)]
+                vec![MirStmt::ThreadSums(sums)]
             }
-            Stmt::When(guards, body) => self.sink_guards(guards, body),
+            MirStmt::When(guards, body) => self.sink_guards(guards, body),
             other => vec![other],
         }
     }
 
-    fn nest_loop(&mut self, mut this: Loop) -> Loop {
+    fn nest_loop(&mut self, mut this: MirLoop) -> MirLoop {
         let (known, guards) = (self.threads.len(), self.sunk_guards.len());
         let apart = this.iter.clone();
         match &mut this.mode {
-            Mode::Mapped(Mapping { dimension, needs_guard }) if dimension.level == GpuLevel::Block => {
+            LoopMode::Mapped(GpuMapping { dimension, needs_guard }) if dimension.level == GpuLevel::Block => {
                 self.threads.push(this.iter.var);
                 if std::mem::take(needs_guard) {
                     self.sunk_guards.push(Guard::Exists(apart));
                 }
             }
-            Mode::Mapped(_) => {}
+            LoopMode::Mapped(_) => {}
             _ => {
                 if let Some(longest) = self.with_upper_bounds(&this.iter) {
                     this.iter = longest;
-                    this.mode = Mode::Serial;
+                    this.mode = LoopMode::Serial;
                     self.sunk_guards.push(Guard::Exists(apart));
                 }
             }
@@ -128,28 +128,32 @@ impl GuardPlacement<'_> {
 
     /// Sinks guards that select threads of a block. Guards that select whole blocks stay around the
     /// statements.
-    fn sink_guards(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Vec<Stmt> {
+    fn sink_guards(&mut self, guards: Vec<Guard>, body: Vec<MirStmt>) -> Vec<MirStmt> {
         let of_blocks = |guard: &Guard| matches!(guard, Guard::First(at) if at.level == GpuLevel::Grid);
         let (blocks, threads): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(of_blocks);
         let before = self.sunk_guards.len();
         self.sunk_guards.extend(threads);
         let body = self.all(body);
         self.sunk_guards.truncate(before);
-        if blocks.is_empty() { body } else { vec![Stmt::When(blocks, body)] }
+        if blocks.is_empty() { body } else { vec![MirStmt::When(blocks, body)] }
     }
 }
 
 /// Whether a statement contains a barrier, which all threads of a block must reach.
-fn has_barrier(stmt: &Stmt) -> bool {
-    let any = |body: &[Stmt]| body.iter().any(has_barrier);
+fn has_barrier(stmt: &MirStmt) -> bool {
+    let any = |body: &[MirStmt]| body.iter().any(has_barrier);
     match stmt {
-        Stmt::CacheRows(copy) => copy.shared.is_some() || any(&copy.body),
-        Stmt::Private(private) => private.shared || any(&private.body),
-        Stmt::Loop(this) => any(&this.body),
-        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
-        Stmt::When(_, body) => any(body),
-        Stmt::ThreadSums(sums) => any(&sums.body),
-        Stmt::ShareTrees(_) | Stmt::ZeroAll(_) | Stmt::Fold(_) => true,
-        Stmt::Walks(_) | Stmt::Base(_) | Stmt::Launch(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) => false,
+        MirStmt::CacheRows(copy) => copy.shared.is_some() || any(&copy.body),
+        MirStmt::Private(private) => private.shared || any(&private.body),
+        MirStmt::Loop(this) => any(&this.body),
+        MirStmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
+        MirStmt::When(_, body) => any(body),
+        MirStmt::ThreadSums(sums) => any(&sums.body),
+        MirStmt::ShareTrees(_) | MirStmt::ZeroAll(_) | MirStmt::Fold(_) => true,
+        MirStmt::Walks(_)
+        | MirStmt::Base(_)
+        | MirStmt::Launch(_)
+        | MirStmt::CacheTrees(_)
+        | MirStmt::Zero(..) => false,
     }
 }

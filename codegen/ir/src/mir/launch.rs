@@ -11,8 +11,8 @@
 use super::mapped::any_mapped;
 use super::threads::{SharedCopies, guard_unmapped};
 use super::{
-    Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
-    Window,
+    Affine, Bound, GpuMapping, Guard, Iter, LoopMode, Minuend, Mir, MirLaunch, MirLoop, MirStmt, Var,
+    VarInfo, WalkRange, Window,
 };
 use super::{guards, owners, thread_sums};
 use crate::error::CompileError;
@@ -36,7 +36,7 @@ pub fn separate_launches(mir: Mir) -> Result<Mir, CompileError> {
     let Mir { mut vars, body, uses, rows_per_run } = mir;
     let pass = LaunchBuilder { vars: &vars };
     let mut body = body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()?;
-    let is_base = |stmt: &Stmt| matches!(stmt, Stmt::Base(_));
+    let is_base = |stmt: &MirStmt| matches!(stmt, MirStmt::Base(_));
     let from_base = body.iter().any(is_base) || seeded(Fault::GivenBaseIgnored);
     let starts_from_base = thread_sums::insert_thread_sums(&mut body, &vars, from_base);
     body.retain(|stmt| !(starts_from_base && is_base(stmt)));
@@ -46,9 +46,9 @@ pub fn separate_launches(mir: Mir) -> Result<Mir, CompileError> {
 }
 
 /// Adds the guards of blocks and threads to each launch.
-fn add_guards(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
+fn add_guards(stmts: &mut [MirStmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     stmts.iter_mut().try_for_each(|stmt| match stmt {
-        Stmt::Launch(launch) => {
+        MirStmt::Launch(launch) => {
             let pass = LaunchBuilder { vars };
             let mut body =
                 guard_unmapped(std::mem::take(&mut launch.body), &used_dimensions(launch), &mut Vec::new());
@@ -58,15 +58,15 @@ fn add_guards(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> 
             launch.body = guards::place_guards(body, vars);
             Ok(())
         }
-        Stmt::Loop(this) => add_guards(&mut this.body, vars),
-        Stmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| add_guards(body, vars)),
-        Stmt::Private(private) => add_guards(&mut private.body, vars),
+        MirStmt::Loop(this) => add_guards(&mut this.body, vars),
+        MirStmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| add_guards(body, vars)),
+        MirStmt::Private(private) => add_guards(&mut private.body, vars),
         _ => Ok(()),
     })
 }
 
 /// Dimensions in which a launch may have more than one block or thread.
-fn used_dimensions(launch: &Launch) -> Vec<GpuDimension> {
+fn used_dimensions(launch: &MirLaunch) -> Vec<GpuDimension> {
     let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
     let grid = axes.iter().filter(|axis| !launch.grid[axis_index(**axis)].is_empty());
     let block = axes.iter().filter(|axis| launch.block[axis_index(**axis)] > 1);
@@ -74,9 +74,9 @@ fn used_dimensions(launch: &Launch) -> Vec<GpuDimension> {
     grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
 
-/// Turns a [`Stmt::Base`] into a separate launch, in which each thread sets the sums of one row.
-fn base_launch(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
-    let Stmt::Base(_) = stmt else { return stmt };
+/// Turns a [`MirStmt::Base`] into a separate launch, in which each thread sets the sums of one row.
+fn base_launch(stmt: MirStmt, vars: &mut Vec<VarInfo>) -> MirStmt {
+    let MirStmt::Base(_) = stmt else { return stmt };
     let threads = i64::from(BASE_THREADS);
     let mut var = |name: &str, most: Option<i64>, step: i64| {
         vars.push(VarInfo { name: name.to_string(), axis: Axis::Row, least: 0, most, step });
@@ -85,18 +85,18 @@ fn base_launch(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     let (block, thread) = (var("base.block", None, threads), var("base.thread", Some(threads - 1), 1));
     let end = |limit, less| Bound { limit, less };
     let blocks =
-        Iter { var: block, start: 0, step: threads, stops: vec![end(Limit::Rows, Affine::default())] };
-    let stops = vec![end(Limit::Const(threads), Affine::default()), end(Limit::Rows, Affine::var(block))];
+        Iter { var: block, start: 0, step: threads, stops: vec![end(Minuend::Rows, Affine::default())] };
+    let stops = vec![end(Minuend::Const(threads), Affine::default()), end(Minuend::Rows, Affine::var(block))];
     let rows = Iter { var: thread, start: 0, step: 1, stops };
     let row = Affine::var(block).with(thread);
     let mapped = |level, needs_guard, iter, body| {
         let dimension = GpuDimension { level, axis: GpuAxis::X };
-        let mode = Mode::Mapped(Mapping { dimension, needs_guard });
-        Stmt::Loop(Loop { iter, mode, reduce: None, walks: WalkRange::default(), body })
+        let mode = LoopMode::Mapped(GpuMapping { dimension, needs_guard });
+        MirStmt::Loop(MirLoop { iter, mode, reduce: None, walks: WalkRange::default(), body })
     };
-    let base = Stmt::Base(Window { base: row, low: 0, high: Some(1) });
+    let base = MirStmt::Base(Window { base: row, low: 0, high: Some(1) });
     let inner = mapped(GpuLevel::Block, true, rows, vec![base]);
-    Stmt::Launch(Launch {
+    MirStmt::Launch(MirLaunch {
         name: "base".to_string(),
         grid: [vec![blocks.clone()], Vec::new(), Vec::new()],
         block: [BASE_THREADS, 1, 1],
@@ -130,47 +130,49 @@ impl LaunchBuilder<'_> {
     }
 
     /// Converts a statement of the host. Its loops, and so its launches, run one after the other.
-    fn host_stmt(&self, stmt: Stmt) -> Result<Stmt, CompileError> {
-        let all = |pass: &Self, body: Vec<Stmt>| {
+    fn host_stmt(&self, stmt: MirStmt) -> Result<MirStmt, CompileError> {
+        let all = |pass: &Self, body: Vec<MirStmt>| {
             body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()
         };
         Ok(match stmt {
-            Stmt::Loop(this) if matches!(this.mode, Mode::Mapped(_)) => Stmt::Launch(self.launch(this)?),
-            Stmt::Loop(mut this) => {
+            MirStmt::Loop(this) if matches!(this.mode, LoopMode::Mapped(_)) => {
+                MirStmt::Launch(self.launch(this)?)
+            }
+            MirStmt::Loop(mut this) => {
                 this.body = all(self, this.body)?;
-                Stmt::Loop(this)
+                MirStmt::Loop(this)
             }
-            Stmt::Case(var, arms) => {
+            MirStmt::Case(var, arms) => {
                 let arms = arms.into_iter().map(|(value, body)| Ok((value, all(self, body)?)));
-                Stmt::Case(var, arms.collect::<Result<_, CompileError>>()?)
+                MirStmt::Case(var, arms.collect::<Result<_, CompileError>>()?)
             }
-            Stmt::Walks(walks) => {
+            MirStmt::Walks(walks) => {
                 let name = &self.info(walks.iter.var).name;
                 let message = format!("the walks of `{name}` are outside all launches");
                 return Err(CompileError::ill_formed(message));
             }
-            Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
+            MirStmt::CacheRows(_) | MirStmt::CacheTrees(_) => {
                 return Err(CompileError::ill_formed("a copy is outside all launches"));
             }
-            Stmt::Private(mut private) => {
+            MirStmt::Private(mut private) => {
                 private.body = all(self, private.body)?;
-                Stmt::Private(private)
+                MirStmt::Private(private)
             }
-            other @ (Stmt::Base(_)
-            | Stmt::When(..)
-            | Stmt::ThreadSums(_)
-            | Stmt::ShareTrees(_)
-            | Stmt::Launch(_)
-            | Stmt::Zero(..)
-            | Stmt::ZeroAll(_)
-            | Stmt::Fold(_)) => other,
+            other @ (MirStmt::Base(_)
+            | MirStmt::When(..)
+            | MirStmt::ThreadSums(_)
+            | MirStmt::ShareTrees(_)
+            | MirStmt::Launch(_)
+            | MirStmt::Zero(..)
+            | MirStmt::ZeroAll(_)
+            | MirStmt::Fold(_)) => other,
         })
     }
 
     /// Builds the launch of an outermost mapped loop.
-    fn launch(&self, this: Loop) -> Result<Launch, CompileError> {
+    fn launch(&self, this: MirLoop) -> Result<MirLaunch, CompileError> {
         let (name, walks) = (self.name(this.iter.var), this.walks.clone());
-        let body = vec![Stmt::Loop(this)];
+        let body = vec![MirStmt::Loop(this)];
         let mut extents = Extents { grid: Default::default(), block: [1; 3] };
         self.extents(&body, &mut Vec::new(), &mut extents)?;
         let block = extents.block.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
@@ -180,7 +182,7 @@ impl LaunchBuilder<'_> {
             return Err(CompileError::ill_formed(message));
         }
         let body = SharedCopies { vars: self.vars, block, threads: Vec::new() }.all(body)?;
-        Ok(Launch { name, grid: extents.grid, block, walks, body })
+        Ok(MirLaunch { name, grid: extents.grid, block, walks, body })
     }
 
     /// Name of a loop as a C identifier.
@@ -193,35 +195,35 @@ impl LaunchBuilder<'_> {
     /// the launch's loops around the statements.
     fn extents(
         &self,
-        stmts: &[Stmt],
+        stmts: &[MirStmt],
         inside: &mut Vec<Var>,
         extents: &mut Extents,
     ) -> Result<(), CompileError> {
         for stmt in stmts {
             match stmt {
-                Stmt::Loop(this) => {
-                    if let Mode::Mapped(mapping) = this.mode {
+                MirStmt::Loop(this) => {
+                    if let LoopMode::Mapped(mapping) = this.mode {
                         self.extent(this, mapping.dimension, inside, extents)?;
                     }
                     inside.push(this.iter.var);
                     self.extents(&this.body, inside, extents)?;
                     inside.pop();
                 }
-                Stmt::Case(_, arms) => {
+                MirStmt::Case(_, arms) => {
                     arms.iter().try_for_each(|(_, body)| self.extents(body, inside, extents))?;
                 }
-                Stmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
-                Stmt::ShareTrees(copy) => self.extents(&copy.body, inside, extents)?,
-                Stmt::Private(private) => self.extents(&private.body, inside, extents)?,
-                Stmt::When(_, body) => self.extents(body, inside, extents)?,
-                Stmt::ThreadSums(sums) => self.extents(&sums.body, inside, extents)?,
-                Stmt::Walks(_)
-                | Stmt::Base(_)
-                | Stmt::CacheTrees(_)
-                | Stmt::Zero(..)
-                | Stmt::ZeroAll(_)
-                | Stmt::Fold(_)
-                | Stmt::Launch(_) => {}
+                MirStmt::CacheRows(copy) => self.extents(&copy.body, inside, extents)?,
+                MirStmt::ShareTrees(copy) => self.extents(&copy.body, inside, extents)?,
+                MirStmt::Private(private) => self.extents(&private.body, inside, extents)?,
+                MirStmt::When(_, body) => self.extents(body, inside, extents)?,
+                MirStmt::ThreadSums(sums) => self.extents(&sums.body, inside, extents)?,
+                MirStmt::Walks(_)
+                | MirStmt::Base(_)
+                | MirStmt::CacheTrees(_)
+                | MirStmt::Zero(..)
+                | MirStmt::ZeroAll(_)
+                | MirStmt::Fold(_)
+                | MirStmt::Launch(_) => {}
             }
         }
         Ok(())
@@ -229,7 +231,7 @@ impl LaunchBuilder<'_> {
 
     fn extent(
         &self,
-        this: &Loop,
+        this: &MirLoop,
         dimension: GpuDimension,
         inside: &[Var],
         extents: &mut Extents,
@@ -255,10 +257,10 @@ impl LaunchBuilder<'_> {
 
     /// Ensures that the grid has a first block if only that block runs some statement, even if all
     /// mapped loops are empty.
-    fn keep_first_block(&self, stmts: &[Stmt], grid: &mut [Vec<Iter>; 3]) {
+    fn keep_first_block(&self, stmts: &[MirStmt], grid: &mut [Vec<Iter>; 3]) {
         for stmt in stmts {
             match stmt {
-                Stmt::When(guards, body) => {
+                MirStmt::When(guards, body) => {
                     for guard in guards {
                         if let Guard::First(GpuDimension { level: GpuLevel::Grid, axis }) = guard {
                             self.keep_one_block(&mut grid[axis_index(*axis)]);
@@ -266,12 +268,12 @@ impl LaunchBuilder<'_> {
                     }
                     self.keep_first_block(body, grid);
                 }
-                Stmt::Loop(this) => self.keep_first_block(&this.body, grid),
-                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.keep_first_block(body, grid)),
-                Stmt::CacheRows(copy) => self.keep_first_block(&copy.body, grid),
-                Stmt::ShareTrees(copy) => self.keep_first_block(&copy.body, grid),
-                Stmt::Private(private) => self.keep_first_block(&private.body, grid),
-                Stmt::ThreadSums(sums) => self.keep_first_block(&sums.body, grid),
+                MirStmt::Loop(this) => self.keep_first_block(&this.body, grid),
+                MirStmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.keep_first_block(body, grid)),
+                MirStmt::CacheRows(copy) => self.keep_first_block(&copy.body, grid),
+                MirStmt::ShareTrees(copy) => self.keep_first_block(&copy.body, grid),
+                MirStmt::Private(private) => self.keep_first_block(&private.body, grid),
+                MirStmt::ThreadSums(sums) => self.keep_first_block(&sums.body, grid),
                 _ => {}
             }
         }
@@ -282,7 +284,7 @@ impl LaunchBuilder<'_> {
         if loops.iter().all(|iter| self.may_be_empty(iter))
             && let Some(first) = loops.first()
         {
-            let stops = vec![Bound { limit: Limit::Const(1), less: Affine::default() }];
+            let stops = vec![Bound { limit: Minuend::Const(1), less: Affine::default() }];
             loops.push(Iter { start: 0, step: 1, stops, ..first.clone() });
         }
     }
@@ -290,7 +292,7 @@ impl LaunchBuilder<'_> {
     /// Whether the loop may have no iteration, depending on the number of rows or on other variables.
     fn may_be_empty(&self, iter: &Iter) -> bool {
         let constant = |stop: &Bound| match stop.limit {
-            Limit::Const(end) if stop.less.vars.is_empty() => Some(end - stop.less.plus),
+            Minuend::Const(end) if stop.less.vars.is_empty() => Some(end - stop.less.plus),
             _ => None,
         };
         !iter.stops.iter().all(|stop| constant(stop).is_some_and(|end| end > iter.start))
@@ -308,35 +310,35 @@ impl LaunchBuilder<'_> {
     }
 
     /// Removes the guards of loops that have exactly as many iterations as there are blocks or threads.
-    fn remove_exact_guards(&self, stmts: &mut [Stmt], launch: &Launch) {
+    fn remove_exact_guards(&self, stmts: &mut [MirStmt], launch: &MirLaunch) {
         for stmt in stmts {
             match stmt {
-                Stmt::Loop(this) => {
+                MirStmt::Loop(this) => {
                     let exact = |dimension: GpuDimension| self.is_exact(&this.iter, dimension, launch);
-                    if let Mode::Mapped(mapping) = &mut this.mode {
+                    if let LoopMode::Mapped(mapping) = &mut this.mode {
                         mapping.needs_guard = !exact(mapping.dimension);
                     }
                     self.remove_exact_guards(&mut this.body, launch);
                 }
-                Stmt::Case(_, arms) => {
+                MirStmt::Case(_, arms) => {
                     arms.iter_mut().for_each(|(_, body)| self.remove_exact_guards(body, launch))
                 }
-                Stmt::CacheRows(copy) => self.remove_exact_guards(&mut copy.body, launch),
-                Stmt::ShareTrees(copy) => self.remove_exact_guards(&mut copy.body, launch),
-                Stmt::Private(private) => self.remove_exact_guards(&mut private.body, launch),
-                Stmt::ThreadSums(sums) => self.remove_exact_guards(&mut sums.body, launch),
-                Stmt::When(_, body) => self.remove_exact_guards(body, launch),
+                MirStmt::CacheRows(copy) => self.remove_exact_guards(&mut copy.body, launch),
+                MirStmt::ShareTrees(copy) => self.remove_exact_guards(&mut copy.body, launch),
+                MirStmt::Private(private) => self.remove_exact_guards(&mut private.body, launch),
+                MirStmt::ThreadSums(sums) => self.remove_exact_guards(&mut sums.body, launch),
+                MirStmt::When(_, body) => self.remove_exact_guards(body, launch),
                 _ => {}
             }
         }
     }
 
-    fn is_exact(&self, iter: &Iter, dimension: GpuDimension, launch: &Launch) -> bool {
+    fn is_exact(&self, iter: &Iter, dimension: GpuDimension, launch: &MirLaunch) -> bool {
         let at = axis_index(dimension.axis);
         match dimension.level {
             GpuLevel::Grid => launch.grid[at].as_slice() == std::slice::from_ref(iter),
             GpuLevel::Block => {
-                let constant = |stop: &Bound| stop.limit != Limit::Rows && stop.less.vars.is_empty();
+                let constant = |stop: &Bound| stop.limit != Minuend::Rows && stop.less.vars.is_empty();
                 iter.stops.iter().all(constant)
                     && iter.most_trips(self.vars) == Some(i64::from(launch.block[at]))
             }

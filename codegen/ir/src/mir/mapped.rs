@@ -1,23 +1,23 @@
 //! Loops that run as blocks or threads of a GPU.
 
-use super::{Mode, Stmt};
+use super::{LoopMode, MirStmt};
 
 /// Whether some loop is mapped.
-pub fn any_mapped(stmts: &[Stmt]) -> bool {
+pub fn any_mapped(stmts: &[MirStmt]) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any_mapped(&this.body),
-        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
-        Stmt::CacheRows(cache) => any_mapped(&cache.body),
-        Stmt::Private(private) => any_mapped(&private.body),
-        Stmt::When(_, body) => any_mapped(body),
-        Stmt::ThreadSums(sums) => any_mapped(&sums.body),
-        Stmt::ShareTrees(copy) => any_mapped(&copy.body),
-        Stmt::Launch(_) => true,
-        Stmt::Walks(_)
-        | Stmt::Base(_)
-        | Stmt::CacheTrees(_)
-        | Stmt::Zero(..)
-        | Stmt::ZeroAll(_)
-        | Stmt::Fold(_) => false,
+        MirStmt::Loop(this) => matches!(this.mode, LoopMode::Mapped(_)) || any_mapped(&this.body),
+        MirStmt::Case(_, arms) => arms.iter().any(|(_, body)| any_mapped(body)),
+        MirStmt::CacheRows(cache) => any_mapped(&cache.body),
+        MirStmt::Private(private) => any_mapped(&private.body),
+        MirStmt::When(_, body) => any_mapped(body),
+        MirStmt::ThreadSums(sums) => any_mapped(&sums.body),
+        MirStmt::ShareTrees(copy) => any_mapped(&copy.body),
+        MirStmt::Launch(_) => true,
+        MirStmt::Walks(_)
+        | MirStmt::Base(_)
+        | MirStmt::CacheTrees(_)
+        | MirStmt::Zero(..)
+        | MirStmt::ZeroAll(_)
+        | MirStmt::Fold(_) => false,
     })
 }

@@ -2,7 +2,7 @@
 //! the schedule asks for. The plan ([`crate::plan`]) decides later how trees are stored and walked.
 //!
 //! A [`Walks`] statement is a leaf loop: each iteration walks one tree with one row and adds the leaf's
-//! values to its [`Target`]. Row and tree numbers are sums of variables ([`Affine`]). A loop ends at
+//! values to its [`SumDestination`]. Row and tree numbers are sums of variables ([`Affine`]). A loop ends at
 //! the least of several [`Bound`]s, which is how partial tiles stay in range.
 //!
 //! [`build()`] makes the nest with every reduction aimed at the output. [`reduce::legalise`] then
@@ -13,7 +13,7 @@
 //! parallel iterations of a row loop interleave their rows, the fold moves behind that loop.
 //!
 //! [`launch::separate_launches`] then separates the code of a GPU from the host's: each outermost loop with a
-//! `gpuDimension` becomes a [`Launch`].
+//! `gpuDimension` becomes a [`MirLaunch`].
 
 mod build;
 pub mod columns;
@@ -30,10 +30,10 @@ mod uses;
 mod window;
 
 pub use build::build;
-pub use uses::{LeafUse, Uses, WalkRange};
+pub use uses::{LeafUse, LeafUses, WalkRange};
 pub(crate) use window::ScratchBytes;
 
-use crate::repr::traverse::Steps;
+use crate::repr::traverse::StepCounts;
 use sched_nest::{Axis, GpuDimension, Layout, Reduce};
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ pub struct Affine {
 
 /// Number from which a [`Bound`] subtracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum Minuend {
     /// A constant.
     Const(i64),
     /// The number of rows of the call.
@@ -78,7 +78,7 @@ pub enum Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// The number from which `less` is subtracted.
-    pub limit: Limit,
+    pub limit: Minuend,
     /// The sum that is subtracted from `limit`.
     pub less: Affine,
 }
@@ -98,7 +98,7 @@ pub struct Iter {
 
 /// Execution mode of a loop's iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LoopMode {
     /// The iterations run one after the other.
     Serial,
     /// The iterations run in parallel.
@@ -109,12 +109,12 @@ pub enum Mode {
     /// several iterations are interleaved (`unrollAndJam`).
     UnrollAndJam,
     /// As blocks of a grid, or as threads of a block.
-    Mapped(Mapping),
+    Mapped(GpuMapping),
 }
 
 /// Blocks or threads of a GPU that run the iterations of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapping {
+pub struct GpuMapping {
     /// The grid's or block's dimension that counts the iterations.
     pub dimension: GpuDimension,
     /// Whether there may be more blocks or threads than iterations, so that each must test whether it
@@ -124,30 +124,30 @@ pub struct Mapping {
 
 /// A loop around other statements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loop {
+pub struct MirLoop {
     /// The loop's variable and bounds.
     pub iter: Iter,
     /// Execution mode of the iterations.
-    pub mode: Mode,
+    pub mode: LoopMode,
     /// Combination of the iterations' partial sums; meaningful for parallel tree loops.
     pub reduce: Option<Reduce>,
     /// The leaf loops inside.
     pub walks: WalkRange,
     /// The repeated statements.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
 }
 
-impl Loop {
+impl MirLoop {
     /// The leaf loop, with the tree prefetches before it, if the body has nothing else.
-    pub fn only_walks(&self) -> Option<(&[Stmt], &Walks)> {
-        let (Stmt::Walks(walks), before) = self.body.split_last()? else { return None };
-        before.iter().all(|stmt| matches!(stmt, Stmt::CacheTrees(_))).then_some((before, walks))
+    pub fn only_walks(&self) -> Option<(&[MirStmt], &Walks)> {
+        let (MirStmt::Walks(walks), before) = self.body.split_last()? else { return None };
+        before.iter().all(|stmt| matches!(stmt, MirStmt::CacheTrees(_))).then_some((before, walks))
     }
 }
 
 /// Source of the rows that walks read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum WalkedRows {
     /// The call's input.
     Input,
     /// The copy made by this [`CacheRows`].
@@ -174,7 +174,7 @@ pub enum Accumulator {
 
 /// Destination of a walk's leaf values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct SumDestination {
     /// The accumulator.
     pub accumulator: Accumulator,
     /// Whether additions must be atomic.
@@ -207,7 +207,7 @@ pub struct Walks {
     /// Range that contains the numbers of all walked trees.
     pub trees: Range<usize>,
     /// The steps of the walks.
-    pub steps: Steps,
+    pub steps: StepCounts,
     /// The layout that the schedule asks for.
     pub layout: Layout,
     /// Largest number of nodes in a node tile (`tileTrees`); 1 without node tiles.
@@ -215,14 +215,14 @@ pub struct Walks {
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
     /// Source of the rows.
-    pub rows: Rows,
+    pub rows: WalkedRows,
     /// Target of the leaf values.
-    pub target: Target,
+    pub target: SumDestination,
 }
 
 /// Code of a GPU: the outermost mapped loop with its body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Launch {
+pub struct MirLaunch {
     /// Name that profilers show: the loop's name. Lowering numbers launches of a kernel with equal names.
     pub name: String,
     /// For each dimension of the grid, the loops mapped to it, with the largest end that they have in the
@@ -234,7 +234,7 @@ pub struct Launch {
     /// The leaf loops inside.
     pub walks: WalkRange,
     /// Code of one thread.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
 }
 
 /// Rows `base + low .. min(base + high, n_rows)`.
@@ -273,7 +273,7 @@ pub struct CacheRows {
     /// The leaf loops inside.
     pub walks: WalkRange,
     /// The statements that read the copy.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
 }
 
 /// A prefetch of trees.
@@ -295,7 +295,7 @@ pub struct ShareTrees {
     /// Threads of a block in each dimension.
     pub threads: [u32; 3],
     /// The statements that walk the copies.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
 }
 
 /// Initial value of sums.
@@ -342,13 +342,13 @@ pub struct ThreadSums {
     pub loops: Vec<Iter>,
     /// Target of the walks in `body`, and memory for the final sums. While a thread keeps the sums in
     /// registers, its walks add to those instead.
-    pub target: Target,
+    pub target: SumDestination,
     /// Start of the sums.
     pub start: SumStart,
     /// Conditions under which the thread reads and stores the sums.
     pub guards: Vec<Guard>,
     /// The statements that walk.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
 }
 
 /// Slots of sums, one per iteration of a parallel tree loop. Nested tree loops that run as blocks and
@@ -368,7 +368,7 @@ pub struct Private {
     /// Whether the buffer is in the shared memory of a block, whose threads fold it together.
     pub shared: bool,
     /// The loop and the fold.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
 }
 
 /// Adds all slots of a private buffer into a target, in iteration order.
@@ -377,7 +377,7 @@ pub struct Fold {
     /// The private buffer.
     pub from: PrivateId,
     /// Target of the sums.
-    pub into: Target,
+    pub into: SumDestination,
     /// Start of the target's sums.
     pub start: SumStart,
     /// Number of sums that one instruction adds.
@@ -386,21 +386,21 @@ pub struct Fold {
 
 /// One statement.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stmt {
+pub enum MirStmt {
     /// A loop around other statements.
-    Loop(Loop),
+    Loop(MirLoop),
     /// A leaf loop.
     Walks(Walks),
     /// Sets the sums of the rows of a window to the base values.
     Base(Window),
     /// Code that a GPU runs.
-    Launch(Launch),
+    Launch(MirLaunch),
     /// In a launch: statements that only some blocks or threads run.
-    When(Vec<Guard>, Vec<Stmt>),
+    When(Vec<Guard>, Vec<MirStmt>),
     /// The sums of a thread.
     ThreadSums(ThreadSums),
     /// For each value of the variable, the statements of that case (`specialize`).
-    Case(Var, Vec<(i64, Vec<Stmt>)>),
+    Case(Var, Vec<(i64, Vec<MirStmt>)>),
     /// A local copy of rows.
     CacheRows(CacheRows),
     /// A prefetch of trees.
@@ -423,9 +423,9 @@ pub struct Mir {
     /// All variables, by number.
     pub vars: Vec<VarInfo>,
     /// The nest.
-    pub body: Vec<Stmt>,
+    pub body: Vec<MirStmt>,
     /// Rows and trees that each leaf loop uses.
-    pub uses: Uses,
+    pub uses: LeafUses,
     /// Largest number of rows of a run. Calls of more rows are cut into runs.
     pub rows_per_run: Option<i64>,
 }
@@ -435,8 +435,8 @@ impl Bound {
     /// of rows and `rows` is `None`.
     pub fn most(&self, vars: &[VarInfo], rows: Option<i64>) -> Option<i64> {
         let limit = match self.limit {
-            Limit::Const(limit) => limit,
-            Limit::Rows => rows?,
+            Minuend::Const(limit) => limit,
+            Minuend::Rows => rows?,
         };
         let least: i64 = self.less.vars.iter().map(|var| vars[var.0 as usize].least).sum();
         Some(limit - least - self.less.plus)

@@ -3,7 +3,7 @@
 //! folds its slots, so a fold only needs the same blocks as other additions to its target.
 
 use super::window::difference_range;
-use super::{Accumulator, Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
+use super::{Accumulator, Affine, Guard, LoopMode, MirStmt, Private, SumDestination, Var, VarInfo, Window};
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuDimension, GpuLevel};
 
@@ -28,7 +28,7 @@ impl Owner {
 /// A statement that adds to sums: a leaf loop, or a fold of slots that a block shares.
 struct Adder<'m> {
     name: &'m str,
-    target: Target,
+    target: SumDestination,
     /// Rows whose sums are added to: those from `base + low` to `base + high`.
     base: &'m Affine,
     low: i64,
@@ -40,7 +40,7 @@ struct Adder<'m> {
 
 /// Checks that no two leaf loops or folds in different threads add to the same sums of the same rows. The
 /// schedule's checker refuses nests that do.
-pub(super) fn check_conflicts(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
+pub(super) fn check_conflicts(stmts: &[MirStmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     let mut find = AdderCollector {
         vars,
         owners: Vec::new(),
@@ -77,14 +77,14 @@ struct AdderCollector<'m> {
 }
 
 impl<'m> AdderCollector<'m> {
-    fn all(&mut self, stmts: &'m [Stmt]) {
+    fn all(&mut self, stmts: &'m [MirStmt]) {
         stmts.iter().for_each(|stmt| self.stmt(stmt));
     }
 
-    fn stmt(&mut self, stmt: &'m Stmt) {
+    fn stmt(&mut self, stmt: &'m MirStmt) {
         let (before, blocks) = (self.owners.len(), self.blocks.len());
         match stmt {
-            Stmt::Walks(walks) => self.adders.push(Adder {
+            MirStmt::Walks(walks) => self.adders.push(Adder {
                 name: &self.vars[walks.iter.var.0 as usize].name,
                 target: walks.target,
                 base: &walks.row,
@@ -93,8 +93,8 @@ impl<'m> AdderCollector<'m> {
                 owners: self.owners.clone(),
                 is_cooperative: false,
             }),
-            Stmt::Loop(this) => {
-                if let Mode::Mapped(mapping) = this.mode {
+            MirStmt::Loop(this) => {
+                if let LoopMode::Mapped(mapping) = this.mode {
                     let (start, step) = (this.iter.start, this.iter.step);
                     let VarInfo { axis, most, .. } = self.vars[this.iter.var.0 as usize];
                     self.owners.push(Owner::Each { dimension: mapping.dimension, start, step, most });
@@ -104,7 +104,7 @@ impl<'m> AdderCollector<'m> {
                 }
                 self.all(&this.body);
             }
-            Stmt::When(guards, body) => {
+            MirStmt::When(guards, body) => {
                 let first = |guard: &Guard| match guard {
                     Guard::First(dimension) => Some(Owner::First(*dimension)),
                     Guard::Exists(_) | Guard::Is(..) => None,
@@ -112,17 +112,17 @@ impl<'m> AdderCollector<'m> {
                 self.owners.extend(guards.iter().filter_map(first));
                 self.all(body);
             }
-            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.all(body)),
-            Stmt::CacheRows(copy) => self.all(&copy.body),
-            Stmt::ShareTrees(copy) => self.all(&copy.body),
-            Stmt::ThreadSums(sums) => self.all(&sums.body),
-            Stmt::Private(private) => self.private(private),
-            Stmt::Base(_)
-            | Stmt::Launch(_)
-            | Stmt::CacheTrees(_)
-            | Stmt::Zero(..)
-            | Stmt::ZeroAll(_)
-            | Stmt::Fold(_) => {}
+            MirStmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.all(body)),
+            MirStmt::CacheRows(copy) => self.all(&copy.body),
+            MirStmt::ShareTrees(copy) => self.all(&copy.body),
+            MirStmt::ThreadSums(sums) => self.all(&sums.body),
+            MirStmt::Private(private) => self.private(private),
+            MirStmt::Base(_)
+            | MirStmt::Launch(_)
+            | MirStmt::CacheTrees(_)
+            | MirStmt::Zero(..)
+            | MirStmt::ZeroAll(_)
+            | MirStmt::Fold(_) => {}
         }
         self.owners.truncate(before);
         self.blocks.truncate(blocks);
@@ -133,7 +133,7 @@ impl<'m> AdderCollector<'m> {
         let Window { base, low, high } = &private.window;
         let name = private.slots.first().map_or("", |slot| &self.vars[slot.var.0 as usize].name);
         for stmt in &private.body {
-            let Stmt::Fold(fold) = stmt else { continue };
+            let MirStmt::Fold(fold) = stmt else { continue };
             if !fold.into.atomic && self.overlaps(&private.window) {
                 self.overlapping.get_or_insert(name);
             }

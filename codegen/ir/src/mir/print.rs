@@ -8,16 +8,16 @@ impl Display for Mir {
         if let Some(rows) = self.rows_per_run {
             writeln!(f, "at most {rows} rows per run")?;
         }
-        Printer { vars: &self.vars, depth: 0 }.block(f, &self.body)
+        MirPrinter { vars: &self.vars, depth: 0 }.block(f, &self.body)
     }
 }
 
-struct Printer<'a> {
+struct MirPrinter<'a> {
     vars: &'a [VarInfo],
     depth: usize,
 }
 
-impl Printer<'_> {
+impl MirPrinter<'_> {
     fn name(&self, var: Var) -> &str {
         &self.vars[var.0 as usize].name
     }
@@ -32,8 +32,8 @@ impl Printer<'_> {
 
     fn bound(&self, bound: &Bound) -> String {
         let mut text = match bound.limit {
-            Limit::Const(n) => n.to_string(),
-            Limit::Rows => "n_rows".to_string(),
+            Minuend::Const(n) => n.to_string(),
+            Minuend::Rows => "n_rows".to_string(),
         };
         for var in &bound.less.vars {
             text += &format!(" - {}", self.name(*var));
@@ -70,7 +70,7 @@ impl Printer<'_> {
         format!("{base} + {}..{high}", window.low)
     }
 
-    fn target(&self, target: &Target) -> String {
+    fn target(&self, target: &SumDestination) -> String {
         match target.accumulator {
             Accumulator::Output => "result".to_string(),
             Accumulator::Slot(id, var) => format!("private{}[{}]", id.0, self.name(var)),
@@ -103,11 +103,11 @@ impl Printer<'_> {
         writeln!(f, "{:1$}{text}", "", self.depth * 2)
     }
 
-    fn block(&mut self, f: &mut Formatter, stmts: &[Stmt]) -> fmt::Result {
+    fn block(&mut self, f: &mut Formatter, stmts: &[MirStmt]) -> fmt::Result {
         stmts.iter().try_for_each(|stmt| self.stmt(f, stmt))
     }
 
-    fn braced(&mut self, f: &mut Formatter, head: String, body: &[Stmt]) -> fmt::Result {
+    fn braced(&mut self, f: &mut Formatter, head: String, body: &[MirStmt]) -> fmt::Result {
         self.line(f, format!("{head} {{"))?;
         self.depth += 1;
         self.block(f, body)?;
@@ -115,36 +115,38 @@ impl Printer<'_> {
         self.line(f, "}")
     }
 
-    fn stmt(&mut self, f: &mut Formatter, stmt: &Stmt) -> fmt::Result {
+    fn stmt(&mut self, f: &mut Formatter, stmt: &MirStmt) -> fmt::Result {
         match stmt {
-            Stmt::Loop(this) => {
+            MirStmt::Loop(this) => {
                 let head = match this.mode {
-                    Mode::Serial => "for",
-                    Mode::Parallel => "parallel",
-                    Mode::Unrolled => "unrolled",
-                    Mode::Mapped(_) => "each",
-                    Mode::UnrollAndJam => "unroll-and-jam",
+                    LoopMode::Serial => "for",
+                    LoopMode::Parallel => "parallel",
+                    LoopMode::Unrolled => "unrolled",
+                    LoopMode::Mapped(_) => "each",
+                    LoopMode::UnrollAndJam => "unroll-and-jam",
                 };
                 let range = self.iter(&this.iter);
                 let mapping = match this.mode {
-                    Mode::Mapped(Mapping { dimension, needs_guard: true }) => {
+                    LoopMode::Mapped(GpuMapping { dimension, needs_guard: true }) => {
                         format!(" as {dimension}, if in range")
                     }
-                    Mode::Mapped(Mapping { dimension, needs_guard: false }) => format!(" as {dimension}"),
+                    LoopMode::Mapped(GpuMapping { dimension, needs_guard: false }) => {
+                        format!(" as {dimension}")
+                    }
                     _ => String::new(),
                 };
                 self.braced(f, format!("{head} {range}{mapping}"), &this.body)
             }
-            Stmt::Walks(walks) => self.walks(f, walks),
-            Stmt::Base(window) => {
+            MirStmt::Walks(walks) => self.walks(f, walks),
+            MirStmt::Base(window) => {
                 let rows = if window.is_whole() { "..".to_string() } else { self.window(window) };
                 self.line(f, format!("result[{rows}] = base"))
             }
-            Stmt::When(guards, body) => {
+            MirStmt::When(guards, body) => {
                 let head = format!("if {}", self.guards(guards));
                 self.braced(f, head, body)
             }
-            Stmt::ThreadSums(sums) => {
+            MirStmt::ThreadSums(sums) => {
                 let loops: String = sums.loops.iter().map(|iter| format!(", {}", self.iter(iter))).collect();
                 let place = format!("{}[{}]", self.target(&sums.target), self.affine(&sums.row));
                 let mut head = format!("sum of {place}{loops}{}", self.start_suffix(&sums.start));
@@ -153,16 +155,16 @@ impl Printer<'_> {
                 }
                 self.braced(f, head, &sums.body)
             }
-            Stmt::Launch(launch) => {
+            MirStmt::Launch(launch) => {
                 let grid = launch.grid.each_ref().map(|loops| self.extent(loops)).join(" x ");
                 let block = launch.block.map(|extent| extent.to_string()).join(" x ");
                 let head = format!("launch {} of {grid} blocks of {block} threads", launch.name);
                 self.braced(f, head, &launch.body)
             }
-            Stmt::Case(var, arms) => arms.iter().try_for_each(|(value, body)| {
+            MirStmt::Case(var, arms) => arms.iter().try_for_each(|(value, body)| {
                 self.braced(f, format!("if {} = {value}", self.name(*var)), body)
             }),
-            Stmt::CacheRows(cache) => {
+            MirStmt::CacheRows(cache) => {
                 let rows = self.window(&cache.window);
                 let what = match cache.fill {
                     Fill::Values => "",
@@ -173,14 +175,14 @@ impl Printer<'_> {
                 let head = format!("{shared}cache{} = {what}rows[{rows}]", cache.id.0);
                 self.braced(f, head, &cache.body)
             }
-            Stmt::CacheTrees(cache) => {
+            MirStmt::CacheTrees(cache) => {
                 self.line(f, format!("prefetch trees[{} + 0..{}]", self.affine(&cache.from), cache.count))
             }
-            Stmt::ShareTrees(copy) => {
+            MirStmt::ShareTrees(copy) => {
                 let CacheTrees { from, count, .. } = &copy.trees;
                 self.braced(f, format!("shared trees[{} + 0..{count}]", self.affine(from)), &copy.body)
             }
-            Stmt::Private(private) => {
+            MirStmt::Private(private) => {
                 let slots: Vec<String> = private.slots.iter().map(|iter| self.iter(iter)).collect();
                 let (slots, rows) = (slots.join("]["), self.window(&private.window));
                 let shared = if private.shared { "shared " } else { "" };
@@ -193,9 +195,9 @@ impl Printer<'_> {
                     &private.body,
                 )
             }
-            Stmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = -0", id.0, self.name(*var))),
-            Stmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = -0", id.0)),
-            Stmt::Fold(fold) => {
+            MirStmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = -0", id.0, self.name(*var))),
+            MirStmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = -0", id.0)),
+            MirStmt::Fold(fold) => {
                 let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
                 let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };
                 let into = self.target(&fold.into);
@@ -214,8 +216,8 @@ impl Printer<'_> {
         self.line(f, format!("for {}{group} {{", self.iter(&walks.iter)))?;
         self.depth += 1;
         let rows = match walks.rows {
-            Rows::Input => "rows".to_string(),
-            Rows::Cached(id) => format!("cache{}", id.0),
+            WalkedRows::Input => "rows".to_string(),
+            WalkedRows::Cached(id) => format!("cache{}", id.0),
         };
         let (tree, row) = (self.affine(&walks.tree), self.affine(&walks.row));
         let tiles =
@@ -229,7 +231,7 @@ impl Printer<'_> {
         self.line(f, "}")
     }
 
-    fn steps(&self, steps: &Steps) -> String {
+    fn steps(&self, steps: &StepCounts) -> String {
         let mut parts = Vec::new();
         if steps.speculated > 0 {
             parts.push(format!("{} levels at once", steps.speculated));

@@ -4,7 +4,7 @@
 //! a loop is shorter than the others, walks write all slots up to some number and none behind it. Then slots
 //! need not be set to zero before, and the empty slots are not folded.
 
-use super::{Iter, Limit, Var};
+use super::{Iter, Minuend, Var};
 
 /// Number of slots that walks write, if these are the first ones of the buffer. `None` if they are not, or if
 /// a bound is unknown. `all` are the loops for which slots are allocated, `loops` the iterations that run,
@@ -55,7 +55,7 @@ impl FilledPrefix {
 fn trips(iter: &Iter, around: &[(Var, i64)]) -> Option<i64> {
     let mut end = None;
     for stop in &iter.stops {
-        let Limit::Const(limit) = stop.limit else { return None };
+        let Minuend::Const(limit) = stop.limit else { return None };
         let mut stop_at = limit - stop.less.plus;
         for var in &stop.less.vars {
             stop_at -= around.iter().find(|(of, _)| of == var)?.1;
@@ -72,7 +72,7 @@ mod tests {
 
     fn iter(var: u32, step: i64, stops: &[(i64, &[u32])]) -> Iter {
         let bound = |(limit, less): &(i64, &[u32])| Bound {
-            limit: Limit::Const(*limit),
+            limit: Minuend::Const(*limit),
             less: Affine { vars: less.iter().map(|var| Var(*var)).collect(), plus: 0 },
         };
         Iter { var: Var(var), start: 0, step, stops: stops.iter().map(bound).collect() }

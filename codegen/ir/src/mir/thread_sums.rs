@@ -8,15 +8,15 @@
 use super::mapped::any_mapped;
 use super::slots;
 use super::{
-    Accumulator, Affine, Bound, Iter, Limit, Loop, Mode, Private, StartValue, Stmt, SumStart, Target,
-    ThreadSums, ThreadSumsId, Var, VarInfo,
+    Accumulator, Affine, Bound, Fold, Iter, LoopMode, Minuend, MirLoop, MirStmt, Private, StartValue,
+    SumDestination, SumStart, ThreadSums, ThreadSumsId, Var, VarInfo,
 };
 use sched_nest::Axis;
 
 /// Puts [`ThreadSums`] into all launches. With `from_base`, sums of the output start from the base values,
 /// else from the margins that the output holds. Returns whether threads start from the base values, so that
 /// no separate launch must set them.
-pub(super) fn insert_thread_sums(body: &mut Vec<Stmt>, vars: &[VarInfo], from_base: bool) -> bool {
+pub(super) fn insert_thread_sums(body: &mut Vec<MirStmt>, vars: &[VarInfo], from_base: bool) -> bool {
     let mut pass = ThreadSumsPass { vars, next_id: 0 };
     let output = Accumulator::Output;
     let starts_from_base = from_base && pass.is_chain(body, output, false);
@@ -46,7 +46,7 @@ struct SumScope {
 impl SumScope {
     /// Value with which the sums of a target start. Atomic sums start from memory, since other threads may
     /// have added to them.
-    fn start(&self, target: Target) -> SumStart {
+    fn start(&self, target: SumDestination) -> SumStart {
         let known = self.starts.iter().find(|(of, _)| same_buffer(*of, target.accumulator) && !target.atomic);
         known.map_or(SumStart::Memory, |(_, start)| start.clone())
     }
@@ -56,49 +56,49 @@ impl SumScope {
 /// counts rows.
 #[derive(Clone)]
 struct ThreadWalks {
-    target: Target,
+    target: SumDestination,
     loops: Vec<Iter>,
 }
 
 impl ThreadSumsPass<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>, scope: &SumScope) -> Vec<Stmt> {
+    fn all(&mut self, stmts: Vec<MirStmt>, scope: &SumScope) -> Vec<MirStmt> {
         if scope.in_launch && !any_mapped(&stmts) {
             return self.of_thread(stmts, scope);
         }
         stmts.into_iter().map(|stmt| self.stmt(stmt, scope)).collect()
     }
 
-    fn stmt(&mut self, stmt: Stmt, scope: &SumScope) -> Stmt {
+    fn stmt(&mut self, stmt: MirStmt, scope: &SumScope) -> MirStmt {
         match stmt {
-            Stmt::Loop(mut this) => {
+            MirStmt::Loop(mut this) => {
                 this.body = self.all(std::mem::take(&mut this.body), &self.scope_inside(&this, scope));
-                Stmt::Loop(this)
+                MirStmt::Loop(this)
             }
-            Stmt::Case(var, arms) => {
+            MirStmt::Case(var, arms) => {
                 let arm = |(value, body)| {
                     let scope = SumScope { row: scope.row.with_value(var, value), ..scope.clone() };
                     (value, self.all(body, &scope))
                 };
-                Stmt::Case(var, arms.into_iter().map(arm).collect())
+                MirStmt::Case(var, arms.into_iter().map(arm).collect())
             }
-            Stmt::CacheRows(mut copy) => {
+            MirStmt::CacheRows(mut copy) => {
                 copy.body = self.all(copy.body, scope);
-                Stmt::CacheRows(copy)
+                MirStmt::CacheRows(copy)
             }
-            Stmt::ShareTrees(mut copy) => {
+            MirStmt::ShareTrees(mut copy) => {
                 copy.body = self.all(copy.body, scope);
-                Stmt::ShareTrees(copy)
+                MirStmt::ShareTrees(copy)
             }
-            Stmt::Launch(mut launch) => {
+            MirStmt::Launch(mut launch) => {
                 launch.body = self.all(launch.body, &SumScope { in_launch: true, ..scope.clone() });
-                Stmt::Launch(launch)
+                MirStmt::Launch(launch)
             }
-            Stmt::Private(private) => Stmt::Private(self.private(private, scope)),
+            MirStmt::Private(private) => MirStmt::Private(self.private(private, scope)),
             other => other,
         }
     }
 
-    fn scope_inside(&self, this: &Loop, scope: &SumScope) -> SumScope {
+    fn scope_inside(&self, this: &MirLoop, scope: &SumScope) -> SumScope {
         let mut inside = scope.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
@@ -123,7 +123,7 @@ impl ThreadSumsPass<'_> {
         let written = if all_rows { written_slots(&private, own) } else { None };
         let start = match written {
             Some(count) => {
-                private.body.retain(|stmt| !matches!(stmt, Stmt::ZeroAll(_)));
+                private.body.retain(|stmt| !matches!(stmt, MirStmt::ZeroAll(_)));
                 private.filled_slots =
                     Some(count).filter(|count| slots::slot_count(&private.slots) != Some(*count));
                 SumStart::Value(StartValue::NegativeZero, Vec::new())
@@ -133,9 +133,9 @@ impl ThreadSumsPass<'_> {
         let mut inside = scope.clone();
         inside.starts.push((own, start));
         let body = std::mem::take(&mut private.body).into_iter().map(|stmt| match stmt {
-            Stmt::Fold(mut fold) => {
+            MirStmt::Fold(mut fold) => {
                 fold.start = scope.start(fold.into);
-                Stmt::Fold(fold)
+                MirStmt::Fold(fold)
             }
             other => self.stmt(other, &inside),
         });
@@ -145,17 +145,17 @@ impl ThreadSumsPass<'_> {
 
     /// Puts the statements of one thread inside a [`ThreadSums`], which keeps their sums in the thread's
     /// registers.
-    fn of_thread(&mut self, body: Vec<Stmt>, scope: &SumScope) -> Vec<Stmt> {
+    fn of_thread(&mut self, body: Vec<MirStmt>, scope: &SumScope) -> Vec<MirStmt> {
         let Some(ThreadWalks { target, loops }) = self.thread_walks(&body) else { return body };
         let start = scope.start(target);
         let row = loops.iter().fold(scope.row.clone(), |row, iter| row.with(iter.var));
         let id = ThreadSumsId(self.next_id);
         self.next_id += 1;
-        vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, start, guards: Vec::new(), body })]
+        vec![MirStmt::ThreadSums(ThreadSums { id, row, loops, target, start, guards: Vec::new(), body })]
     }
 
     /// Target and row loops that all leaf loops of a thread have in common; `None` if they differ.
-    fn thread_walks(&self, body: &[Stmt]) -> Option<ThreadWalks> {
+    fn thread_walks(&self, body: &[MirStmt]) -> Option<ThreadWalks> {
         let mut all = Vec::new();
         self.collect(body, &mut Vec::new(), &mut all);
         let first = all.first()?.clone();
@@ -171,15 +171,15 @@ impl ThreadSumsPass<'_> {
         all.iter().all(same).then_some(first)
     }
 
-    fn collect(&self, stmts: &[Stmt], rows: &mut Vec<Iter>, into: &mut Vec<ThreadWalks>) {
+    fn collect(&self, stmts: &[MirStmt], rows: &mut Vec<Iter>, into: &mut Vec<ThreadWalks>) {
         for stmt in stmts {
             match stmt {
-                Stmt::Walks(walks) => {
+                MirStmt::Walks(walks) => {
                     let own = (walks.over == Axis::Row).then_some(&walks.iter);
                     let loops = rows.iter().chain(own).cloned().collect();
                     into.push(ThreadWalks { target: walks.target, loops });
                 }
-                Stmt::Loop(this) => {
+                MirStmt::Loop(this) => {
                     let around = rows.len();
                     if self.axis(&this.iter) == Axis::Row {
                         rows.push(this.iter.clone());
@@ -187,9 +187,9 @@ impl ThreadSumsPass<'_> {
                     self.collect(&this.body, rows, into);
                     rows.truncate(around);
                 }
-                Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.collect(body, rows, into)),
-                Stmt::CacheRows(copy) => self.collect(&copy.body, rows, into),
-                Stmt::ShareTrees(copy) => self.collect(&copy.body, rows, into),
+                MirStmt::Case(_, arms) => arms.iter().for_each(|(_, body)| self.collect(body, rows, into)),
+                MirStmt::CacheRows(copy) => self.collect(&copy.body, rows, into),
+                MirStmt::ShareTrees(copy) => self.collect(&copy.body, rows, into),
                 _ => {}
             }
         }
@@ -197,25 +197,27 @@ impl ThreadSumsPass<'_> {
 
     /// Whether a single statement at each level of the nest adds to `of`. Then the first addition to each sum
     /// is known.
-    fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
+    fn is_chain(&self, stmts: &[MirStmt], of: Accumulator, in_launch: bool) -> bool {
         if in_launch && !any_mapped(stmts) {
             return self.thread_walks(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
         }
         let mut adding = stmts.iter().filter(|stmt| adds(stmt, of, false));
         let (Some(one), None) = (adding.next(), adding.next()) else { return false };
         match one {
-            Stmt::Loop(this) => self.has_first_iteration(this) && self.is_chain(&this.body, of, in_launch),
-            Stmt::Case(_, arms) => arms.iter().all(|(_, body)| self.is_chain(body, of, in_launch)),
-            Stmt::CacheRows(copy) => self.is_chain(&copy.body, of, in_launch),
-            Stmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
-            Stmt::Launch(launch) => self.is_chain(&launch.body, of, true),
-            Stmt::Private(private) => {
-                let folds =
-                    |stmt: &&Stmt| matches!(stmt, Stmt::Fold(fold) if same_buffer(fold.into.accumulator, of));
+            MirStmt::Loop(this) => self.has_first_iteration(this) && self.is_chain(&this.body, of, in_launch),
+            MirStmt::Case(_, arms) => arms.iter().all(|(_, body)| self.is_chain(body, of, in_launch)),
+            MirStmt::CacheRows(copy) => self.is_chain(&copy.body, of, in_launch),
+            MirStmt::ShareTrees(copy) => self.is_chain(&copy.body, of, in_launch),
+            MirStmt::Launch(launch) => self.is_chain(&launch.body, of, true),
+            MirStmt::Private(private) => {
+                let is_same = |fold: &Fold| same_buffer(fold.into.accumulator, of);
+                let folds = |stmt: &&MirStmt| matches!(stmt, MirStmt::Fold(fold) if is_same(fold));
                 let mut fold = private.body.iter().filter(folds);
                 let adding = private.body.iter().filter(|stmt| adds(stmt, of, false)).count();
                 match fold.next() {
-                    Some(Stmt::Fold(fold)) => adding == 1 && !fold.into.atomic && self.fills_window(private),
+                    Some(MirStmt::Fold(fold)) => {
+                        adding == 1 && !fold.into.atomic && self.fills_window(private)
+                    }
                     _ => self.is_chain(&private.body, of, in_launch),
                 }
             }
@@ -233,7 +235,7 @@ impl ThreadSumsPass<'_> {
         rows.sort_by_key(|iter| iter.step);
         let mut covered = Some(1_i64);
         for iter in rows {
-            let whole = |stop: &Bound| stop.limit == Limit::Rows || stop.less.vars.is_empty();
+            let whole = |stop: &Bound| stop.limit == Minuend::Rows || stop.less.vars.is_empty();
             if !iter.stops.iter().all(whole) {
                 return false;
             }
@@ -256,29 +258,33 @@ impl ThreadSumsPass<'_> {
 
     /// Collects the row loops in some statements. Returns whether all leaf loops in them are inside the same
     /// row loops.
-    fn row_loops<'m>(&self, stmts: &'m [Stmt], into: &mut Vec<&'m Iter>) -> bool {
+    fn row_loops<'m>(&self, stmts: &'m [MirStmt], into: &mut Vec<&'m Iter>) -> bool {
         let mut own = stmts.iter().map(|stmt| {
             let mut rows = Vec::new();
             let alike = match stmt {
-                Stmt::Walks(walks) => {
+                MirStmt::Walks(walks) => {
                     rows.extend((walks.over == Axis::Row).then_some(&walks.iter));
                     true
                 }
-                Stmt::Loop(this) => {
+                MirStmt::Loop(this) => {
                     rows.extend((self.axis(&this.iter) == Axis::Row).then_some(&this.iter));
                     self.row_loops(&this.body, &mut rows)
                 }
-                Stmt::Case(var, arms) => {
+                MirStmt::Case(var, arms) => {
                     let bodies = arms.iter().flat_map(|(_, body)| body);
                     let trees = self.vars[var.0 as usize].axis == Axis::Tree;
                     trees && bodies.map(std::slice::from_ref).all(|body| self.is_rowless(body))
                 }
-                Stmt::CacheRows(copy) => self.row_loops(&copy.body, &mut rows),
-                Stmt::ShareTrees(copy) => self.row_loops(&copy.body, &mut rows),
-                Stmt::Launch(launch) => self.row_loops(&launch.body, &mut rows),
-                Stmt::Private(inner) => self.row_loops(&inner.body, &mut rows),
-                Stmt::When(..) | Stmt::ThreadSums(_) => false,
-                Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {
+                MirStmt::CacheRows(copy) => self.row_loops(&copy.body, &mut rows),
+                MirStmt::ShareTrees(copy) => self.row_loops(&copy.body, &mut rows),
+                MirStmt::Launch(launch) => self.row_loops(&launch.body, &mut rows),
+                MirStmt::Private(inner) => self.row_loops(&inner.body, &mut rows),
+                MirStmt::When(..) | MirStmt::ThreadSums(_) => false,
+                MirStmt::Base(_)
+                | MirStmt::CacheTrees(_)
+                | MirStmt::Zero(..)
+                | MirStmt::ZeroAll(_)
+                | MirStmt::Fold(_) => {
                     return None;
                 }
             };
@@ -294,16 +300,16 @@ impl ThreadSumsPass<'_> {
     }
 
     /// Whether some statements have no loop over rows.
-    fn is_rowless(&self, stmts: &[Stmt]) -> bool {
+    fn is_rowless(&self, stmts: &[MirStmt]) -> bool {
         let mut rows = Vec::new();
         self.row_loops(stmts, &mut rows) && rows.is_empty()
     }
 
     /// Whether the loop certainly has a first iteration, in which sums start.
-    fn has_first_iteration(&self, this: &Loop) -> bool {
+    fn has_first_iteration(&self, this: &MirLoop) -> bool {
         let ends_behind = |iter: &Iter| {
             iter.stops.iter().all(|stop| match stop.limit {
-                Limit::Const(limit) if stop.less.vars.is_empty() => limit - stop.less.plus > iter.start,
+                Minuend::Const(limit) if stop.less.vars.is_empty() => limit - stop.less.plus > iter.start,
                 _ => false,
             })
         };
@@ -315,8 +321,8 @@ impl ThreadSumsPass<'_> {
     }
 }
 
-fn is_mapped(this: &Loop) -> bool {
-    matches!(this.mode, Mode::Mapped(_))
+fn is_mapped(this: &MirLoop) -> bool {
+    matches!(this.mode, LoopMode::Mapped(_))
 }
 
 /// Whether two accumulators are in the same buffer.
@@ -329,21 +335,22 @@ fn same_buffer(a: Accumulator, b: Accumulator) -> bool {
 }
 
 /// Whether a statement adds to an accumulator; with `atomically`, whether it does so atomically.
-fn adds(stmt: &Stmt, of: Accumulator, atomically: bool) -> bool {
-    let any = |body: &[Stmt]| body.iter().any(|stmt| adds(stmt, of, atomically));
-    let here = |target: &Target| same_buffer(target.accumulator, of) && (target.atomic || !atomically);
+fn adds(stmt: &MirStmt, of: Accumulator, atomically: bool) -> bool {
+    let any = |body: &[MirStmt]| body.iter().any(|stmt| adds(stmt, of, atomically));
+    let here =
+        |target: &SumDestination| same_buffer(target.accumulator, of) && (target.atomic || !atomically);
     match stmt {
-        Stmt::Walks(walks) => here(&walks.target),
-        Stmt::Fold(fold) => here(&fold.into),
-        Stmt::Loop(this) => any(&this.body),
-        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
-        Stmt::CacheRows(copy) => any(&copy.body),
-        Stmt::ShareTrees(copy) => any(&copy.body),
-        Stmt::Launch(launch) => any(&launch.body),
-        Stmt::When(_, body) => any(body),
-        Stmt::ThreadSums(sums) => any(&sums.body),
-        Stmt::Private(private) => any(&private.body),
-        Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) => false,
+        MirStmt::Walks(walks) => here(&walks.target),
+        MirStmt::Fold(fold) => here(&fold.into),
+        MirStmt::Loop(this) => any(&this.body),
+        MirStmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
+        MirStmt::CacheRows(copy) => any(&copy.body),
+        MirStmt::ShareTrees(copy) => any(&copy.body),
+        MirStmt::Launch(launch) => any(&launch.body),
+        MirStmt::When(_, body) => any(body),
+        MirStmt::ThreadSums(sums) => any(&sums.body),
+        MirStmt::Private(private) => any(&private.body),
+        MirStmt::Base(_) | MirStmt::CacheTrees(_) | MirStmt::Zero(..) | MirStmt::ZeroAll(_) => false,
     }
 }
 
@@ -356,16 +363,16 @@ fn written_slots(private: &Private, of: Accumulator) -> Option<i64> {
 }
 
 /// The loop with the variable of `slots`, if all additions to `of` are inside it.
-fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
-    let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
+fn loop_of<'m>(stmts: &'m [MirStmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
+    let inside = |body: &'m Vec<MirStmt>| loop_of(body, of, slots);
     common_value(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
-        Stmt::Loop(this) if this.iter.var == slots.var => Some(&this.iter),
-        Stmt::Loop(this) => inside(&this.body),
-        Stmt::Case(_, arms) => common_value(arms.iter().map(|(_, body)| inside(body))),
-        Stmt::CacheRows(copy) => inside(&copy.body),
-        Stmt::ShareTrees(copy) => inside(&copy.body),
-        Stmt::Launch(launch) => inside(&launch.body),
-        Stmt::Private(private) => inside(&private.body),
+        MirStmt::Loop(this) if this.iter.var == slots.var => Some(&this.iter),
+        MirStmt::Loop(this) => inside(&this.body),
+        MirStmt::Case(_, arms) => common_value(arms.iter().map(|(_, body)| inside(body))),
+        MirStmt::CacheRows(copy) => inside(&copy.body),
+        MirStmt::ShareTrees(copy) => inside(&copy.body),
+        MirStmt::Launch(launch) => inside(&launch.body),
+        MirStmt::Private(private) => inside(&private.body),
         _ => None,
     }))
 }

@@ -2,7 +2,7 @@
 //! thread.
 
 use super::mapped::any_mapped;
-use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, VarInfo};
+use super::{Affine, CacheTrees, GpuMapping, Guard, LoopMode, MirStmt, ShareTrees, Var, VarInfo};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
 
@@ -17,15 +17,15 @@ pub(super) struct SharedCopies<'a> {
 }
 
 impl SharedCopies<'_> {
-    pub(super) fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
+    pub(super) fn all(&mut self, stmts: Vec<MirStmt>) -> Result<Vec<MirStmt>, CompileError> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut rest = stmts.into_iter();
         while let Some(stmt) = rest.next() {
-            if let Stmt::CacheTrees(trees) = stmt {
+            if let MirStmt::CacheTrees(trees) = stmt {
                 // All later statements of the loop walk the copies.
                 let body = self.all(rest.collect())?;
                 let trees = self.of_block(trees);
-                done.push(Stmt::ShareTrees(ShareTrees { trees, threads: self.block, body }));
+                done.push(MirStmt::ShareTrees(ShareTrees { trees, threads: self.block, body }));
                 return Ok(done);
             }
             done.push(self.stmt(stmt)?);
@@ -33,35 +33,35 @@ impl SharedCopies<'_> {
         Ok(done)
     }
 
-    fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
+    fn stmt(&mut self, stmt: MirStmt) -> Result<MirStmt, CompileError> {
         Ok(match stmt {
-            Stmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
+            MirStmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
                 return Err(CompileError::ill_formed(
                     "a single thread caches rows, or an unbounded number of rows is cached",
                 ));
             }
-            Stmt::CacheRows(mut copy) => {
+            MirStmt::CacheRows(mut copy) => {
                 copy.shared = Some(self.block);
                 copy.body = self.all(copy.body)?;
-                Stmt::CacheRows(copy)
+                MirStmt::CacheRows(copy)
             }
-            Stmt::Loop(mut this) => {
+            MirStmt::Loop(mut this) => {
                 let around = self.threads.len();
-                let threads = |mapping: Mapping| mapping.dimension.level == GpuLevel::Block;
-                if matches!(this.mode, Mode::Mapped(mapping) if threads(mapping)) {
+                let threads = |mapping: GpuMapping| mapping.dimension.level == GpuLevel::Block;
+                if matches!(this.mode, LoopMode::Mapped(mapping) if threads(mapping)) {
                     self.threads.push(this.iter.var);
                 }
                 this.body = self.all(this.body)?;
                 self.threads.truncate(around);
-                Stmt::Loop(this)
+                MirStmt::Loop(this)
             }
-            Stmt::Case(var, arms) => {
+            MirStmt::Case(var, arms) => {
                 let arms = arms.into_iter().map(|(value, body)| Ok((value, self.all(body)?)));
-                Stmt::Case(var, arms.collect::<Result<_, CompileError>>()?)
+                MirStmt::Case(var, arms.collect::<Result<_, CompileError>>()?)
             }
-            Stmt::Private(mut private) => {
+            MirStmt::Private(mut private) => {
                 private.body = self.all(private.body)?;
-                Stmt::Private(private)
+                MirStmt::Private(private)
             }
             other => other,
         })
@@ -82,10 +82,10 @@ impl SharedCopies<'_> {
 /// Otherwise all blocks and threads would run them. `used` are the dimensions with several blocks or threads,
 /// `covered` those that enclosing loops are mapped to.
 pub(super) fn guard_unmapped(
-    stmts: Vec<Stmt>,
+    stmts: Vec<MirStmt>,
     used: &[GpuDimension],
     covered: &mut Vec<GpuDimension>,
-) -> Vec<Stmt> {
+) -> Vec<MirStmt> {
     let mut done = Vec::with_capacity(stmts.len());
     for stmt in stmts {
         if !is_shared(&stmt) {
@@ -95,28 +95,28 @@ pub(super) fn guard_unmapped(
             continue;
         }
         done.push(match stmt {
-            Stmt::Loop(mut this) => {
+            MirStmt::Loop(mut this) => {
                 let before = covered.len();
-                if let Mode::Mapped(mapping) = this.mode {
+                if let LoopMode::Mapped(mapping) = this.mode {
                     covered.push(mapping.dimension);
                 }
                 this.body = guard_unmapped(this.body, used, covered);
                 covered.truncate(before);
-                Stmt::Loop(this)
+                MirStmt::Loop(this)
             }
-            Stmt::Case(var, arms) => {
+            MirStmt::Case(var, arms) => {
                 let arms = arms.into_iter().map(|(value, body)| (value, guard_unmapped(body, used, covered)));
-                Stmt::Case(var, arms.collect())
+                MirStmt::Case(var, arms.collect())
             }
-            Stmt::CacheRows(mut copy) => {
+            MirStmt::CacheRows(mut copy) => {
                 copy.body = guard_unmapped(copy.body, used, covered);
-                Stmt::CacheRows(copy)
+                MirStmt::CacheRows(copy)
             }
-            Stmt::ShareTrees(mut copy) => {
+            MirStmt::ShareTrees(mut copy) => {
                 copy.body = guard_unmapped(copy.body, used, covered);
-                Stmt::ShareTrees(copy)
+                MirStmt::ShareTrees(copy)
             }
-            Stmt::Private(mut private) => {
+            MirStmt::Private(mut private) => {
                 let blocks = |dimension: &&GpuDimension| dimension.level == GpuLevel::Grid;
                 let missing: Vec<GpuDimension> =
                     used.iter().filter(blocks).copied().filter(|one| !covered.contains(one)).collect();
@@ -125,13 +125,13 @@ pub(super) fn guard_unmapped(
                 let mut body = Vec::with_capacity(private.body.len());
                 for stmt in private.body {
                     match stmt {
-                        Stmt::ZeroAll(_) | Stmt::Fold(_) => body.push(stmt),
+                        MirStmt::ZeroAll(_) | MirStmt::Fold(_) => body.push(stmt),
                         stmt => body.extend(guard_unmapped(vec![stmt], used, covered)),
                     }
                 }
                 private.body = body;
                 covered.truncate(before);
-                guard_first(missing, Stmt::Private(private))
+                guard_first(missing, MirStmt::Private(private))
             }
             other => other,
         });
@@ -140,20 +140,20 @@ pub(super) fn guard_unmapped(
 }
 
 /// Restricts a statement to the first block or thread of each of some dimensions.
-fn guard_first(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
+fn guard_first(dimensions: Vec<GpuDimension>, stmt: MirStmt) -> MirStmt {
     let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
-    if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }
+    if guards.is_empty() { stmt } else { MirStmt::When(guards, vec![stmt]) }
 }
 
 /// Whether several threads take part in a statement.
-fn is_shared(stmt: &Stmt) -> bool {
-    let any = |body: &[Stmt]| body.iter().any(is_shared);
+fn is_shared(stmt: &MirStmt) -> bool {
+    let any = |body: &[MirStmt]| body.iter().any(is_shared);
     match stmt {
-        Stmt::CacheRows(copy) => copy.shared.is_some(),
-        Stmt::Private(private) => private.shared,
-        Stmt::ShareTrees(_) => true,
-        Stmt::Loop(this) => matches!(this.mode, Mode::Mapped(_)) || any(&this.body),
-        Stmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
+        MirStmt::CacheRows(copy) => copy.shared.is_some(),
+        MirStmt::Private(private) => private.shared,
+        MirStmt::ShareTrees(_) => true,
+        MirStmt::Loop(this) => matches!(this.mode, LoopMode::Mapped(_)) || any(&this.body),
+        MirStmt::Case(_, arms) => arms.iter().any(|(_, body)| any(body)),
         other => any_mapped(std::slice::from_ref(other)),
     }
 }

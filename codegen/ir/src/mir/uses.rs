@@ -4,7 +4,7 @@
 //! numbers. Passes find the rows that a part of the nest touches, and the readers of a copy, by such
 //! ranges.
 
-use super::{Affine, Rows, Var, WalkId};
+use super::{Affine, Var, WalkId, WalkedRows};
 use sched_nest::Axis;
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ pub struct LeafUse {
     /// Number of the walked tree, as a sum of variables.
     pub tree: Affine,
     /// Source of the rows.
-    pub rows: Rows,
+    pub rows: WalkedRows,
     /// Variables of the enclosing specialised loops, with their values, which `row` and `tree` have as
     /// constants.
     pub case_values: Vec<(Var, i64)>,
@@ -42,7 +42,7 @@ pub struct LeafUse {
 
 /// The [`LeafUse`] of each leaf loop of a nest, by its number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Uses(Vec<LeafUse>);
+pub struct LeafUses(Vec<LeafUse>);
 
 impl WalkRange {
     /// Numbers of the leaf loops.
@@ -51,7 +51,7 @@ impl WalkRange {
     }
 }
 
-impl Uses {
+impl LeafUses {
     /// Number of leaf loops so far.
     pub fn count(&self) -> u32 {
         self.0.len() as u32

@@ -10,7 +10,7 @@ use crate::bytes::scalar;
 use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::lir::{BinTransfer, Scalar};
-use crate::mir::{CacheId, Mir, Rows, WalkId, Walks};
+use crate::mir::{CacheId, Mir, WalkId, WalkedRows, Walks};
 use crate::repr::Buffers;
 use crate::repr::traverse::WalkEmitter;
 use std::collections::BTreeMap;
@@ -118,8 +118,8 @@ fn deepest(hir: &Hir, stored: &StoredTrees) -> u32 {
 fn row_form(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, columns: i64) -> RowForm {
     let forest = &hir.forest;
     let copy = match walks.rows {
-        Rows::Cached(id) => copies.get(&id).copied().unwrap_or_default(),
-        Rows::Input => CopyPlan::default(),
+        WalkedRows::Cached(id) => copies.get(&id).copied().unwrap_or_default(),
+        WalkedRows::Input => CopyPlan::default(),
     };
     match &hir.bins {
         Some(bins) if walks.layout.compares_bins() => {

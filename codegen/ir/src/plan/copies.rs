@@ -13,8 +13,8 @@ use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::mapped::any_mapped;
 use crate::mir::{
-    Accumulator, Affine, CacheId, CacheRows, Fill, LeafUse, Limit, Mir, Mode, Rows, ScratchBytes, Stmt, Var,
-    Walks, Window,
+    Accumulator, Affine, CacheId, CacheRows, Fill, LeafUse, LoopMode, Minuend, Mir, MirStmt, ScratchBytes,
+    Var, WalkedRows, Walks, Window,
 };
 use sched_nest::Axis;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub fn plan_copies(
         let block_rows = transposed_block_rows(mir.uses.of(&copy.walks), &copy.window.base)
             .filter(|_| copy.shared.is_none());
         let is_shared = copy.shared.is_some();
-        let packs_rows = |leaf: &LeafUse| leaf.packed_rows > 1 && leaf.rows == Rows::Cached(copy.id);
+        let packs_rows = |leaf: &LeafUse| leaf.packed_rows > 1 && leaf.rows == WalkedRows::Cached(copy.id);
         let spreads_rows =
             is_shared && copy.fill == Fill::Bins && !mir.uses.of(&copy.walks).iter().any(packs_rows);
         copies.insert(copy.id, CopyPlan { block_rows, copies_sums: false, is_shared, spreads_rows });
@@ -64,12 +64,12 @@ pub fn plan_copies(
 /// Whether a call may pass its rows as input columns. Only copies may read the input, not linear leaves, and
 /// copies of bins must be transposed. GPUs take rows alone.
 pub fn can_take_columns(
-    body: &[Stmt],
+    body: &[MirStmt],
     hir: &Hir,
     loops: &[&Walks],
     copies: &BTreeMap<CacheId, CopyPlan>,
 ) -> bool {
-    let from_copies = loops.iter().all(|walks| matches!(walks.rows, Rows::Cached(_)));
+    let from_copies = loops.iter().all(|walks| matches!(walks.rows, WalkedRows::Cached(_)));
     let mut fits = true;
     let seen = for_each_copy(body, CopySurroundings::default(), &mut |copy, _| {
         let in_blocks = copies.get(&copy.id).is_some_and(|plan| plan.block_rows.is_some());
@@ -91,35 +91,35 @@ struct CopySurroundings {
 
 /// Calls `see` for every copy of rows with its surroundings.
 fn for_each_copy(
-    stmts: &[Stmt],
+    stmts: &[MirStmt],
     around: CopySurroundings,
     see: &mut impl FnMut(&CacheRows, CopySurroundings) -> Result<(), CompileError>,
 ) -> Result<(), CompileError> {
     for stmt in stmts {
         match stmt {
-            Stmt::CacheRows(copy) => {
+            MirStmt::CacheRows(copy) => {
                 see(copy, around)?;
                 for_each_copy(&copy.body, CopySurroundings { in_copy: true, ..around }, see)?;
             }
-            Stmt::Loop(this) => {
+            MirStmt::Loop(this) => {
                 let in_parallel_loop =
-                    around.in_parallel_loop || matches!(this.mode, Mode::Parallel | Mode::Mapped(_));
+                    around.in_parallel_loop || matches!(this.mode, LoopMode::Parallel | LoopMode::Mapped(_));
                 for_each_copy(&this.body, CopySurroundings { in_parallel_loop, ..around }, see)?;
             }
-            Stmt::Private(private) => for_each_copy(&private.body, around, see)?,
-            Stmt::Case(_, arms) => {
+            MirStmt::Private(private) => for_each_copy(&private.body, around, see)?,
+            MirStmt::Case(_, arms) => {
                 arms.iter().try_for_each(|(_, body)| for_each_copy(body, around, see))?;
             }
-            Stmt::Launch(launch) => for_each_copy(&launch.body, around, see)?,
-            Stmt::When(_, body) => for_each_copy(body, around, see)?,
-            Stmt::ThreadSums(sums) => for_each_copy(&sums.body, around, see)?,
-            Stmt::ShareTrees(copy) => for_each_copy(&copy.body, around, see)?,
-            Stmt::Base(_)
-            | Stmt::Walks(_)
-            | Stmt::CacheTrees(_)
-            | Stmt::Zero(..)
-            | Stmt::ZeroAll(_)
-            | Stmt::Fold(_) => {}
+            MirStmt::Launch(launch) => for_each_copy(&launch.body, around, see)?,
+            MirStmt::When(_, body) => for_each_copy(body, around, see)?,
+            MirStmt::ThreadSums(sums) => for_each_copy(&sums.body, around, see)?,
+            MirStmt::ShareTrees(copy) => for_each_copy(&copy.body, around, see)?,
+            MirStmt::Base(_)
+            | MirStmt::Walks(_)
+            | MirStmt::CacheTrees(_)
+            | MirStmt::Zero(..)
+            | MirStmt::ZeroAll(_)
+            | MirStmt::Fold(_) => {}
         }
     }
     Ok(())
@@ -131,8 +131,8 @@ fn for_each_copy(
 fn walks_whole_copy(walks: &Walks, window: &Window) -> bool {
     window.high.is_some_and(|high| {
         walks.iter.stops.iter().all(|stop| match stop.limit {
-            Limit::Rows => true,
-            Limit::Const(end) => stop.less.vars.is_empty() && end - stop.less.plus >= high,
+            Minuend::Rows => true,
+            Minuend::Const(end) => stop.less.vars.is_empty() && end - stop.less.plus >= high,
         })
     })
 }
@@ -159,22 +159,22 @@ fn adds_to_output(walks: &Walks) -> bool {
 }
 
 /// Whether nothing but leaf loops for which `adds` holds changes sums in a statement.
-fn only_adds(stmt: &Stmt, adds: &dyn Fn(&Walks) -> bool) -> bool {
-    let all = |body: &[Stmt]| body.iter().all(|stmt| only_adds(stmt, adds));
+fn only_adds(stmt: &MirStmt, adds: &dyn Fn(&Walks) -> bool) -> bool {
+    let all = |body: &[MirStmt]| body.iter().all(|stmt| only_adds(stmt, adds));
     match stmt {
-        Stmt::Walks(walks) => adds(walks),
-        Stmt::Loop(this) => all(&this.body),
-        Stmt::Case(_, arms) => arms.iter().all(|(_, body)| all(body)),
-        Stmt::When(_, body) => all(body),
-        Stmt::CacheTrees(_) => true,
-        Stmt::Base(_)
-        | Stmt::Launch(_)
-        | Stmt::ThreadSums(_)
-        | Stmt::ShareTrees(_)
-        | Stmt::CacheRows(_)
-        | Stmt::Private(_)
-        | Stmt::Zero(..)
-        | Stmt::ZeroAll(_)
-        | Stmt::Fold(_) => false,
+        MirStmt::Walks(walks) => adds(walks),
+        MirStmt::Loop(this) => all(&this.body),
+        MirStmt::Case(_, arms) => arms.iter().all(|(_, body)| all(body)),
+        MirStmt::When(_, body) => all(body),
+        MirStmt::CacheTrees(_) => true,
+        MirStmt::Base(_)
+        | MirStmt::Launch(_)
+        | MirStmt::ThreadSums(_)
+        | MirStmt::ShareTrees(_)
+        | MirStmt::CacheRows(_)
+        | MirStmt::Private(_)
+        | MirStmt::Zero(..)
+        | MirStmt::ZeroAll(_)
+        | MirStmt::Fold(_) => false,
     }
 }

@@ -34,8 +34,8 @@ pub use outline::common_transfer;
 use crate::columns::arrangement::Arrangement;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
-use crate::repr::traverse::{Steps, Traversal};
-use crate::repr::{Format, Layout, Storage};
+use crate::repr::traverse::{StepCounts, Traversal};
+use crate::repr::{BoxedLayout, NodeFormat, Storage};
 use crate::rows::features::FeatureSubset;
 use std::collections::BTreeMap;
 
@@ -84,9 +84,9 @@ pub struct StoredTrees {
     /// For each tree of the forest, whether the storage has it.
     pub has_tree: Vec<bool>,
     /// The format that suits the leaf loops, if it cannot hold the trees and this storage replaces it.
-    pub rejected_format: Option<Format>,
+    pub rejected_format: Option<NodeFormat>,
     /// Encodes the trees as tables, and emits the code that reads them.
-    pub layout: Layout,
+    pub layout: BoxedLayout,
     /// Bytes of the tables.
     pub bytes: u64,
     /// Identifies the tables: storages of one forest with the same key have the same tables.
@@ -103,7 +103,7 @@ pub struct WalkPlan {
     /// The traversal of the storage.
     pub traversal: Traversal,
     /// The steps of walks; unused by traversals that visit all nodes.
-    pub steps: Steps,
+    pub steps: StepCounts,
     /// The row as a look-up table in registers, if all lanes of a vector read one row that is short enough.
     pub row_table: Option<RowTable>,
     /// Whether sums are in a register, and otherwise how many leaf values are added at a time.

@@ -7,7 +7,7 @@ use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::lir::BinTransfer;
 use crate::mir::mapped::any_mapped;
-use crate::mir::{CacheId, Mir, Stmt, Walks};
+use crate::mir::{CacheId, Mir, MirStmt, Walks};
 use sched_nest::Variants;
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ fn narrow_index_row_limit(hir: &Hir) -> i64 {
 
 /// Collects all leaf loops with their surroundings.
 fn collect<'m>(
-    stmts: &'m [Stmt],
+    stmts: &'m [MirStmt],
     context: LeafSurroundings<'m>,
     copies: &BTreeMap<CacheId, CopyPlan>,
     into: &mut Vec<(&'m Walks, LeafSurroundings<'m>)>,
@@ -87,22 +87,26 @@ fn collect<'m>(
     let outside = LeafSurroundings { unroll_and_jam_loop: None, ..context };
     for stmt in stmts {
         match stmt {
-            Stmt::Walks(walks) => into.push((walks, context)),
-            Stmt::Loop(this) => collect(&this.body, outside.inside_loop(this), copies, into),
-            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
-            Stmt::CacheRows(copy) => {
+            MirStmt::Walks(walks) => into.push((walks, context)),
+            MirStmt::Loop(this) => collect(&this.body, outside.inside_loop(this), copies, into),
+            MirStmt::Case(_, arms) => arms.iter().for_each(|(_, body)| collect(body, outside, copies, into)),
+            MirStmt::CacheRows(copy) => {
                 let sums = copies.get(&copy.id).is_some_and(|copy| copy.copies_sums);
                 let inside = LeafSurroundings { sums_are_copied: sums || outside.sums_are_copied, ..outside };
                 collect(&copy.body, inside, copies, into);
             }
-            Stmt::Private(private) => collect(&private.body, outside, copies, into),
-            Stmt::Launch(launch) => {
+            MirStmt::Private(private) => collect(&private.body, outside, copies, into),
+            MirStmt::Launch(launch) => {
                 collect(&launch.body, LeafSurroundings { in_launch: true, ..outside }, copies, into);
             }
-            Stmt::When(_, body) => collect(body, outside, copies, into),
-            Stmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),
-            Stmt::ShareTrees(copy) => collect(&copy.body, outside, copies, into),
-            Stmt::Base(_) | Stmt::CacheTrees(_) | Stmt::Zero(..) | Stmt::ZeroAll(_) | Stmt::Fold(_) => {}
+            MirStmt::When(_, body) => collect(body, outside, copies, into),
+            MirStmt::ThreadSums(sums) => collect(&sums.body, outside, copies, into),
+            MirStmt::ShareTrees(copy) => collect(&copy.body, outside, copies, into),
+            MirStmt::Base(_)
+            | MirStmt::CacheTrees(_)
+            | MirStmt::Zero(..)
+            | MirStmt::ZeroAll(_)
+            | MirStmt::Fold(_) => {}
         }
     }
 }

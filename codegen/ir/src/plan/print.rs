@@ -3,7 +3,7 @@
 use super::{Plan, SumAccess, WalkPlan};
 use crate::lir::Scalar;
 use crate::quantize::fetch::FetchStrategy;
-use crate::repr::traverse::{Steps, Traversal};
+use crate::repr::traverse::{StepCounts, Traversal};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
@@ -126,7 +126,7 @@ fn strategy(fetch: FetchStrategy) -> &'static str {
     }
 }
 
-fn steps(steps: &Steps) -> String {
+fn steps(steps: &StepCounts) -> String {
     let straight = steps.straight - steps.speculated.min(steps.straight);
     let counted =
         [(steps.speculated, "levels at once"), (straight, "straight"), (steps.masked, "with early exit")];

@@ -9,8 +9,8 @@ use crate::codes;
 use crate::error::CompileError;
 use crate::fault;
 use crate::hir::Hir;
-use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{Format, LayoutRequest, Storage, TransposedBins, Walking};
+use crate::mir::{CacheId, WalkId, WalkedRows, Walks};
+use crate::repr::{LayoutRequest, NodeFormat, Storage, TransposedBins, Walking};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
@@ -42,11 +42,11 @@ pub struct NestStorages {
 
 /// The format that suits a leaf loop, regardless of its trees. With a shared copy of rows, each thread of a
 /// block walks another row, so formats for loops over rows suit.
-fn suitable_format(walks: &Walks, shared: bool) -> Format {
+fn suitable_format(walks: &Walks, shared: bool) -> NodeFormat {
     let over = if shared { Axis::Row } else { walks.over };
     let walking =
         if walks.lanes > 1 { Walking::Vectors(walks.over.into()) } else { Walking::Single(over.into()) };
-    Format::for_access(walks.layout, walking)
+    NodeFormat::for_access(walks.layout, walking)
 }
 
 impl<'a> StorageDemand<'a> {
@@ -65,8 +65,8 @@ impl<'a> StorageDemand<'a> {
         let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
         for walks in walks {
             let copy = match walks.rows {
-                Rows::Cached(id) => copies.get(&id),
-                Rows::Input => None,
+                WalkedRows::Cached(id) => copies.get(&id),
+                WalkedRows::Input => None,
             };
             let transposed = copy.is_some_and(|copy| copy.block_rows.is_some());
             let shared = copy.is_some_and(|copy| copy.is_shared);
@@ -155,7 +155,7 @@ impl<'a> StorageDemand<'a> {
     /// When a layout cannot hold the forest, or all tables together exceed the budget.
     pub fn choose(self, budget: &Budget, used_table_bytes: u64) -> Result<NestStorages, CompileError> {
         let subset = self.subset();
-        let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<Format>)> = BTreeMap::new();
+        let mut fitting: BTreeMap<Storage, (Vec<bool>, Option<NodeFormat>)> = BTreeMap::new();
         let mut of_walks = self.of_walks.clone();
         for (wanted, used) in &self.trees {
             let format =

@@ -2,7 +2,7 @@
 
 use super::{SumAccess, ThreadRegisterSums};
 use crate::hir::Hir;
-use crate::mir::{Accumulator, Loop, Mir, Mode, Stmt, ThreadSumsId, Walks};
+use crate::mir::{Accumulator, LoopMode, Mir, MirLoop, MirStmt, ThreadSumsId, Walks};
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Default)]
 pub struct LeafSurroundings<'m> {
     /// The unroll-and-jam loop over trees that contains the leaf loop and nothing else.
-    pub unroll_and_jam_loop: Option<&'m Loop>,
+    pub unroll_and_jam_loop: Option<&'m MirLoop>,
     /// Whether an enclosing copy of rows has the rows' sums, too.
     pub sums_are_copied: bool,
     /// Whether the leaf loop runs in a thread of a GPU.
@@ -19,8 +19,8 @@ pub struct LeafSurroundings<'m> {
 
 impl LeafSurroundings<'_> {
     /// The surroundings of the statements of a loop.
-    pub fn inside_loop<'m>(self, this: &'m Loop) -> LeafSurroundings<'m> {
-        let unroll_and_jam = this.mode == Mode::UnrollAndJam && this.only_walks().is_some();
+    pub fn inside_loop<'m>(self, this: &'m MirLoop) -> LeafSurroundings<'m> {
+        let unroll_and_jam = this.mode == LoopMode::UnrollAndJam && this.only_walks().is_some();
         LeafSurroundings { unroll_and_jam_loop: unroll_and_jam.then_some(this), ..self }
     }
 
@@ -70,33 +70,33 @@ const MOST_THREAD_SUMS: i64 = 64;
 
 /// Collects the thread sums that fit registers: at most `MOST_THREAD_SUMS` sums, of adjacent rows.
 pub fn thread_sums(
-    stmts: &[Stmt],
+    stmts: &[MirStmt],
     mir: &Mir,
     hir: &Hir,
     into: &mut BTreeMap<ThreadSumsId, ThreadRegisterSums>,
 ) {
     for stmt in stmts {
         match stmt {
-            Stmt::ThreadSums(sums) => {
+            MirStmt::ThreadSums(sums) => {
                 let rows = sums.max_rows(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
                 let few = |rows: &i64| rows.saturating_mul(hir.forest.num_margins as i64) <= MOST_THREAD_SUMS;
                 if let Some(rows) = rows.filter(few) {
                     into.insert(sums.id, ThreadRegisterSums { rows });
                 }
             }
-            Stmt::Loop(this) => thread_sums(&this.body, mir, hir, into),
-            Stmt::Case(_, arms) => arms.iter().for_each(|(_, body)| thread_sums(body, mir, hir, into)),
-            Stmt::CacheRows(copy) => thread_sums(&copy.body, mir, hir, into),
-            Stmt::Private(private) => thread_sums(&private.body, mir, hir, into),
-            Stmt::Launch(launch) => thread_sums(&launch.body, mir, hir, into),
-            Stmt::When(_, body) => thread_sums(body, mir, hir, into),
-            Stmt::ShareTrees(copy) => thread_sums(&copy.body, mir, hir, into),
-            Stmt::Walks(_)
-            | Stmt::Base(_)
-            | Stmt::CacheTrees(_)
-            | Stmt::Zero(..)
-            | Stmt::ZeroAll(_)
-            | Stmt::Fold(_) => {}
+            MirStmt::Loop(this) => thread_sums(&this.body, mir, hir, into),
+            MirStmt::Case(_, arms) => arms.iter().for_each(|(_, body)| thread_sums(body, mir, hir, into)),
+            MirStmt::CacheRows(copy) => thread_sums(&copy.body, mir, hir, into),
+            MirStmt::Private(private) => thread_sums(&private.body, mir, hir, into),
+            MirStmt::Launch(launch) => thread_sums(&launch.body, mir, hir, into),
+            MirStmt::When(_, body) => thread_sums(body, mir, hir, into),
+            MirStmt::ShareTrees(copy) => thread_sums(&copy.body, mir, hir, into),
+            MirStmt::Walks(_)
+            | MirStmt::Base(_)
+            | MirStmt::CacheTrees(_)
+            | MirStmt::Zero(..)
+            | MirStmt::ZeroAll(_)
+            | MirStmt::Fold(_) => {}
         }
     }
 }

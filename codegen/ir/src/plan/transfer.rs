@@ -7,7 +7,7 @@
 use crate::hir::Hir;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::mapped::any_mapped;
-use crate::mir::{Mir, Rows, Walks};
+use crate::mir::{Mir, WalkedRows, Walks};
 use crate::quantize::BinMap;
 use crate::rows::features::FeatureSubset;
 use sched_nest::Variants;
@@ -37,7 +37,8 @@ pub fn transfer_of_nest(
     if hir.forest.has_linear_leaves() {
         return None;
     }
-    let in_bins = |walks: &&Walks| walks.layout.compares_bins() && matches!(walks.rows, Rows::Cached(_));
+    let in_bins =
+        |walks: &&Walks| walks.layout.compares_bins() && matches!(walks.rows, WalkedRows::Cached(_));
     if !any_mapped(&mir.body) || !loops.iter().all(in_bins) {
         return None;
     }

@@ -6,8 +6,8 @@ use crate::lir::Scalar;
 use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
-use crate::repr::traverse::{Steps, Traversal, packed_rows};
-use crate::repr::{Format, FormatInfo, RowVectorTraversal, TestMasks};
+use crate::repr::traverse::{StepCounts, Traversal, packed_rows};
+use crate::repr::{FormatInfo, NodeFormat, RowVectorTraversal, TestMasks};
 use sched_nest::Axis;
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ pub struct WalkInfo<'a> {
     /// The form of the rows that the loop reads.
     pub rows: RowForm,
     /// Format of the trees that the loop walks.
-    pub format: Format,
+    pub format: NodeFormat,
     /// Whether the loop runs in a thread of a GPU, which has no look-ups in registers.
     pub in_launch: bool,
     /// If all trees are single linear leaves, the columns of [`Traversal::Dense`].
@@ -173,7 +173,7 @@ impl WalkInfo<'_> {
 
     /// The steps of walks. Speculation needs layouts that number nodes by level. Packed rows always speculate
     /// the first levels.
-    pub fn steps(&self, traversal: &Traversal, level_order: bool) -> Steps {
+    pub fn steps(&self, traversal: &Traversal, level_order: bool) -> StepCounts {
         let steps = self.walks.steps;
         let speculated = match (traversal, steps.speculated) {
             _ if !level_order => 0,
@@ -181,6 +181,6 @@ impl WalkInfo<'_> {
             (Traversal::PackedRows, requested) => requested.min(packed_rows::MOST_LEVELS),
             (_, requested) => requested,
         };
-        Steps { speculated, ..steps }
+        StepCounts { speculated, ..steps }
     }
 }

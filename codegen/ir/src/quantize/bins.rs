@@ -373,7 +373,7 @@ fn element_for(features: &[Feature]) -> Scalar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+    use sched_forest::{ForestParts, Leaf, NodeRef, Tree, TreeTarget};
 
     /// A forest of `thresholds` stumps on one feature, each with its own threshold.
     fn stumps(thresholds: u32) -> Option<Forest> {
@@ -387,7 +387,7 @@ mod tests {
                 right: NodeRef::Leaf(1),
             };
             let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
-            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: TreeTarget::One(0), source }
         };
         let trees = (0..thresholds).map(stump).collect();
         Forest::new(ForestParts { trees, num_features: 1, base: vec![0.0], ..ForestParts::default() }).ok()

@@ -9,9 +9,9 @@
 use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
 use super::levels::{FeatureThresholds, ThresholdLevels, ThresholdNodes};
 use crate::columns::blocks::{BlockSource, ColumnScratch, RowBlocks};
-use crate::columns::code::{ColumnCode, Elements};
-use crate::columns::value::Features;
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
+use crate::columns::code::{BufferElements, ColumnCode};
+use crate::columns::value::FeatureSource;
+use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
 use crate::rows::input::RowRange;
 use crate::rows::transpose::RowBlock;
 use crate::rows::{BlockThreads, CopiedRows, RowPlacement, lanes_below};
@@ -145,8 +145,13 @@ impl Quantizer<'_> {
                     let (zero, of_columns) = (b.int(0), Quantizer { rows: columns, ..*self });
                     code.with_row_memory(b, |b, stored| {
                         self.each_row(b, rows, 1, |b, row| {
-                            let features = Features::OfRow(self.rows, row.from);
-                            code.store_row(b, features, stored, Elements { buffer: columns, first: zero });
+                            let features = FeatureSource::OfRow(self.rows, row.from);
+                            code.store_row(
+                                b,
+                                features,
+                                stored,
+                                BufferElements { buffer: columns, first: zero },
+                            );
                             of_columns.quantize_row(b, RowTarget { from: zero, ..row }, copy);
                         });
                     });

@@ -4,7 +4,7 @@
 use super::encode::Quantizer;
 use super::levels::{FeatureThresholds, ThresholdLevels};
 use crate::columns::blocks::BlockSource;
-use crate::lir::{Address, BufferId, Build, Builder, Value};
+use crate::lir::{Address, BufferId, BuildStmts, Builder, Value};
 use crate::quantize::bins::SearchGroup;
 use crate::quantize::encode::VECTOR_ROWS;
 use crate::rows::CopiedRows;

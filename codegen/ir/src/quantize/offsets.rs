@@ -7,7 +7,7 @@
 //! constant remainder of the factor is part of the address.
 
 use crate::lir::{Address, Builder, Cast, Keep, Scalar, Ty, Value};
-use crate::rows::Row;
+use crate::rows::RowAddress;
 
 /// Factor of the stored offsets, in rows; the rows of a block must be a multiple of it.
 const UNIT: u32 = 8;
@@ -53,7 +53,7 @@ impl ColumnOffsets {
     pub fn load(
         &self,
         b: &mut Builder,
-        row: &Row,
+        row: &RowAddress,
         first: Address,
         node: u64,
         width: u16,

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::lir::Scalar;
     use crate::quantize::BinMap;
-    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+    use sched_forest::{ForestParts, Leaf, NodeRef, Tree, TreeTarget};
     use sched_pipeline::{PreparedForest, SetTests};
 
     /// One stump for each of `count` sets; set `n` has the categories `n..count`.
@@ -130,7 +130,7 @@ mod tests {
                 right: NodeRef::Leaf(1),
             };
             let (inner, leaves) = (vec![inner], vec![leaf(1), leaf(2)]);
-            Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+            Tree { root: NodeRef::Inner(0), inner, leaves, target: TreeTarget::One(0), source }
         };
         let sets = (0..count).map(|first| (first..count).collect()).collect();
         let parts = ForestParts { trees: (0..count).map(stump).collect(), sets, ..ForestParts::default() };

@@ -22,11 +22,11 @@ pub const LEAST_ENTRIES: u64 = 16;
 /// Tables of the leaves of complete trees, and the depths of these trees.
 pub struct CompleteTrees {
     entries: TreeEntries,
-    depths: Depths,
+    depths: PaddedDepths,
 }
 
 /// Depth of each tree; `None` for unused trees.
-pub struct Depths(Vec<Option<u32>>);
+pub struct PaddedDepths(Vec<Option<u32>>);
 
 impl Deref for CompleteTrees {
     type Target = TreeEntries;
@@ -50,10 +50,10 @@ impl CompleteTrees {
     }
 }
 
-impl Depths {
+impl PaddedDepths {
     /// Depths of the used trees.
-    pub fn of(request: &LayoutRequest) -> Depths {
-        Depths(request.depths_of_used())
+    pub fn of(request: &LayoutRequest) -> PaddedDepths {
+        PaddedDepths(request.depths_of_used())
     }
 
     /// Edges to the deepest leaf.
@@ -78,7 +78,7 @@ impl CompleteTrees {
         request: &LayoutRequest,
         schema: &mut Schema,
         names: TableNames,
-        depths: Depths,
+        depths: PaddedDepths,
         starts: TreeStarts,
     ) -> CompleteTrees {
         CompleteTrees { entries: TreeEntries::declare(request, schema, names, starts), depths }

@@ -9,7 +9,7 @@ use super::payload::Payload;
 use super::records::TableNames;
 use super::request::LayoutRequest;
 use super::schema::{Schema, TableBytes};
-use super::spans::Spans;
+use super::spans::TreeSpans;
 use super::starts::{StartField, TreeStarts};
 use sched_forest::{Forest, Tree};
 
@@ -48,8 +48,8 @@ impl TreeEntries {
     }
 
     /// Records of each tree in the tables of the layout.
-    pub fn spans<'s>(&'s self, schema: &'s Schema) -> Spans<'s> {
-        Spans { schema, starts: &self.starts, start_field: self.start }
+    pub fn spans<'s>(&'s self, schema: &'s Schema) -> TreeSpans<'s> {
+        TreeSpans { schema, starts: &self.starts, start_field: self.start }
     }
 
     /// Calls `see` with the index of every entry.

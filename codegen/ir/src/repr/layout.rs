@@ -30,13 +30,13 @@ use sched_nest::{self as nest, Axis};
 use std::fmt::{self, Display, Formatter};
 
 /// Layout of some trees.
-pub type Layout = Box<dyn Representation + Send + Sync>;
+pub type BoxedLayout = Box<dyn Representation + Send + Sync>;
 
 /// Description of stored trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Storage {
     /// Nodes that are stored, their order and their fields.
-    pub format: Format,
+    pub format: NodeFormat,
     /// Number of trees in a vector of walks, if the format depends on it; else 1.
     pub tree_lanes: u32,
     /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
@@ -69,7 +69,7 @@ impl From<Axis> for WalkAxis {
 
 /// A format: one of a layout's ways to store trees. Formats are ordered as their tables in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Format {
+pub struct NodeFormat {
     /// The layout that a schedule requests.
     pub requested: nest::Layout,
     /// Index among the formats of the layout.
@@ -93,7 +93,7 @@ pub struct FormatInfo {
     /// Text in printed plans.
     pub text: &'static str,
     /// Makes the layout of this format for a forest.
-    pub layout: fn(&LayoutRequest) -> Result<Layout, CompileError>,
+    pub layout: fn(&LayoutRequest) -> Result<BoxedLayout, CompileError>,
     /// `None` if the format holds all trees.
     pub fallback: Option<Fallback>,
     /// Traversal by vectors of rows. `None` if each lane walks as a single row does.
@@ -118,7 +118,7 @@ impl FormatInfo {
     /// A format that holds all trees and is walked step by step, by any vectors.
     pub const fn new(
         text: &'static str,
-        layout: fn(&LayoutRequest) -> Result<Layout, CompileError>,
+        layout: fn(&LayoutRequest) -> Result<BoxedLayout, CompileError>,
     ) -> FormatInfo {
         FormatInfo {
             text,
@@ -136,10 +136,11 @@ impl FormatInfo {
     }
 }
 
-impl Format {
+impl NodeFormat {
     /// All formats.
-    pub fn all() -> impl Iterator<Item = Format> {
-        let of = |requested| (0..formats(requested).all.len()).map(move |index| Format { requested, index });
+    pub fn all() -> impl Iterator<Item = NodeFormat> {
+        let of =
+            |requested| (0..formats(requested).all.len()).map(move |index| NodeFormat { requested, index });
         nest::Layout::ALL.iter().flat_map(move |layout| of(*layout))
     }
 
@@ -149,19 +150,19 @@ impl Format {
     }
 
     /// Returns the format for a requested layout and an access pattern. The trees may not fit it: see
-    /// [`Format::or_fallback`].
-    pub fn for_access(requested: nest::Layout, walking: Walking) -> Format {
-        Format { requested, index: (formats(requested).for_access)(walking) }
+    /// [`NodeFormat::or_fallback`].
+    pub fn for_access(requested: nest::Layout, walking: Walking) -> NodeFormat {
+        NodeFormat { requested, index: (formats(requested).for_access)(walking) }
     }
 
     /// Format that replaces this one if threads of a GPU share a copy of rows.
-    pub fn for_shared_rows(self) -> Format {
-        Format { index: self.info().for_shared_rows.unwrap_or(self.index), ..self }
+    pub fn for_shared_rows(self) -> NodeFormat {
+        NodeFormat { index: self.info().for_shared_rows.unwrap_or(self.index), ..self }
     }
 
     /// Format that replaces this one if trees are stored as tiles of nodes.
-    pub fn for_tiles(self) -> Option<Format> {
-        Some(Format { index: self.info().for_tiles?, ..self })
+    pub fn for_tiles(self) -> Option<NodeFormat> {
+        Some(NodeFormat { index: self.info().for_tiles?, ..self })
     }
 
     /// The layout of this format for a forest.
@@ -169,14 +170,14 @@ impl Format {
     /// # Errors
     ///
     /// If it needs wider numbers than the tables have, or if the forest does not fit it.
-    pub fn layout(self, request: &LayoutRequest) -> Result<Layout, CompileError> {
+    pub fn layout(self, request: &LayoutRequest) -> Result<BoxedLayout, CompileError> {
         (self.info().layout)(request)
     }
 
     /// The format itself if it can hold the trees, else its fallback.
-    pub fn or_fallback(self, request: &LayoutRequest) -> Format {
+    pub fn or_fallback(self, request: &LayoutRequest) -> NodeFormat {
         match self.info().fallback {
-            Some((holds, index)) if !holds(request) => Format { index, ..self },
+            Some((holds, index)) if !holds(request) => NodeFormat { index, ..self },
             _ => self,
         }
     }

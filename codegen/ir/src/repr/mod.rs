@@ -1,6 +1,6 @@
 //! Representations: tables of trees in memory, and the code that walks them.
 //!
-//! A [`Storage`] describes stored trees as data; [`Format::layout`] makes its layout for a forest. Each
+//! A [`Storage`] describes stored trees as data; [`NodeFormat::layout`] makes its layout for a forest. Each
 //! layout is one module behind [`Representation`]: it encodes its tables and emits the code for one
 //! step of a walk. A traversal ([`traverse`]) emits a whole walk, by steps or otherwise, and knows no
 //! bytes. The plan selects the storage and the traversal of each leaf loop.
@@ -27,9 +27,9 @@ mod tree;
 mod tree_tables;
 
 pub use format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
-pub use layout::{Format, FormatInfo, Layout, Storage, Walking};
+pub use layout::{BoxedLayout, FormatInfo, NodeFormat, Storage, Walking};
 pub use payload::{LeafValue, MOST_LOOKUP_BYTES, margin_pieces};
 pub use representation::{Representation, WalkEnd};
 pub use request::LayoutRequest;
-pub use spans::{Span, TreeRecords};
+pub use spans::{RecordSpan, TreeRecords};
 pub use tree::{Buffers, CopiedTrees, TreeLanes, TreeState, WalkShape};

@@ -10,7 +10,7 @@ use crate::bytes::narrowest_unsigned;
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use sched_forest::Inner;
 use sched_nest::Layout;
 
@@ -125,7 +125,7 @@ impl Record {
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        row: &Row,
+        row: &RowAddress,
         node: Value,
         is_leaf: Option<Value>,
     ) -> Value {

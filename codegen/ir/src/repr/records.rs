@@ -7,7 +7,7 @@ use super::order::NumberedNode;
 use super::record::Record;
 use super::request::LayoutRequest;
 use super::schema::{Schema, TableBytes};
-use super::spans::Spans;
+use super::spans::TreeSpans;
 use super::starts::{StartField, TreeStarts};
 use crate::error::CompileError;
 use sched_forest::{Forest, NodeRef, Tree};
@@ -81,7 +81,7 @@ impl Records {
     }
 
     /// Records of each tree.
-    pub fn spans(&self) -> Spans<'_> {
-        Spans { schema: &self.schema, starts: &self.starts, start_field: self.start }
+    pub fn spans(&self) -> TreeSpans<'_> {
+        TreeSpans { schema: &self.schema, starts: &self.starts, start_field: self.start }
     }
 }

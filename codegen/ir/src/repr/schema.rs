@@ -5,10 +5,10 @@
 //! writes itself into the bytes and emits the code that reads it, so writer and reader share one
 //! definition of every offset.
 
-use super::test::Operand;
+use super::test::TestOperand;
 use super::tree::{Buffers, FieldPosition, TreeState};
 use crate::bytes::{write_float, write_int};
-use crate::lir::{Address, BufferId, Build, Builder, Scalar, Table, Ty, Value};
+use crate::lir::{Address, BufferId, BuildStmts, Builder, Scalar, Table, Ty, Value};
 use std::fmt::{self, Display, Formatter};
 
 /// Bytes of a cache line.
@@ -258,10 +258,10 @@ impl Field {
     }
 
     /// Writes the operand of a node's comparison.
-    pub fn write_operand(self, bytes: &mut TableBytes, record: usize, operand: Operand) {
+    pub fn write_operand(self, bytes: &mut TableBytes, record: usize, operand: TestOperand) {
         match operand {
-            Operand::Threshold(x) => write_float(self.bytes_from_record(bytes, record), self.scalar, x),
-            Operand::Bin(threshold_bin) => self.write(bytes, record, threshold_bin),
+            TestOperand::Threshold(x) => write_float(self.bytes_from_record(bytes, record), self.scalar, x),
+            TestOperand::Bin(threshold_bin) => self.write(bytes, record, threshold_bin),
         }
     }
 

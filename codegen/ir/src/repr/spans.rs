@@ -7,7 +7,7 @@ use crate::lir::Scalar;
 /// The range of records of each tree of a layout. The range is the same in all tables that store one record
 /// for each node.
 #[derive(Clone, Copy)]
-pub struct Spans<'s> {
+pub struct TreeSpans<'s> {
     /// All tables.
     pub schema: &'s Schema,
     /// First record of each tree.
@@ -18,7 +18,7 @@ pub struct Spans<'s> {
 
 /// Records of consecutive trees in a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct RecordSpan {
     /// Index of the table in the schema.
     pub table: usize,
     /// Name of the table.
@@ -51,37 +51,37 @@ pub enum TreeRecords {
     },
 }
 
-impl Spans<'_> {
+impl TreeSpans<'_> {
     /// Records of at most `trees` consecutive trees.
-    pub fn of(&self, trees: u64) -> Vec<Span> {
+    pub fn of(&self, trees: u64) -> Vec<RecordSpan> {
         let records = self.starts.most_records(trees);
         let span = |(table, name, element, stride)| {
             let most_bytes = records.saturating_mul(u64::from(stride));
             let (piece_bytes, records) =
                 (self.starts.piece_bytes(stride), TreeRecords::Listed(self.start_field));
-            Span { table, name, element, stride, most_bytes, piece_bytes, records }
+            RecordSpan { table, name, element, stride, most_bytes, piece_bytes, records }
         };
         self.schema.tables_of_trees().map(span).collect()
     }
 }
 
-impl Span {
+impl RecordSpan {
     /// Records of at most `trees` trees in a table with `each` records for each tree; `None` if `each` is 0.
-    pub fn of_equal(schema: &Schema, table: TableId, each: u64, trees: u64) -> Option<Span> {
+    pub fn of_equal(schema: &Schema, table: TableId, each: u64, trees: u64) -> Option<RecordSpan> {
         let (table, name, element, stride) = schema.table_info(table);
         let bytes = each.saturating_mul(stride.into());
         let (most_bytes, piece_bytes) = (bytes.saturating_mul(trees), largest_piece(bytes));
         let records = TreeRecords::Equal(i64::try_from(each).ok()?);
-        (each > 0).then_some(Span { table, name, element, stride, most_bytes, piece_bytes, records })
+        (each > 0).then_some(RecordSpan { table, name, element, stride, most_bytes, piece_bytes, records })
     }
 
     /// Records of `trees` trees in all tables of a schema with records of trees. Each of these tables has
     /// `rows` rows, with one record for each of the `all` trees.
-    pub fn side_by_side(schema: &Schema, (rows, all): (u64, u64), trees: u64) -> Vec<Span> {
+    pub fn side_by_side(schema: &Schema, (rows, all): (u64, u64), trees: u64) -> Vec<RecordSpan> {
         let records = TreeRecords::SideBySide { rows: rows as i64, trees: all as i64 };
         let span = |(table, name, element, stride)| {
             let most_bytes = rows.saturating_mul(trees).saturating_mul(u64::from(stride));
-            Span {
+            RecordSpan {
                 table,
                 name,
                 element,

@@ -21,7 +21,7 @@ enum Missing {
 
 /// Operand that a node compares with the value of its feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Operand {
+pub enum TestOperand {
     /// A threshold, compared with the value itself.
     Threshold(f64),
     /// The bin of its threshold, compared with the value's bin.
@@ -32,7 +32,7 @@ pub enum Operand {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncodedTest {
     /// Operand of the comparison.
-    pub operand: Operand,
+    pub operand: TestOperand,
     /// The node's feature field: the number of a feature, or the column of its bins.
     pub feature: u64,
 }
@@ -88,14 +88,14 @@ impl Test {
     pub fn encode(&self, inner: &Inner, bits: u32) -> EncodedTest {
         if let Some(bins) = &self.bins {
             let (threshold_bin, column) = bins.threshold_bin_and_column(inner);
-            return EncodedTest { operand: Operand::Bin(threshold_bin), feature: column };
+            return EncodedTest { operand: TestOperand::Bin(threshold_bin), feature: column };
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
             // Other tests do not occur: trees then test computed columns, by thresholds alone.
             _ => f64::NAN,
         };
-        EncodedTest { operand: Operand::Threshold(threshold), feature: self.feature_field(inner, bits) }
+        EncodedTest { operand: TestOperand::Threshold(threshold), feature: self.feature_field(inner, bits) }
     }
 
     /// Feature field of a node in `bits` bits: the feature's column, and in the highest bit whether missing

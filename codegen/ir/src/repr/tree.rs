@@ -76,7 +76,7 @@ pub struct TreeState {
 
 /// Entry of a tree in its layout's tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct TreeEntry<'a> {
     /// Buffers of the tables.
     pub buffers: &'a Buffers,
     /// State of the tree.

@@ -1,7 +1,7 @@
 //! Access to the trees of a layout: the values that walks load before they take steps.
 
 use super::schema::Schema;
-use super::spans::{Span, Spans};
+use super::spans::{RecordSpan, TreeSpans};
 use super::tree::{Buffers, TreeExtra, TreeLanes, TreeState, WalkShape};
 use crate::lir::{Builder, Value};
 
@@ -18,7 +18,7 @@ pub trait TreeTables {
 
     /// Records of at most `trees` consecutive trees, in each table that walks read, so that copies of these
     /// trees can replace the tables. `None` if walks also read data that belongs to no tree.
-    fn spans(&self, _trees: u64) -> Option<Vec<Span>> {
+    fn spans(&self, _trees: u64) -> Option<Vec<RecordSpan>> {
         None
     }
 
@@ -29,11 +29,11 @@ pub trait TreeTables {
 /// A layout that stores trees one after the other, with a table of first records.
 pub trait InOrder {
     /// Records of each tree.
-    fn tree_spans(&self) -> Spans<'_>;
+    fn tree_spans(&self) -> TreeSpans<'_>;
 
     /// Records of at most `trees` consecutive trees in further tables, whose first records no table lists.
     /// `None` if walks also read data that belongs to no tree.
-    fn spans_beside(&self, _trees: u64) -> Option<Vec<Span>> {
+    fn spans_beside(&self, _trees: u64) -> Option<Vec<RecordSpan>> {
         Some(Vec::new())
     }
 
@@ -70,14 +70,14 @@ impl<L: InOrder> TreeTables for L {
         TreeState { extra: self.load_extra_of_trees(b, buffers, tree, lanes), ..state }
     }
 
-    fn spans(&self, trees: u64) -> Option<Vec<Span>> {
+    fn spans(&self, trees: u64) -> Option<Vec<RecordSpan>> {
         let mut all = self.tree_spans().of(trees);
         all.extend(self.spans_beside(trees)?);
         Some(all)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
-        let Spans { schema, start_field, .. } = self.tree_spans();
+        let TreeSpans { schema, start_field, .. } = self.tree_spans();
         start_field.prefetch(b, buffers, schema, tree);
     }
 }

@@ -15,7 +15,7 @@ use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scala
 /// Address of a walk's row, or of the rows of a vector of walks. The value of feature `f` is element
 /// `index + f * stride` of `buffer`, `offset` bytes further.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct RowAddress {
     /// The buffer of rows.
     pub buffer: BufferId,
     /// Index of the element of feature 0 of the first row.
@@ -99,7 +99,7 @@ impl RowPlacement {
     }
 }
 
-impl Row {
+impl RowAddress {
     /// Loads the values of a feature: an index for a single row, a vector of `i32` for a vector of
     /// walks. Bins are zero-extended to these types.
     pub fn load(&self, b: &mut Builder, feature: Value) -> Value {
@@ -150,13 +150,13 @@ impl Row {
         b.cast(Cast::Trunc, bins, Ty::vector(Scalar::I8, lanes))
     }
 
-    /// Loads the values of one feature for `width` rows. They must be contiguous ([`Row::is_adjacent`]).
-    /// `feature` is a scalar of the index type.
+    /// Loads the values of one feature for `width` rows. They must be contiguous
+    /// ([`RowAddress::is_adjacent`]). `feature` is a scalar of the index type.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
         self.load_column_with_reuse(b, Keep::Invariant, feature, width)
     }
 
-    /// Loads as [`Row::load_column`] does. Later loads may reuse the value as `keep` says.
+    /// Loads as [`RowAddress::load_column`] does. Later loads may reuse the value as `keep` says.
     pub fn load_column_with_reuse(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
         let distance = b.mul_int(feature, i64::from(self.stride));
         self.load_rows(b, keep, distance, width)

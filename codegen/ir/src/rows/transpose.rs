@@ -6,7 +6,7 @@
 use super::features::FeatureSubset;
 use super::input::{FEATURES_AHEAD, InputColumns, RowRange};
 use super::{CopiedRows, lanes_below};
-use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, BuildStmts, Builder, Cmp, Gather, Scalar, Ty, Value};
 
 /// Largest number of rows of a block that is transposed in registers.
 const MOST_TRANSPOSED_ROWS: u32 = 64;

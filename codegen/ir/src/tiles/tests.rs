@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::codes;
-use sched_forest::{ForestParts, Inner, Leaf, Predicate, Target};
+use sched_forest::{ForestParts, Inner, Leaf, Predicate, TreeTarget};
 use sched_nest::ModelInfo;
 use sched_nest::footprint::most_steps;
 use sched_testing::schedules::Rng;
@@ -27,7 +27,7 @@ fn tree(text: &str) -> Tree {
         root: NodeRef::Leaf(0),
         inner: Vec::new(),
         leaves: Vec::new(),
-        target: Target::One(0),
+        target: TreeTarget::One(0),
         source: 0,
     };
     tree.root = node(&mut text.chars(), &mut tree);

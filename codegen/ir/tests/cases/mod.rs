@@ -3,7 +3,7 @@
 use sched_forest::Forest;
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{CheckPurpose, ModelInfo, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, ModelInfo, check};
 use sched_nest::{Nest, Variants};
 use sched_testing::forests;
 use sched_testing::schedules::{Rng, schedule};
@@ -16,8 +16,8 @@ pub const KERNELS: [OutputKind; 4] =
     [OutputKind::Raw, OutputKind::Leaf, OutputKind::Value, OutputKind::Class];
 
 /// Options of the checker for schedules that are compiled for a model.
-fn compilable(model: ModelInfo) -> Options {
-    Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() }
+fn compilable(model: ModelInfo) -> CheckOptions {
+    CheckOptions { model: Some(model.into()), purpose: CheckPurpose::Compile, ..CheckOptions::default() }
 }
 
 /// The nests of a legal schedule for a model.

@@ -1,7 +1,7 @@
 //! Arithmetic, comparisons, selections and conversions of values of LLVM.
 
 use super::ir::IrBuilder;
-use super::predicate::{Predicate, predicate};
+use super::predicate::{CmpPredicate, predicate};
 use super::types;
 use super::vector::as_vector;
 use crate::error::LlvmError;
@@ -105,8 +105,8 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let scalar = ty.scalar;
         match predicate(cmp) {
-            Predicate::Int(p) if !scalar.is_float() => Ok(of_ints!(self, a, b, build_int_compare, p)),
-            Predicate::Float(p) if scalar.is_float() => Ok(of_floats!(self, a, b, build_float_compare, p)),
+            CmpPredicate::Int(p) if !scalar.is_float() => Ok(of_ints!(self, a, b, build_int_compare, p)),
+            CmpPredicate::Float(p) if scalar.is_float() => Ok(of_floats!(self, a, b, build_float_compare, p)),
             _ => Err(LlvmError::ill_formed(format_args!("comparison {cmp:?} of {scalar}"))),
         }
     }

@@ -11,7 +11,7 @@ use crate::entry_info::{EntryInfo, PYTHON_OBJECT_SECTION, base_bytes, min_rows_f
 use crate::error::LlvmError;
 use crate::runtime::{self, MODEL_SIZE, OutputDescriptor, OutputKind, dtype};
 use crate::session::Session;
-use crate::target::Machine;
+use crate::target::LlvmMachine;
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
@@ -33,7 +33,7 @@ pub(crate) enum TablePlacement {
 /// A version of an artefact: the code for one processor level or CPU, and for one type of rows.
 pub(crate) struct ArtefactVersion<'a> {
     /// The target of the code.
-    pub(crate) machine: Machine,
+    pub(crate) machine: LlvmMachine,
     /// The kernels and tables.
     pub(crate) module: &'a lir::Module,
     /// The description of the model that the entry points return.
@@ -152,7 +152,7 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
     }
 
     /// Restricts the functions that were emitted since the last call to the instructions of a machine.
-    fn restrict(&self, machine: &Machine) {
+    fn restrict(&self, machine: &LlvmMachine) {
         let kind = (AttributeLoc::Function, "target-cpu");
         let unsaid = |f: &FunctionValue| f.get_string_attribute(kind.0, kind.1).is_none();
         for function in self.module.get_functions().filter(|f| f.count_basic_blocks() > 0 && unsaid(f)) {

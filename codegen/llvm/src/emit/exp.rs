@@ -51,17 +51,17 @@ const LN_2_OVER_128: [u64; 2] = [0x3f76_2e42_fefa_0000, 0x3d0c_f79a_bc9e_3b39];
 
 /// The base of powers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Base {
+pub(super) enum PowerBase {
     E,
     Two,
 }
 
-impl Base {
+impl PowerBase {
     /// The logarithm of the base to base 2.
     fn log2(self) -> f64 {
         match self {
-            Base::E => LOG2_E,
-            Base::Two => 1.0,
+            PowerBase::E => LOG2_E,
+            PowerBase::Two => 1.0,
         }
     }
 
@@ -69,8 +69,8 @@ impl Base {
     /// first one and 0 below the second one.
     fn float_range(self) -> (f64, f64) {
         match self {
-            Base::E => (f32::from_bits(0x42b1_7217).into(), f32::from_bits(0xc2cf_f1b4).into()),
-            Base::Two => (128.0, -150.0),
+            PowerBase::E => (f32::from_bits(0x42b1_7217).into(), f32::from_bits(0xc2cf_f1b4).into()),
+            PowerBase::Two => (128.0, -150.0),
         }
     }
 
@@ -78,16 +78,16 @@ impl Base {
     /// for powers of e a little earlier, at 709.8 and -745.2.
     fn double_range(self) -> (f64, f64) {
         match self {
-            Base::E => (710.0, -746.0),
-            Base::Two => (1024.0, -1075.0),
+            PowerBase::E => (710.0, -746.0),
+            PowerBase::Two => (1024.0, -1075.0),
         }
     }
 
     /// Bound below which the power of a double may be subnormal, and has fewer digits.
     fn subnormal_below(self) -> f64 {
         match self {
-            Base::E => -512.0,
-            Base::Two => -928.0,
+            PowerBase::E => -512.0,
+            PowerBase::Two => -928.0,
         }
     }
 }
@@ -114,7 +114,7 @@ fn bits(value: BasicValueEnum<'_>) -> WordResult<'_> {
 
 /// Builds powers of a base.
 pub(super) struct Exponential<'s, 'a, 'ctx> {
-    pub(super) base: Base,
+    pub(super) base: PowerBase,
     pub(super) ir: &'s IrBuilder<'a, 'ctx>,
     /// The address space of the tables.
     pub(super) tables: AddressSpace,
@@ -153,8 +153,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let tail = self.as_double(self.entry(table, bits, (DOUBLE_TABLE_ENTRIES, 2, 0))?)?;
         let scale = self.entry(table, bits, (DOUBLE_TABLE_ENTRIES, 2, 1))?;
         let sum = match self.base {
-            Base::E => self.exp_of_remainder_minus_one(x, k, tail)?,
-            Base::Two => self.exp2_of_remainder_minus_one(x, k, tail)?,
+            PowerBase::E => self.exp_of_remainder_minus_one(x, k, tail)?,
+            PowerBase::Two => self.exp2_of_remainder_minus_one(x, k, tail)?,
         };
 
         let subnormal = self.compare(FloatPredicate::OLE, x, self.double(self.base.subnormal_below()))?;
@@ -209,8 +209,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     ) -> FloatResult<'ctx> {
         let scale = self.scale_by_power(scale, bits, -64)?;
         let result = match self.base {
-            Base::E => self.fma(scale, sum, scale)?,
-            Base::Two => {
+            PowerBase::E => self.fma(scale, sum, scale)?,
+            PowerBase::Two => {
                 let product = self.mul(scale, sum)?;
                 self.add(scale, product)?
             }

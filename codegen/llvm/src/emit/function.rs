@@ -8,13 +8,13 @@ use super::launch_info::launches_in;
 use super::marks::Marks;
 use super::memory::Memory;
 use super::nvptx::Nvptx;
-use super::operands::Operands;
+use super::operands::OperandReader;
 use super::shared::SharedCode;
 use super::types;
 use super::x86::X86;
 use crate::error::LlvmError;
 use crate::machine_kind::MachineKind;
-use crate::target::Machine;
+use crate::target::LlvmMachine;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
@@ -35,9 +35,9 @@ enum ContextField {
 
 /// Emits the statements of one LIR function, or of one launch in it.
 pub(super) struct Emitter<'a, 'ctx> {
-    pub(super) machine: &'a Machine,
+    pub(super) machine: &'a LlvmMachine,
     pub(super) model: &'a lir::Module,
-    pub(super) operands: Operands<'a, 'ctx>,
+    pub(super) operands: OperandReader<'a, 'ctx>,
     pub(super) memory: Memory<'a, 'ctx>,
     /// The machine-specific forms of operations.
     pub(super) isa: Box<dyn Isa>,
@@ -64,14 +64,14 @@ pub(super) struct KernelNames {
 /// One LIR function and its surroundings.
 #[derive(Clone, Copy)]
 pub(super) struct FunctionSource<'a> {
-    pub(super) machine: &'a Machine,
+    pub(super) machine: &'a LlvmMachine,
     pub(super) model: &'a lir::Module,
     pub(super) kind: KernelKind,
     pub(super) function: &'a lir::Function,
 }
 
 /// Returns the machine-specific forms of operations.
-fn isa(machine: &Machine) -> Box<dyn Isa> {
+fn isa(machine: &LlvmMachine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.cpu_needs, machine.gathers_slowly)),
         MachineKind::Nvptx => Box::new(Nvptx::default()),
@@ -141,7 +141,7 @@ pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmErr
 }
 
 /// Adds the attributes that every generated function has.
-pub(super) fn add_attributes(context: &Context, machine: &Machine, llvm: FunctionValue) {
+pub(super) fn add_attributes(context: &Context, machine: &LlvmMachine, llvm: FunctionValue) {
     let nounwind = Attribute::get_named_enum_kind_id("nounwind");
     llvm.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
     // LLVM must not replace calls by other calls, or loops by calls, since artefacts link only functions that
@@ -168,7 +168,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         Emitter {
             machine,
             model,
-            operands: Operands { ir, source: function, whole_values, frame },
+            operands: OperandReader { ir, source: function, whole_values, frame },
             memory,
             isa: isa(machine),
             device: None,

@@ -2,9 +2,9 @@
 
 use super::annotations::instruction;
 use super::intrinsics::vector_of;
-use super::isa::{Elements, Isa};
+use super::isa::{Isa, LaneElements};
 use super::memory::Memory;
-use super::operands::Operands;
+use super::operands::OperandReader;
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
@@ -22,7 +22,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     /// A load of the active lanes; inactive lanes are zero.
     pub(super) fn load_masked(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         ty: Ty,
         at: &Address,
         mask: Value,
@@ -38,7 +38,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     /// A store of the active lanes.
     pub(super) fn store_masked(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         to: &Address,
         (value, mask): (Value, Value),
     ) -> Result<(), LlvmError> {
@@ -55,8 +55,8 @@ impl<'ctx> Memory<'_, 'ctx> {
     /// its register.
     pub(super) fn gather_masked(
         &self,
-        operands: &Operands<'_, 'ctx>,
-        elements: &Elements<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
+        elements: &LaneElements<'_, 'ctx>,
         mask: VectorValue<'ctx>,
         ty: Ty,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
@@ -73,7 +73,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     /// bytes, and the index in units.
     pub(super) fn start_of_gather(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         gather: &Gather,
     ) -> Result<(Address, PointerValue<'ctx>, u32, VectorValue<'ctx>), LlvmError> {
         let Gather { buffer, base, stride, offset, .. } = *gather;
@@ -87,7 +87,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     /// The bytes of a unit by which one instruction can scale an index, and a gather's index in such units.
     fn scale_index(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         gather: &Gather,
     ) -> Result<(u32, VectorValue<'ctx>), LlvmError> {
         let ir = &operands.ir;
@@ -108,7 +108,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     }
 
     /// Whether a gather's offsets fit signed integers of 32 bits.
-    fn has_32_bit_offsets(&self, operands: &Operands, gather: &Gather) -> bool {
+    fn has_32_bit_offsets(&self, operands: &OperandReader, gather: &Gather) -> bool {
         let base = operands.frame.value(gather.base);
         let from_start = matches!(base, Ok(BasicValueEnum::IntValue(base)) if base.is_null());
         let table = match operands.source.buffers.get(gather.buffer.0 as usize).map(|buffer| buffer.space) {
@@ -121,7 +121,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     /// Declares which memory a call accesses.
     fn describe_call(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         at: &Address,
         call: CallSiteValue<'ctx>,
     ) -> Result<(), LlvmError> {
@@ -136,7 +136,7 @@ impl<'ctx> Memory<'_, 'ctx> {
 
 /// Pointers to elements of `scale` bytes. Gather instructions take one scalar start and a scaled index.
 fn pointers<'ctx>(
-    operands: &Operands<'_, 'ctx>,
+    operands: &OperandReader<'_, 'ctx>,
     start: PointerValue<'ctx>,
     scale: u32,
     index: VectorValue<'ctx>,
@@ -161,7 +161,7 @@ fn pointers<'ctx>(
 
 /// Reads elements of memory by lane, in the machine-specific form if there is one.
 pub(super) struct ElementReader<'s, 'a, 'ctx> {
-    pub(super) operands: &'s mut Operands<'a, 'ctx>,
+    pub(super) operands: &'s mut OperandReader<'a, 'ctx>,
     pub(super) memory: &'s Memory<'a, 'ctx>,
     pub(super) isa: &'s dyn Isa,
 }
@@ -171,7 +171,7 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
     pub(super) fn gather(&mut self, ty: Ty, gather: &Gather) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (at, start, scale, index) = self.memory.start_of_gather(self.operands, gather)?;
         let alignment = Memory::alignment(self.operands, &at, ty.scalar)?;
-        let elements = Elements { start, scale, index, alignment, at: Some(&at) };
+        let elements = LaneElements { start, scale, index, alignment, at: Some(&at) };
         match gather.mask {
             Some(mask) => {
                 self.memory.gather_masked(self.operands, &elements, self.operands.vector(mask)?, ty)
@@ -187,13 +187,13 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
         index: VectorValue<'ctx>,
         ty: Ty,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        self.gather_all_lanes(&Elements { start, scale, index, alignment: scale, at: None }, ty)
+        self.gather_all_lanes(&LaneElements { start, scale, index, alignment: scale, at: None }, ty)
     }
 
     /// Elements for all lanes.
     fn gather_all_lanes(
         &mut self,
-        elements: &Elements<'_, 'ctx>,
+        elements: &LaneElements<'_, 'ctx>,
         ty: Ty,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         match self.isa.emit_own_gather(self.operands, self.memory, elements, ty)? {

@@ -1,7 +1,7 @@
 //! Machine-specific forms of operations.
 
 use super::memory::Memory;
-use super::operands::Operands;
+use super::operands::OperandReader;
 use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Op, Ty, Value};
@@ -16,7 +16,7 @@ pub(super) trait Isa {
     /// operation, in order, so that implementations may remember earlier ones.
     fn emit_own_form<'ctx>(
         &mut self,
-        _: &mut Operands<'_, 'ctx>,
+        _: &mut OperandReader<'_, 'ctx>,
         _: &Memory<'_, 'ctx>,
         _: Value,
         _: &Op,
@@ -27,9 +27,9 @@ pub(super) trait Isa {
     /// Emits a gather without a mask in its machine-specific form, if it has one.
     fn emit_own_gather<'ctx>(
         &self,
-        _: &mut Operands<'_, 'ctx>,
+        _: &mut OperandReader<'_, 'ctx>,
         _: &Memory<'_, 'ctx>,
-        _: &Elements<'_, 'ctx>,
+        _: &LaneElements<'_, 'ctx>,
         _: Ty,
     ) -> OwnForm<'ctx> {
         Ok(None)
@@ -37,7 +37,7 @@ pub(super) trait Isa {
 }
 
 /// Elements in memory, one for each lane.
-pub(super) struct Elements<'a, 'ctx> {
+pub(super) struct LaneElements<'a, 'ctx> {
     /// Address of element 0.
     pub(super) start: PointerValue<'ctx>,
     /// Bytes of a unit of `index`.

@@ -8,7 +8,7 @@ use super::launch_info::{LaunchParameters, is_split, launch_symbol, launches_in}
 use super::types;
 use crate::error::LlvmError;
 use crate::machine_kind::MachineKind;
-use crate::target::Machine;
+use crate::target::LlvmMachine;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::BasicValueEnum;
@@ -31,7 +31,7 @@ pub(crate) struct LaunchKernel {
 }
 
 /// Returns the device of a machine that runs kernels of launches; none for a machine that runs host code.
-fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
+fn device(machine: &LlvmMachine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
         MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
@@ -44,7 +44,7 @@ fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
 pub(super) fn emit_launch_kernels<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
-    machine: &Machine,
+    machine: &LlvmMachine,
     model: &lir::Module,
 ) -> Result<Vec<LaunchKernel>, LlvmError> {
     let mut emitted = Vec::new();

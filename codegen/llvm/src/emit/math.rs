@@ -1,7 +1,7 @@
 //! Functions of the C library, and their replacements in launches.
 
 use super::device::Device;
-use super::exp::{Base, Exponential};
+use super::exp::{Exponential, PowerBase};
 use super::ir::IrBuilder;
 use super::types;
 use crate::error::LlvmError;
@@ -19,8 +19,8 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         (argument, ty): (BasicValueEnum<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let base = match math {
-            Math::Exp => Some(Base::E),
-            Math::PowerOfTwo => Some(Base::Two),
+            Math::Exp => Some(PowerBase::E),
+            Math::PowerOfTwo => Some(PowerBase::Two),
             Math::Log | Math::LogOnePlus => None,
         };
         let call = |argument: BasicValueEnum<'ctx>| match (device, base) {

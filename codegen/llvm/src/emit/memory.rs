@@ -1,7 +1,7 @@
 //! Addresses, loads and stores of LIR, and the guarantees about them for LLVM.
 
 use super::annotations::{TABLE_ALIGNMENT, instruction};
-use super::operands::Operands;
+use super::operands::OperandReader;
 use super::types;
 use crate::error::LlvmError;
 use inkwell::AtomicOrdering;
@@ -75,7 +75,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     /// Declares an access's alignment and alias scope.
     fn describe_access(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         at: &Address,
         access: InstructionValue<'ctx>,
         scalar: Scalar,
@@ -86,14 +86,18 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     }
 
     /// Alignment in bytes of each element that an access reads or writes.
-    pub(super) fn alignment(operands: &Operands, at: &Address, scalar: Scalar) -> Result<u32, LlvmError> {
+    pub(super) fn alignment(
+        operands: &OperandReader,
+        at: &Address,
+        scalar: Scalar,
+    ) -> Result<u32, LlvmError> {
         Ok(alignment(operands.space(at)?, at, scalar))
     }
 
     /// Attaches the alias scopes of an access: the memory that it may touch, and the memory that it cannot.
     pub(super) fn describe_scope(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         at: &Address,
         access: InstructionValue<'ctx>,
     ) -> Result<(), LlvmError> {
@@ -107,7 +111,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     /// A pointer to an address. Only the address of an unmasked access is sure to be `inside` the buffer.
     pub(super) fn pointer(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         at: &Address,
         inside: bool,
     ) -> Result<PointerValue<'ctx>, LlvmError> {
@@ -154,7 +158,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     /// A load.
     pub(super) fn load(
         &mut self,
-        operands: &mut Operands<'_, 'ctx>,
+        operands: &mut OperandReader<'_, 'ctx>,
         ty: Ty,
         at: &Address,
         keep: Keep,
@@ -187,7 +191,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     /// A store.
     pub(super) fn store(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         to: &Address,
         value: Value,
     ) -> Result<(), LlvmError> {
@@ -201,7 +205,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     /// An atomic addition.
     pub(super) fn atomic_add(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         to: &Address,
         value: Value,
     ) -> Result<(), LlvmError> {
@@ -224,7 +228,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
     }
 
     /// Refuses writes to read-only memory.
-    pub(super) fn check_writable(operands: &Operands, to: &Address) -> Result<(), LlvmError> {
+    pub(super) fn check_writable(operands: &OperandReader, to: &Address) -> Result<(), LlvmError> {
         match operands.space(to)? {
             Space::Output | Space::Private | Space::Shared => Ok(()),
             Space::Input | Space::InputOrder | Space::ModelTable(_) => {
@@ -235,13 +239,13 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
 
     /// Prefetches the cache line of an address. Emits nothing in launches, since other threads hide the
     /// latency.
-    pub(super) fn prefetch(&self, operands: &Operands<'_, 'ctx>, at: &Address) -> Result<(), LlvmError> {
+    pub(super) fn prefetch(&self, operands: &OperandReader<'_, 'ctx>, at: &Address) -> Result<(), LlvmError> {
         if self.in_launch { Ok(()) } else { operands.ir.prefetch(self.pointer(operands, at, false)?) }
     }
 
     /// Separates the first load of a group from earlier loads by a fence for this thread alone. The fence is
     /// no instruction, but LLVM merges no loads across it.
-    fn reload(&mut self, operands: &Operands, keep: Keep) -> Result<(), LlvmError> {
+    fn reload(&mut self, operands: &OperandReader, keep: Keep) -> Result<(), LlvmError> {
         if let Keep::Reload(group) = keep
             && self.reloaded != Some(group)
         {

@@ -14,7 +14,7 @@
 //! | `ir`, `arithmetic`, `vector`, `intrinsics` | [`ir::IrBuilder`] | constants and instructions of LLVM |
 //! | `math`, `exp`, `imports`, `annotations` | [`ir::IrBuilder`] | library functions, metadata of accesses |
 //! | `device/` | [`device::Device`] | the parts of launches that depend on the machine |
-//! | `frame`, `operands` | [`operands::Operands`] | LIR's values and buffers |
+//! | `frame`, `operands` | [`operands::OperandReader`] | LIR's values and buffers |
 //! | `memory`, `gather`, `table` | [`memory::Memory`] | loads and stores, aliases, gathers, look-ups |
 //! | `x86/`, `nvptx/` | [`isa::Isa`] | machine-specific forms of operations |
 //! | `shared` | [`shared::SharedCode`] | statements that kernels have in common |
@@ -67,7 +67,7 @@ pub(crate) use marks::mark_assembly;
 
 use crate::error::LlvmError;
 use crate::session::Session;
-use crate::target::Machine;
+use crate::target::LlvmMachine;
 use function::{FunctionSource, KernelNames};
 use inkwell::module::{Linkage, Module};
 use module::empty_module;
@@ -77,7 +77,7 @@ use shared::SharedCode;
 /// Emits the wanted kernels of a LIR module, with external names, and nothing else.
 pub(crate) fn emit_kernels<'ctx>(
     session: &'ctx Session,
-    machine: &Machine,
+    machine: &LlvmMachine,
     model: &lir::Module,
     wanted: &[lir::KernelKind],
 ) -> Result<Module<'ctx>, LlvmError> {
@@ -95,7 +95,7 @@ pub(crate) fn emit_kernels<'ctx>(
 /// Emits all launches of a LIR module for a machine that runs them.
 pub(crate) fn emit_launches<'ctx>(
     session: &'ctx Session,
-    machine: &Machine,
+    machine: &LlvmMachine,
     model: &lir::Module,
 ) -> Result<(Module<'ctx>, Vec<LaunchKernel>), LlvmError> {
     let module = empty_module(session.context(), machine);

@@ -10,7 +10,7 @@ use sched_ir::lir::{self, Address, Space, Ty, Value};
 use std::collections::BTreeSet;
 
 /// Reads operands of one LIR function.
-pub(super) struct Operands<'a, 'ctx> {
+pub(super) struct OperandReader<'a, 'ctx> {
     pub(super) ir: IrBuilder<'a, 'ctx>,
     pub(super) source: &'a lir::Function,
     /// Values that some operation uses as a whole, and not only lane by lane.
@@ -18,7 +18,7 @@ pub(super) struct Operands<'a, 'ctx> {
     pub(super) frame: Frame<'ctx>,
 }
 
-impl<'a, 'ctx> Operands<'a, 'ctx> {
+impl<'a, 'ctx> OperandReader<'a, 'ctx> {
     /// The type of a value.
     pub(super) fn ty(&self, value: Value) -> Result<Ty, LlvmError> {
         let ty = self.source.types.get(value.0 as usize);

@@ -6,7 +6,7 @@ use sched_ir::lir::Cmp;
 
 /// A predicate, by the class of its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Predicate {
+pub(super) enum CmpPredicate {
     /// A comparison of integers.
     Int(IntPredicate),
     /// A comparison of floats.
@@ -14,18 +14,18 @@ pub(super) enum Predicate {
 }
 
 /// Returns the predicate of a comparison.
-pub(super) fn predicate(cmp: Cmp) -> Predicate {
+pub(super) fn predicate(cmp: Cmp) -> CmpPredicate {
     match cmp {
-        Cmp::Eq => Predicate::Int(IntPredicate::EQ),
-        Cmp::Ne => Predicate::Int(IntPredicate::NE),
-        Cmp::Lt => Predicate::Int(IntPredicate::SLT),
-        Cmp::Le => Predicate::Int(IntPredicate::SLE),
-        Cmp::UnsignedLt => Predicate::Int(IntPredicate::ULT),
-        Cmp::OLt if seeded(Fault::CompareUnordered) => Predicate::Float(FloatPredicate::ULT),
-        Cmp::OLt => Predicate::Float(FloatPredicate::OLT),
-        Cmp::OLe => Predicate::Float(FloatPredicate::OLE),
-        Cmp::ULt => Predicate::Float(FloatPredicate::ULT),
-        Cmp::ULe => Predicate::Float(FloatPredicate::ULE),
-        Cmp::Uno => Predicate::Float(FloatPredicate::UNO),
+        Cmp::Eq => CmpPredicate::Int(IntPredicate::EQ),
+        Cmp::Ne => CmpPredicate::Int(IntPredicate::NE),
+        Cmp::Lt => CmpPredicate::Int(IntPredicate::SLT),
+        Cmp::Le => CmpPredicate::Int(IntPredicate::SLE),
+        Cmp::UnsignedLt => CmpPredicate::Int(IntPredicate::ULT),
+        Cmp::OLt if seeded(Fault::CompareUnordered) => CmpPredicate::Float(FloatPredicate::ULT),
+        Cmp::OLt => CmpPredicate::Float(FloatPredicate::OLT),
+        Cmp::OLe => CmpPredicate::Float(FloatPredicate::OLE),
+        Cmp::ULt => CmpPredicate::Float(FloatPredicate::ULT),
+        Cmp::ULe => CmpPredicate::Float(FloatPredicate::ULE),
+        Cmp::Uno => CmpPredicate::Float(FloatPredicate::UNO),
     }
 }

@@ -3,7 +3,7 @@
 use super::annotations::{TABLE_ALIGNMENT, instruction};
 use super::gather::ElementReader;
 use super::ir::IrBuilder;
-use super::operands::Operands;
+use super::operands::OperandReader;
 use super::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::builder::Builder;
@@ -38,7 +38,7 @@ impl<'ctx> ElementReader<'_, '_, 'ctx> {
     }
 }
 
-impl<'ctx> Operands<'_, 'ctx> {
+impl<'ctx> OperandReader<'_, 'ctx> {
     /// The memory from which a table was loaded, if its elements there have the wanted type.
     fn table_address(&self, table: Value, element: Scalar) -> Result<Option<PointerValue<'ctx>>, LlvmError> {
         let loaded = self.frame.table_addresses.get(&self.value(table)?);

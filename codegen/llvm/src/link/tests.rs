@@ -84,7 +84,7 @@ fn wants(library: &[u8]) -> Result<(BTreeSet<String>, BTreeMap<String, String>)>
 
 #[cfg(feature = "lld")]
 fn model() -> Result<Vec<u8>> {
-    let folder = TemporaryFolder::new()?;
+    let folder = ToolFolder::new()?;
     let (source, object) = (folder.write("model.c", MODEL.as_bytes())?, folder.path("model.o"));
     let mut cc = Command::new("cc");
     cc.args(["-c", "-O1", "-fPIC", "-fno-builtin", "-o"]).arg(&object).arg(source);
@@ -152,7 +152,7 @@ fn both_linkers_make_the_same_library() -> Result<()> {
         *version = our;
     }
     assert_eq!(our_functions, their_functions);
-    let folder = TemporaryFolder::new()?;
+    let folder = ToolFolder::new()?;
     let path = folder.write("model.so", &ours)?;
     // SAFETY: the library has no initialisers, and the functions are those above.
     unsafe {

@@ -254,9 +254,9 @@ fn the_table_has_what_steps_of_output_call() -> Result<()> {
                 ..ForestParts::default()
             };
             let forest = Forest::new(parts)?;
-            let options = sched_lang::Options {
+            let options = sched_lang::CheckOptions {
                 model: Some(forests::model_info(&forest).into()),
-                ..sched_lang::Options::default()
+                ..sched_lang::CheckOptions::default()
             };
             let nests = sched_lang::check("", &options).nests.ok_or("the plain nest")?;
             let kinds = [OutputKind::Raw, OutputKind::Value];

@@ -1,6 +1,6 @@
 //! Runs hand-written LIR through the just-in-time compiler and compares with the interpreter.
 
-use sched_ir::interp::{self, Memory};
+use sched_ir::interp::{self, CallMemory};
 use sched_ir::lir::{
     Address, Builder, Function, Interface, Module, OutputKind, ProcessorKind, Scalar, Space, Table, Value,
 };
@@ -105,7 +105,7 @@ pub fn run_on<I: Element, O: Element>(
     if ctx.status == 0 {
         let mut interpreted = vec![0; size_of_val(out.as_slice())];
         let input = bytes_of(rows);
-        let memory = Memory { rows: n_rows, input, output: &mut interpreted, tables: &module.tables };
+        let memory = CallMemory { rows: n_rows, input, output: &mut interpreted, tables: &module.tables };
         assert_eq!(interp::run(&module.kernels[0].1, memory), Ok(()), "{module}");
         assert_eq!(bytes_of(&out), interpreted, "machine code and interpreter differ on\n{module}");
     }

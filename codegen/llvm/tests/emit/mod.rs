@@ -8,7 +8,7 @@ mod vectors;
 use self::harness::{Element, at, at_number, entry, module, run, run_as};
 use sched_diagnostics::internal;
 use sched_ir::lir::*;
-use sched_llvm::{Cpu, EntryInfo, Jit, Predict, Results, Rows, asm_text, codes, llvm_text};
+use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows, asm_text, codes, llvm_text};
 
 const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
@@ -414,7 +414,7 @@ fn without_memory_the_body_is_skipped_and_the_run_fails() {
         b.store(first, x);
     });
     let (out, status) = run_as::<f32, f32>(OutputKind::Raw, b.finish(), &[], &[0.0; 4], 4, 1);
-    assert_eq!((out[0], status), (0.0, i64::from(sched_llvm::runtime::Status::MEMORY)));
+    assert_eq!((out[0], status), (0.0, i64::from(sched_llvm::runtime::CallStatus::MEMORY)));
 }
 
 /// Sums of products over a nest of parallel loops, with vectors, masks and memory captured, and atomic
@@ -484,7 +484,7 @@ fn compiled_models_are_shared_between_threads() {
             let (jit, x) = (&jit, x as f32);
             threads.spawn(move || {
                 let (kind, mut out) = (sched_llvm::runtime::OutputKind::Value, [0.0]);
-                jit.predict(kind, Rows::F32(&[x]), 1, Results::F32(&mut out), 1).unwrap();
+                jit.predict(kind, PackedRows::F32(&[x]), 1, PackedResults::F32(&mut out), 1).unwrap();
                 assert_eq!(out, [2.0 * x]);
             });
         }
@@ -511,14 +511,18 @@ fn parallel_loops_run_on_threads() {
     let expected: Vec<f32> = rows.iter().map(|x| x * x).collect();
     for kind in [OutputKind::Raw, OutputKind::Value] {
         let mut out = vec![0.0; 1000];
-        jit.predict(kind, Rows::F32(&rows), 1000, Results::F32(&mut out), 4).unwrap();
+        jit.predict(kind, PackedRows::F32(&rows), 1000, PackedResults::F32(&mut out), 4).unwrap();
         assert_eq!(out, expected);
     }
     let mut out = vec![0.0; 999];
-    let status = jit.predict(OutputKind::Raw, Rows::F32(&rows), 1000, Results::F32(&mut out), 4).unwrap_err();
-    assert_eq!(status.code(), sched_llvm::runtime::Status::ARGUMENT);
-    let status = jit.predict(OutputKind::Leaf, Rows::F32(&rows), 1, Results::I32(&mut [0]), 1).unwrap_err();
-    assert_eq!(status.code(), sched_llvm::runtime::Status::UNSUPPORTED);
+    let status = jit
+        .predict(OutputKind::Raw, PackedRows::F32(&rows), 1000, PackedResults::F32(&mut out), 4)
+        .unwrap_err();
+    assert_eq!(status.code(), sched_llvm::runtime::CallStatus::ARGUMENT);
+    let status = jit
+        .predict(OutputKind::Leaf, PackedRows::F32(&rows), 1, PackedResults::I32(&mut [0]), 1)
+        .unwrap_err();
+    assert_eq!(status.code(), sched_llvm::runtime::CallStatus::UNSUPPORTED);
 }
 
 #[test]

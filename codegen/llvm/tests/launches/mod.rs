@@ -8,7 +8,7 @@ pub mod host;
 use sched_forest::Forest;
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{CheckPurpose, Options, Target, check};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_testing::forests;
 use std::path::{Path, PathBuf};
 
@@ -81,11 +81,11 @@ pub fn compiled_for(
     kernels: &[OutputKind],
     budget: &Budget,
 ) -> Option<Compiled> {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(forests::model_info(forest).into()),
         purpose: CheckPurpose::Display,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let nest = check(schedule, &options).nests?;
     let compiled = compile(forest.clone(), None, nest, kernels, budget);

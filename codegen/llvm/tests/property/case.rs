@@ -6,13 +6,13 @@ use sched_forest::{
     Float, Forest, Leaf, Profile, Tree, predict, predict_leaves, predict_margins, predict_tree_values,
 };
 use sched_ir::hir::choose_set_tests;
-use sched_ir::interp::{self, Memory};
+use sched_ir::interp::{self, CallMemory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compile};
-use sched_lang::{CheckPurpose, Options, check};
-use sched_llvm::runtime::{Dtype, OutputKind, Status};
-use sched_llvm::{Cpu, EntryInfo, Jit, Predict, PredictOptions, Results, Rows};
+use sched_lang::{CheckOptions, CheckPurpose, check};
+use sched_llvm::runtime::{CallStatus, Dtype, OutputKind};
+use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows, PredictOptions};
 use sched_nest::{Accumulation, Axis, ModelInfo, Nest, Reduce, StageInfo, Variants};
 use sched_pipeline::{PreparedForest, SetTests};
 use sched_testing::{Rng, schedules};
@@ -60,8 +60,11 @@ impl Case {
         let profile = forests::profile(&mut rng, &forest);
         let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
-        let options =
-            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions {
+            model: Some(model.into()),
+            purpose: CheckPurpose::Compile,
+            ..CheckOptions::default()
+        };
         let nest_of = |schedule: &str| {
             let checked = check(schedule, &options);
             checked.nest().cloned().unwrap_or_else(|| {
@@ -96,7 +99,7 @@ impl Case {
     /// Makes a case of given parts.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
         let model = Some(info(&forest).into());
-        let options = Options { model, purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions { model, purpose: CheckPurpose::Compile, ..CheckOptions::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         Case {
             seed: 0,
@@ -234,16 +237,16 @@ impl Case {
         let n = self.num_rows();
         let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
         if self.forest.num_tree_values() == 0 {
-            let status = self.predict(jit, OutputKind::Tree, n, Results::F32(&mut floats));
+            let status = self.predict(jit, OutputKind::Tree, n, PackedResults::F32(&mut floats));
             return status.map_or(Ok(()), |()| Err("leaves with vectors have values of trees".to_string()));
         }
         let found: Vec<f64> = match self.forest.types.accumulator {
             Float::F32 => {
-                self.predict(jit, OutputKind::Tree, n, Results::F32(&mut floats))?;
+                self.predict(jit, OutputKind::Tree, n, PackedResults::F32(&mut floats))?;
                 floats.into_iter().map(f64::from).collect()
             }
             Float::F64 => {
-                self.predict(jit, OutputKind::Tree, n, Results::F64(&mut doubles))?;
+                self.predict(jit, OutputKind::Tree, n, PackedResults::F64(&mut doubles))?;
                 doubles
             }
         };
@@ -262,8 +265,14 @@ impl Case {
         let raw = self.results(jit, OutputKind::Raw, expected.len())?;
         if self.row_type() != self.forest.types.input {
             let mut leaves = vec![0i32; leaves.len()];
-            let wide = jit.predict(OutputKind::Leaf, Rows::F64(&self.rows), n, Results::I32(&mut leaves), 1);
-            if wide.map_err(Status::code) != Err(Status::ROWS) {
+            let wide = jit.predict(
+                OutputKind::Leaf,
+                PackedRows::F64(&self.rows),
+                n,
+                PackedResults::I32(&mut leaves),
+                1,
+            );
+            if wide.map_err(CallStatus::code) != Err(CallStatus::ROWS) {
                 return Err("rows that have to be rounded are accepted".to_string());
             }
         }
@@ -274,7 +283,7 @@ impl Case {
             same_bits("margin of machine code", &raw, &rounded)?;
         }
         let mut numbers = vec![0i32; leaves.len()];
-        self.predict(jit, OutputKind::Leaf, n, Results::I32(&mut numbers))?;
+        self.predict(jit, OutputKind::Leaf, n, PackedResults::I32(&mut numbers))?;
         self.machine_on_columns(jit, &raw, &numbers)?;
         same("leaf", &numbers.iter().map(|x| *x as u32).collect::<Vec<_>>(), leaves)?;
 
@@ -296,8 +305,8 @@ impl Case {
     fn results(&self, jit: &Jit, kind: OutputKind, count: usize) -> Result<Vec<f64>, String> {
         let (mut floats, mut doubles) = (vec![0f32; count], vec![0f64; count]);
         let (output, other) = match self.forest.types.output {
-            Float::F32 => (Results::F32(&mut floats), Results::F64(&mut doubles)),
-            Float::F64 => (Results::F64(&mut doubles), Results::F32(&mut floats)),
+            Float::F32 => (PackedResults::F32(&mut floats), PackedResults::F64(&mut doubles)),
+            Float::F64 => (PackedResults::F64(&mut doubles), PackedResults::F32(&mut floats)),
         };
         let n = self.num_rows();
         if self.predict(jit, kind, n, other).is_ok() {
@@ -329,9 +338,9 @@ impl Case {
         Jit::compile(module, cpu, &model, &OutputKind::ALL).map_err(|error| error.to_string())
     }
 
-    fn predict(&self, jit: &Jit, kind: OutputKind, n: usize, out: Results) -> Result<(), String> {
+    fn predict(&self, jit: &Jit, kind: OutputKind, n: usize, out: PackedResults) -> Result<(), String> {
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
-        let rows = if self.in_doubles() { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
+        let rows = if self.in_doubles() { PackedRows::F64(&self.rows) } else { PackedRows::F32(&narrow) };
         self.predict_rows(jit, (kind, rows, n), out)
     }
 
@@ -339,15 +348,15 @@ impl Case {
     pub(crate) fn predict_rows(
         &self,
         jit: &Jit,
-        (kind, rows, n): (OutputKind, Rows, usize),
-        out: Results,
+        (kind, rows, n): (OutputKind, PackedRows, usize),
+        out: PackedResults,
     ) -> Result<(), String> {
         let double = self.base_margins().filter(|_| !kind.walks_itself());
         let single: Option<Vec<f32>> =
             double.as_ref().map(|base| base.iter().map(|value| *value as f32).collect());
         let base_margin = match self.forest.types.accumulator {
-            Float::F32 => single.as_deref().map(Rows::F32),
-            Float::F64 => double.as_deref().map(Rows::F64),
+            Float::F32 => single.as_deref().map(PackedRows::F32),
+            Float::F64 => double.as_deref().map(PackedRows::F64),
         };
         let extras =
             PredictOptions { threads: 1 + (self.seed % 3) as i32, base_margin, ..PredictOptions::default() };
@@ -385,8 +394,12 @@ impl Case {
         let (mut output, adds_to_output) = self.output_before(kernel, size);
         let function = function(&compiled.lir, kernel)?;
         let rows = self.num_rows() as i64;
-        let memory = Memory { rows, input, output: &mut output, tables: &compiled.lir.tables };
-        let options = interp::Options { seed: self.seed, adds_to_output, ..interp::Options::default() };
+        let memory = CallMemory { rows, input, output: &mut output, tables: &compiled.lir.tables };
+        let options = interp::InterpreterOptions {
+            seed: self.seed,
+            adds_to_output,
+            ..interp::InterpreterOptions::default()
+        };
         let stopped = |fault: interp::InterpreterError| format!("interpreter: {fault}");
         if self.has_launches() && self.seed.is_multiple_of(2) {
             let warp = [1, 64, 32, 32, 32, 32, 32, 32][(self.seed / 2) as usize % 8];
@@ -430,12 +443,12 @@ impl Case {
             let leaf = tree.leaves.iter().find(|leaf| leaf.source == *number);
             let value = |k: usize| leaf.map_or(0.0, |leaf| leaf.values[k].abs());
             match tree.target {
-                sched_forest::Target::One(k) if k as usize == margin => {
+                sched_forest::TreeTarget::One(k) if k as usize == margin => {
                     let terms = leaf.and_then(|leaf| self.linear_magnitude(tree, leaf, row));
                     terms.unwrap_or_else(|| value(0))
                 }
-                sched_forest::Target::One(_) => 0.0,
-                sched_forest::Target::All => value(margin),
+                sched_forest::TreeTarget::One(_) => 0.0,
+                sched_forest::TreeTarget::All => value(margin),
             }
         });
         self.base_of(row)[margin].abs() + trees.sum::<f64>()

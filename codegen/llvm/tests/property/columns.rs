@@ -3,10 +3,10 @@
 use super::case::{Case, doubles, function, same_bits};
 use sched_forest::Float;
 use sched_ir::Compiled;
-use sched_ir::interp::{self, Memory};
+use sched_ir::interp::{self, CallMemory};
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::OutputKind;
-use sched_llvm::{Jit, Results, Rows};
+use sched_llvm::{Jit, PackedResults, PackedRows};
 
 /// The columns of rows of `features` values.
 fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
@@ -45,13 +45,17 @@ impl Case {
         };
         let run = |kernel: OutputKind, size: usize| {
             let (mut output, adds_to_output) = self.output_before(kernel.into(), size);
-            let memory =
-                Memory { rows: n as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-            let options = interp::Options {
+            let memory = CallMemory {
+                rows: n as i64,
+                input: &input,
+                output: &mut output,
+                tables: &compiled.lir.tables,
+            };
+            let options = interp::InterpreterOptions {
                 seed: self.seed,
                 input_is_columns: true,
                 adds_to_output,
-                ..interp::Options::default()
+                ..interp::InterpreterOptions::default()
             };
             interp::run_with(function(&compiled.lir, kernel.into())?, memory, &options)
                 .map_err(|fault| format!("interpreter, on columns: {fault}"))?;
@@ -93,11 +97,11 @@ impl Case {
                 }
             };
             let columns: Vec<Column> = (0..features).map(column).collect();
-            let rows = Rows::Columns(&columns);
+            let rows = PackedRows::Columns(&columns);
             let (mut single, mut double) = (vec![0f32; raw.len()], vec![0f64; raw.len()]);
             let output = match self.forest.types.output {
-                Float::F32 => Results::F32(&mut single),
-                Float::F64 => Results::F64(&mut double),
+                Float::F32 => PackedResults::F32(&mut single),
+                Float::F64 => PackedResults::F64(&mut double),
             };
             self.predict_rows(jit, (OutputKind::Raw, rows, n), output)?;
             let found: Vec<f64> = match self.forest.types.output {
@@ -108,7 +112,7 @@ impl Case {
                 same_bits("margin of columns", &found, raw)?;
             }
             let mut found = vec![0i32; leaves.len()];
-            let output = Results::I32(&mut found);
+            let output = PackedResults::I32(&mut found);
             self.predict_rows(jit, (OutputKind::Leaf, rows, n), output)?;
             if found != leaves {
                 return Err("leaves of columns differ in machine code".to_string());

@@ -5,7 +5,7 @@ use super::cover::Cover;
 use super::launches::{has_code, launches};
 use sched_forest::{Profile, Transform};
 use sched_lang::directives::{SIGNATURES, SupportedTargets};
-use sched_lang::{CheckPurpose, Options, Target, check};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, Loop, LoopId, Nest, Reduce};
 use sched_testing::forests;
 
@@ -201,11 +201,11 @@ pub fn wanted_on_gpu() -> Vec<&'static str> {
 /// Whether schedules with these lines have code.
 fn there_is_code(lines: &str) -> bool {
     let (forest, _) = forests::complete_with_rows(3, 4, 4);
-    let options = Options {
+    let options = CheckOptions {
         model: Some(forests::model_info(&forest).into()),
         purpose: CheckPurpose::Compile,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let schedule = format!(
         "tile(batch, b0, rest, 32)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\n\

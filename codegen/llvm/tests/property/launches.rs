@@ -5,7 +5,7 @@ use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::{KernelKind, OutputKind};
 use sched_ir::{Budget, Compiled, codes, compile};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
 
@@ -24,10 +24,10 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
 
 /// Compiles a schedule for a forest; returns nothing if the checker refuses it.
 pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(forests::model_info(forest).into()),
         purpose: CheckPurpose::Compile,
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let nests = check(schedule, &options).nests?;
     compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default()).ok()
@@ -54,8 +54,11 @@ impl Case {
             let text = schedules::gpu_schedule(rng.next_u64(), &model, &has_code);
             format!("target gpu\n{}", with_params(text, &mut rng))
         };
-        let options =
-            Options { model: Some(model.into()), purpose: CheckPurpose::Compile, ..Options::default() };
+        let options = CheckOptions {
+            model: Some(model.into()),
+            purpose: CheckPurpose::Compile,
+            ..CheckOptions::default()
+        };
         let checked = check(&schedule, &options);
         let nests = checked.nests.unwrap_or_else(|| {
             panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)

@@ -1,27 +1,27 @@
 //! Calls on columns instead of rows.
 
 use super::{FEATURES, KINDS, expected, model};
-use sched_llvm::column::{ColumnType, RawColumn};
-use sched_llvm::runtime::{self, Call, Dtype, ModelDescriptor, OutputKind, Status};
+use sched_llvm::column::{RawColumn, RawColumnType};
+use sched_llvm::runtime::{self, Call, CallStatus, Dtype, ModelDescriptor, OutputKind};
 use std::ptr;
 
-const TYPES: [ColumnType; 12] = [
-    ColumnType::F32,
-    ColumnType::F64,
-    ColumnType::I32,
-    ColumnType::I8,
-    ColumnType::I16,
-    ColumnType::I64,
-    ColumnType::U8,
-    ColumnType::U16,
-    ColumnType::U32,
-    ColumnType::U64,
-    ColumnType::Bool,
-    ColumnType::Bit,
+const TYPES: [RawColumnType; 12] = [
+    RawColumnType::F32,
+    RawColumnType::F64,
+    RawColumnType::I32,
+    RawColumnType::I8,
+    RawColumnType::I16,
+    RawColumnType::I64,
+    RawColumnType::U8,
+    RawColumnType::U16,
+    RawColumnType::U32,
+    RawColumnType::U64,
+    RawColumnType::Bool,
+    RawColumnType::Bit,
 ];
 
-fn is_whole(kind: ColumnType) -> bool {
-    !matches!(kind, ColumnType::F32 | ColumnType::F64 | ColumnType::Bool | ColumnType::Bit)
+fn is_whole(kind: RawColumnType) -> bool {
+    !matches!(kind, RawColumnType::F32 | RawColumnType::F64 | RawColumnType::Bool | RawColumnType::Bit)
 }
 
 /// A column that owns its memory.
@@ -54,7 +54,7 @@ impl OwnedColumn {
 /// Options with which a test makes a column.
 #[derive(Clone, Copy, Debug)]
 struct ColumnOptions {
-    kind: ColumnType,
+    kind: RawColumnType,
     validity: bool,
     dictionary: bool,
     absent: bool,
@@ -64,26 +64,26 @@ struct ColumnOptions {
 }
 
 impl ColumnOptions {
-    fn plain(kind: ColumnType) -> ColumnOptions {
+    fn plain(kind: RawColumnType) -> ColumnOptions {
         ColumnOptions { kind, validity: false, dictionary: false, absent: false, gap: 0, backwards: false }
     }
 }
 
-fn write(kind: ColumnType, x: f64) -> Vec<u8> {
+fn write(kind: RawColumnType, x: f64) -> Vec<u8> {
     match kind {
-        ColumnType::F32 => (x as f32).to_ne_bytes().to_vec(),
-        ColumnType::F64 => x.to_ne_bytes().to_vec(),
-        ColumnType::I32 => (x as i32).to_ne_bytes().to_vec(),
-        ColumnType::I8 => (x as i8).to_ne_bytes().to_vec(),
-        ColumnType::I16 => (x as i16).to_ne_bytes().to_vec(),
-        ColumnType::I64 => (x as i64).to_ne_bytes().to_vec(),
-        ColumnType::U8 => (x as u8).to_ne_bytes().to_vec(),
-        ColumnType::U16 => (x as u16).to_ne_bytes().to_vec(),
-        ColumnType::U32 => (x as u32).to_ne_bytes().to_vec(),
-        ColumnType::U64 => (x as u64).to_ne_bytes().to_vec(),
+        RawColumnType::F32 => (x as f32).to_ne_bytes().to_vec(),
+        RawColumnType::F64 => x.to_ne_bytes().to_vec(),
+        RawColumnType::I32 => (x as i32).to_ne_bytes().to_vec(),
+        RawColumnType::I8 => (x as i8).to_ne_bytes().to_vec(),
+        RawColumnType::I16 => (x as i16).to_ne_bytes().to_vec(),
+        RawColumnType::I64 => (x as i64).to_ne_bytes().to_vec(),
+        RawColumnType::U8 => (x as u8).to_ne_bytes().to_vec(),
+        RawColumnType::U16 => (x as u16).to_ne_bytes().to_vec(),
+        RawColumnType::U32 => (x as u32).to_ne_bytes().to_vec(),
+        RawColumnType::U64 => (x as u64).to_ne_bytes().to_vec(),
         // Any byte but zero is true.
-        ColumnType::Bool => vec![if x == 0.0 { 0 } else { 0x82 }],
-        ColumnType::Bit => unreachable!("bits are packed"),
+        RawColumnType::Bool => vec![if x == 0.0 { 0 } else { 0x82 }],
+        RawColumnType::Bit => unreachable!("bits are packed"),
     }
 }
 
@@ -103,14 +103,18 @@ fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>)
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let dictionary: Vec<f64> = (0..5).map(|i| f64::from(i) * 3.0 - 4.0).collect();
     let signed = |i: usize, kind| match kind {
-        ColumnType::Bool | ColumnType::Bit => (noise(i) % 2) as f64,
-        ColumnType::U8 | ColumnType::U16 | ColumnType::U32 | ColumnType::U64 => (noise(i) % 200) as f64,
-        ColumnType::F32 | ColumnType::F64 if noise(i) % 9 == 0 => f64::NAN,
+        RawColumnType::Bool | RawColumnType::Bit => (noise(i) % 2) as f64,
+        RawColumnType::U8 | RawColumnType::U16 | RawColumnType::U32 | RawColumnType::U64 => {
+            (noise(i) % 200) as f64
+        }
+        RawColumnType::F32 | RawColumnType::F64 if noise(i) % 9 == 0 => f64::NAN,
         _ => (noise(i) % 200) as f64 - 100.0,
     };
     // Some indices are beyond the dictionary, and some of signed types are negative.
     let place = |i: usize, kind| match kind {
-        ColumnType::U8 | ColumnType::U16 | ColumnType::U32 | ColumnType::U64 => (noise(i) % 7) as f64,
+        RawColumnType::U8 | RawColumnType::U16 | RawColumnType::U32 | RawColumnType::U64 => {
+            (noise(i) % 7) as f64
+        }
         _ => (noise(i) % 8) as f64 - 1.0,
     };
     let given: Vec<f64> =
@@ -129,7 +133,7 @@ fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>)
 
     let mut raw = RawColumn { kind: made.kind as i32, ..RawColumn::ABSENT };
     let mut bytes = Vec::new();
-    if made.kind == ColumnType::Bit {
+    if made.kind == RawColumnType::Bit {
         // The byte that `column` skips, and some bits.
         raw.values_offset = 11;
         bytes = vec![0xff];
@@ -213,7 +217,7 @@ fn ways() -> Vec<ColumnOptions> {
     for kind in TYPES {
         let of = ColumnOptions::plain(kind);
         all.extend([of, ColumnOptions { validity: true, ..of }, ColumnOptions { absent: true, ..of }]);
-        if kind != ColumnType::Bit {
+        if kind != RawColumnType::Bit {
             all.extend([
                 ColumnOptions { gap: 3, validity: true, ..of },
                 ColumnOptions { backwards: true, ..of },
@@ -261,7 +265,7 @@ fn columns_in_runs_and_scratch_and_threads() {
         }
     }
     let model = model::<f32, f32, f32>();
-    let made = [ColumnType::F32, ColumnType::F64, ColumnType::U8].map(ColumnOptions::plain);
+    let made = [RawColumnType::F32, RawColumnType::F64, RawColumnType::U8].map(ColumnOptions::plain);
     check(&model, made, 30_000, CallOptions { threads: 4, ..plain(OutputKind::Value) });
 }
 
@@ -270,7 +274,7 @@ fn a_number_that_means_missing_is_missing_in_columns() {
     for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
         for kind in TYPES {
             let how = CallOptions { missing: Some(1.0), ..plain(OutputKind::Raw) };
-            let other = ColumnOptions { dictionary: true, ..ColumnOptions::plain(ColumnType::U16) };
+            let other = ColumnOptions { dictionary: true, ..ColumnOptions::plain(RawColumnType::U16) };
             check(
                 &model,
                 [
@@ -286,7 +290,7 @@ fn a_number_that_means_missing_is_missing_in_columns() {
 }
 
 /// Returns the second margin of a row whose first feature is `number`, and whose other features are missing.
-fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Result<f64, Status> {
+fn second_margin<T>(model: &ModelDescriptor, kind: RawColumnType, number: T) -> Result<f64, CallStatus> {
     let raw = RawColumn { values: ptr::from_ref(&number).cast(), kind: kind as i32, ..RawColumn::ABSENT };
     let columns = [raw, RawColumn::ABSENT, RawColumn::ABSENT];
     let mut out = [0f64; 2];
@@ -301,11 +305,11 @@ fn whole_numbers_are_rounded_once() {
     // Converted through a double, this number is halfway between two floats, and would be rounded down.
     let number: i64 = (1 << 60) + (1 << 36) + 1;
     assert_ne!(f64::from(number as f32), f64::from(number as f64 as f32));
-    assert_eq!(second_margin(&floats, ColumnType::I64, number), Ok(f64::from(number as f32)));
-    assert_eq!(second_margin(&doubles, ColumnType::I64, number), Ok(number as f64));
-    assert_eq!(second_margin(&floats, ColumnType::U64, u64::MAX), Ok(f64::from(u64::MAX as f32)));
-    assert_eq!(second_margin(&floats, ColumnType::I32, 16_777_217), Ok(16_777_216.0));
-    assert_eq!(second_margin(&floats, ColumnType::F64, 16_777_217.0f64), Ok(16_777_216.0));
+    assert_eq!(second_margin(&floats, RawColumnType::I64, number), Ok(f64::from(number as f32)));
+    assert_eq!(second_margin(&doubles, RawColumnType::I64, number), Ok(number as f64));
+    assert_eq!(second_margin(&floats, RawColumnType::U64, u64::MAX), Ok(f64::from(u64::MAX as f32)));
+    assert_eq!(second_margin(&floats, RawColumnType::I32, 16_777_217), Ok(16_777_216.0));
+    assert_eq!(second_margin(&floats, RawColumnType::F64, 16_777_217.0f64), Ok(16_777_216.0));
 }
 
 /// Columns of types with values that 32-bit floats do not represent need code for doubles, and are refused if
@@ -318,23 +322,27 @@ fn columns_choose_the_type_of_rows() {
     let is_wide = |kind| {
         matches!(
             kind,
-            ColumnType::F64 | ColumnType::I32 | ColumnType::I64 | ColumnType::U32 | ColumnType::U64
+            RawColumnType::F64
+                | RawColumnType::I32
+                | RawColumnType::I64
+                | RawColumnType::U32
+                | RawColumnType::U64
         )
     };
     for kind in TYPES {
         let zeros = 0u64;
-        let got = second_margin(&narrow, kind, zeros).map_err(Status::code);
-        assert_eq!(got, if is_wide(kind) { Err(Status::ROWS) } else { Ok(0.0) }, "{kind:?}");
+        let got = second_margin(&narrow, kind, zeros).map_err(CallStatus::code);
+        assert_eq!(got, if is_wide(kind) { Err(CallStatus::ROWS) } else { Ok(0.0) }, "{kind:?}");
         assert_eq!(second_margin(&both, kind, zeros), Ok(0.0));
     }
-    assert_eq!(second_margin(&both, ColumnType::F64, 0.1f64), Ok(0.1));
-    assert_eq!(second_margin(&both, ColumnType::F32, 0.1f32), Ok(f64::from(0.1f32)));
+    assert_eq!(second_margin(&both, RawColumnType::F64, 0.1f64), Ok(0.1));
+    assert_eq!(second_margin(&both, RawColumnType::F32, 0.1f32), Ok(f64::from(0.1f32)));
     // With a dictionary, its numbers decide.
-    for (number, want) in [(0.5, Ok(0.5)), (f64::NAN, Ok(0.0)), (0.1, Err(Status::ROWS))] {
+    for (number, want) in [(0.5, Ok(0.5)), (f64::NAN, Ok(0.0)), (0.1, Err(CallStatus::ROWS))] {
         let (place, dictionary) = (0i64, [number]);
         let raw = RawColumn {
             values: ptr::from_ref(&place).cast(),
-            kind: ColumnType::I64 as i32,
+            kind: RawColumnType::I64 as i32,
             dictionary: dictionary.as_ptr(),
             dictionary_size: 1,
             ..RawColumn::ABSENT
@@ -343,7 +351,7 @@ fn columns_choose_the_type_of_rows() {
         let mut out = [0f64; 2];
         let mut call = Call::new(OutputKind::Raw, Dtype::F32, ptr::null(), 1, out.as_mut_ptr().cast());
         call.columns = columns.as_ptr();
-        let got = unsafe { runtime::call(&narrow, &call) }.map(|()| out[1]).map_err(Status::code);
+        let got = unsafe { runtime::call(&narrow, &call) }.map(|()| out[1]).map_err(CallStatus::code);
         assert_eq!(got, want);
     }
 }
@@ -354,29 +362,32 @@ fn wrong_columns_are_refused() {
     const DICTIONARY: [f64; 2] = [1.0, 2.0];
     let wrong: [(Change, i32); 25] = [
         (|_, _| (), 0),
-        (|c, _| c.rows = c.columns.cast(), Status::ARGUMENT),
-        (|c, _| c.dtype = 1, Status::ARGUMENT),
-        (|c, _| c.row_stride = 3, Status::ARGUMENT),
-        (|c, _| c.out = ptr::null_mut(), Status::ARGUMENT),
-        (|c, _| c.out = c.out.wrapping_byte_add(1), Status::ARGUMENT),
-        (|c, _| c.n_rows = -1, Status::ARGUMENT),
-        (|c, _| c.n_rows = i64::MAX / 2, Status::ARGUMENT),
-        (|c, _| c.memory = 1, Status::UNSUPPORTED),
-        (|c, _| c.memory = 2, Status::ARGUMENT),
-        (|_, k| k.kind = 12, Status::ARGUMENT),
-        (|_, k| k.kind = -1, Status::ARGUMENT),
+        (|c, _| c.rows = c.columns.cast(), CallStatus::ARGUMENT),
+        (|c, _| c.dtype = 1, CallStatus::ARGUMENT),
+        (|c, _| c.row_stride = 3, CallStatus::ARGUMENT),
+        (|c, _| c.out = ptr::null_mut(), CallStatus::ARGUMENT),
+        (|c, _| c.out = c.out.wrapping_byte_add(1), CallStatus::ARGUMENT),
+        (|c, _| c.n_rows = -1, CallStatus::ARGUMENT),
+        (|c, _| c.n_rows = i64::MAX / 2, CallStatus::ARGUMENT),
+        (|c, _| c.memory = 1, CallStatus::UNSUPPORTED),
+        (|c, _| c.memory = 2, CallStatus::ARGUMENT),
+        (|_, k| k.kind = 12, CallStatus::ARGUMENT),
+        (|_, k| k.kind = -1, CallStatus::ARGUMENT),
         (|_, k| (k.kind, k.values) = (12, ptr::null()), 0),
-        (|_, k| k.stride = 3, Status::ARGUMENT),
-        (|_, k| k.stride = -3, Status::ARGUMENT),
-        (|_, k| k.stride = i64::MAX / 2 + 1, Status::ARGUMENT),
-        (|_, k| k.stride = i64::MIN, Status::ARGUMENT),
-        (|_, k| k.values_offset = 1, Status::ARGUMENT),
-        (|_, k| (k.kind, k.values_offset) = (ColumnType::Bit as i32, -1), Status::ARGUMENT),
-        (|_, k| (k.validity, k.validity_offset) = (k.values.cast(), -1), Status::ARGUMENT),
-        (|_, k| (k.validity, k.validity_offset) = (k.values.cast(), i64::MAX), Status::ARGUMENT),
-        (|_, k| k.dictionary_size = 1, Status::ARGUMENT),
-        (|_, k| (k.dictionary, k.dictionary_size) = (DICTIONARY.as_ptr(), 2), Status::ARGUMENT),
-        (|_, k| (k.kind, k.dictionary, k.dictionary_size) = (3, DICTIONARY.as_ptr(), -1), Status::ARGUMENT),
+        (|_, k| k.stride = 3, CallStatus::ARGUMENT),
+        (|_, k| k.stride = -3, CallStatus::ARGUMENT),
+        (|_, k| k.stride = i64::MAX / 2 + 1, CallStatus::ARGUMENT),
+        (|_, k| k.stride = i64::MIN, CallStatus::ARGUMENT),
+        (|_, k| k.values_offset = 1, CallStatus::ARGUMENT),
+        (|_, k| (k.kind, k.values_offset) = (RawColumnType::Bit as i32, -1), CallStatus::ARGUMENT),
+        (|_, k| (k.validity, k.validity_offset) = (k.values.cast(), -1), CallStatus::ARGUMENT),
+        (|_, k| (k.validity, k.validity_offset) = (k.values.cast(), i64::MAX), CallStatus::ARGUMENT),
+        (|_, k| k.dictionary_size = 1, CallStatus::ARGUMENT),
+        (|_, k| (k.dictionary, k.dictionary_size) = (DICTIONARY.as_ptr(), 2), CallStatus::ARGUMENT),
+        (
+            |_, k| (k.kind, k.dictionary, k.dictionary_size) = (3, DICTIONARY.as_ptr(), -1),
+            CallStatus::ARGUMENT,
+        ),
         (|_, k| (k.kind, k.dictionary, k.dictionary_size) = (3, DICTIONARY.as_ptr(), 2), 0),
     ];
     let model = model::<f32, f32, f32>();
@@ -390,7 +401,7 @@ fn wrong_columns_are_refused() {
         change(&mut call, &mut last);
         columns[2] = last;
         call.columns = columns.as_ptr();
-        let got = unsafe { runtime::call(&model, &call) }.map_or_else(Status::code, |()| 0);
+        let got = unsafe { runtime::call(&model, &call) }.map_or_else(CallStatus::code, |()| 0);
         assert_eq!(got, want, "call {i}");
     }
 }

@@ -2,18 +2,18 @@
 //! to the dimensions of grids and blocks; and annotations.
 
 use super::{BlockSchedule, Rng, ScheduleGenerator, bare_name, draw_with_blocks};
-use sched_lang::options::{CheckPurpose, ModelInfo, Options, Target};
+use sched_lang::options::{CheckOptions, CheckPurpose, ModelInfo, Target};
 use sched_nest::{Axis, Body, GpuLevel, Layout, LoopId, Nest};
 
 /// A random schedule that is legal on GPUs for a model with these properties, without the line `target gpu`.
 /// `has_code` decides whether the code generator supports a nest, which the checker does not know. The same
 /// seed and decisions give the same text.
 pub fn gpu_schedule(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(model.clone().into()),
         purpose: CheckPurpose::Compile,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let mut growth = ScheduleGenerator::new(seed, options, has_code);
     growth.add_launches();
@@ -37,11 +37,11 @@ pub fn gpu_schedule_with_blocks(
 
 /// A part of a schedule for GPUs that has no launches.
 fn processor_part(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
-    let options = Options {
+    let options = CheckOptions {
         model: Some(model.clone().into()),
         purpose: CheckPurpose::Compile,
         target: Some(Target::gpu()),
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let mut growth = ScheduleGenerator::new(seed, options, has_code);
     growth.add_any_shape();

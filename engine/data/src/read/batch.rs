@@ -2,25 +2,25 @@
 
 use arrow_array::ArrayRef;
 
-use super::expect::{Missing, Precision};
+use super::expect::{MissingNumber, Precision};
 
 /// Feature values, in the precision in which the file has them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum FeatureValues {
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
     F64(Vec<f64>),
 }
 
-impl Values {
+impl FeatureValues {
     /// The values in a precision: doubles are rounded to the nearest float, and floats are widened.
-    pub fn in_precision(self, precision: Precision) -> Values {
+    pub fn in_precision(self, precision: Precision) -> FeatureValues {
         match (precision, self) {
-            (Precision::Single, Values::F64(values)) => {
-                Values::F32(values.into_iter().map(|value| value as f32).collect())
+            (Precision::Single, FeatureValues::F64(values)) => {
+                FeatureValues::F32(values.into_iter().map(|value| value as f32).collect())
             }
-            (Precision::Double, values) => Values::F64(values.into_f64()),
+            (Precision::Double, values) => FeatureValues::F64(values.into_f64()),
             (Precision::Single, values) => values,
         }
     }
@@ -28,8 +28,8 @@ impl Values {
     /// The values in double precision; floats are widened.
     pub fn into_f64(self) -> Vec<f64> {
         match self {
-            Values::F32(values) => values.into_iter().map(f64::from).collect(),
-            Values::F64(values) => values,
+            FeatureValues::F32(values) => values.into_iter().map(f64::from).collect(),
+            FeatureValues::F64(values) => values,
         }
     }
 }
@@ -38,7 +38,7 @@ impl Values {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     /// The values in row-major order, `rows * columns` of them.
-    pub values: Values,
+    pub values: FeatureValues,
     /// The number of rows.
     pub rows: usize,
     /// The number of columns, which is that of the model's features.
@@ -54,8 +54,8 @@ impl Rows {
     /// single precision do.
     pub fn into_f32(self) -> Vec<f32> {
         match self.values {
-            Values::F32(values) => values,
-            Values::F64(values) => values.into_iter().map(|value| value as f32).collect(),
+            FeatureValues::F32(values) => values,
+            FeatureValues::F64(values) => values.into_iter().map(|value| value as f32).collect(),
         }
     }
 
@@ -69,10 +69,10 @@ impl Rows {
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The values in row-major order; empty if `columns` has them.
-    pub values: Values,
+    pub values: FeatureValues,
     /// The values of each feature, one per row, if [`Reading::by_column`](super::Reading::by_column) is set
     /// and the file is stored by columns.
-    pub columns: Vec<Values>,
+    pub columns: Vec<FeatureValues>,
     /// The number of rows, at least one.
     pub rows: usize,
     /// The base margin, row by row: the numbers of the columns that
@@ -86,14 +86,14 @@ impl Batch {
     /// Converts all values to a precision.
     pub(super) fn convert(&mut self, precision: Precision) {
         for values in self.columns.iter_mut().chain([&mut self.values]) {
-            let of_file = std::mem::replace(values, Values::F64(Vec::new()));
+            let of_file = std::mem::replace(values, FeatureValues::F64(Vec::new()));
             *values = of_file.in_precision(precision);
         }
     }
 
     /// Whether all values are in single precision.
     pub fn is_narrow(&self) -> bool {
-        let narrow = |values: &Values| matches!(values, Values::F32(_));
+        let narrow = |values: &FeatureValues| matches!(values, FeatureValues::F32(_));
         if self.columns.is_empty() { narrow(&self.values) } else { self.columns.iter().all(narrow) }
     }
 
@@ -103,7 +103,7 @@ impl Batch {
     }
 }
 
-impl Missing {
+impl MissingNumber {
     /// Replaces values of a batch that equal the number by NaN.
     pub(super) fn mark(self, batch: &mut Batch) {
         let is_it = |x: f64| match self.single {
@@ -112,10 +112,12 @@ impl Missing {
         };
         for values in std::iter::once(&mut batch.values).chain(&mut batch.columns) {
             match values {
-                Values::F32(values) => {
+                FeatureValues::F32(values) => {
                     values.iter_mut().filter(|x| is_it(f64::from(**x))).for_each(|x| *x = f32::NAN);
                 }
-                Values::F64(values) => values.iter_mut().filter(|x| is_it(**x)).for_each(|x| *x = f64::NAN),
+                FeatureValues::F64(values) => {
+                    values.iter_mut().filter(|x| is_it(**x)).for_each(|x| *x = f64::NAN)
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Categories in rows: the codes of cells, and the errors for cells without a code.
 
 pub use sched_categories::Lookup;
-use sched_categories::{Categories, Cell, CellForm, ChoiceSyntax, Origin, Refusal};
+use sched_categories::{Categories, Cell, CellForm, CellOrigin, ChoiceSyntax, Refusal};
 
 use super::batch::Batch;
 use super::columns::near::near;
@@ -34,7 +34,7 @@ pub(super) fn encode(
     source: &str,
 ) -> Result<(), DataError> {
     for feature in 0..columns {
-        let Some(lookup) = categories.lookup(feature, Origin::Array) else { continue };
+        let Some(lookup) = categories.lookup(feature, CellOrigin::Array) else { continue };
         let failed = |row: usize, refusal: &Refusal| {
             let (code, message, help) = refused(lookup, refusal);
             let row = before + row as u64 + 1;

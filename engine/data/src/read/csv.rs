@@ -11,14 +11,14 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef};
 
-use self::records::Records;
+use self::records::CsvRecords;
 use self::selection::Selection;
-use super::batch::Values;
+use super::batch::FeatureValues;
 use super::columns::matching::remark;
 use super::expect::{Expect, Precision};
-use super::input::Input;
+use super::input::OpenedSource;
 use super::numbers::batch_of_rows;
-use super::reader::{Reader, Reading};
+use super::reader::{Reading, RowReader};
 use super::source::unreadable;
 use crate::codes;
 use crate::error::DataError;
@@ -26,7 +26,7 @@ pub(super) use records::parse;
 
 /// A reader of CSV text, row by row.
 pub(super) struct Csv<'a> {
-    records: Records<Input>,
+    records: CsvRecords<OpenedSource>,
     expect: Expect<'a>,
     keep: &'a [String],
     /// The columns, once the first line has been read.
@@ -42,7 +42,7 @@ impl<'a> Csv<'a> {
     /// A reader of `input`, whose first bytes are `head`.
     pub(super) fn new(
         head: &[u8],
-        input: Input,
+        input: OpenedSource,
         name: &str,
         expect: Expect<'a>,
         reading: &Reading<'a>,
@@ -52,7 +52,7 @@ impl<'a> Csv<'a> {
         if text.len() < head.len() {
             input.skip(MARK.len() as u64).map_err(|error| unreadable(name, &error))?;
         }
-        let records = Records::new(input, delimiter(text), name, expect.columns == 1);
+        let records = CsvRecords::new(input, delimiter(text), name, expect.columns == 1);
         let (selection, notes, later) = (None, Vec::new(), None);
         Ok(Csv { records, expect, keep: reading.keep, selection, notes, later, rows: 0 })
     }
@@ -105,7 +105,7 @@ impl<'a> Csv<'a> {
     }
 }
 
-impl Reader for Csv<'_> {
+impl RowReader for Csv<'_> {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let mut values = Vec::new();
         let mut kept: Vec<StringBuilder> = self.keep.iter().map(|_| StringBuilder::new()).collect();
@@ -125,7 +125,7 @@ impl Reader for Csv<'_> {
             return Ok(None);
         }
         let kept = kept.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
-        let features = (Values::F64(values), self.expect.columns, rows);
+        let features = (FeatureValues::F64(values), self.expect.columns, rows);
         batch_of_rows(features, self.kept().into_iter().zip(kept), &self.records.name).map(Some)
     }
 

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::open;
-use super::source::{Source, unreadable};
+use super::source::{DataSource, unreadable};
 use crate::codes;
 use crate::error::DataError;
 
 /// The files of a folder in the order of their names, all of one format. Files whose names begin with `.` or
 /// `_` are left out: programs that write such folders mark files without data in this way.
-pub(super) fn files(folder: &Path) -> Result<Vec<Source>, DataError> {
+pub(super) fn files(folder: &Path) -> Result<Vec<DataSource>, DataError> {
     let name = folder.display().to_string();
     let listed = list(folder).map_err(|error| unreadable(&name, &error))?;
     let refused = |message: String, help: &str| Err(DataError::new(codes::FOLDER, &name, message).help(help));
@@ -18,13 +18,13 @@ pub(super) fn files(folder: &Path) -> Result<Vec<Source>, DataError> {
         let message = format!("there is a folder in it: {}", inner.display());
         return refused(message, "name that folder, or put all files into one");
     }
-    let files: Vec<Source> = listed.into_iter().map(Source::Path).collect();
+    let files: Vec<DataSource> = listed.into_iter().map(DataSource::Path).collect();
     let mut first = None;
     for file in &files {
         let name = file.name();
         let mut input = open::input(file)?;
-        let format = open::Format::of(&open::head(&mut input, &name)?);
-        let kind = format.map_or("something else", open::Format::name);
+        let format = open::RowFormat::of(&open::head(&mut input, &name)?);
+        let kind = format.map_or("something else", open::RowFormat::name);
         match &first {
             None => first = Some((format, kind, name)),
             Some((known, _, _)) if *known == format => {}

@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use bytes::Bytes;
 
 /// A source of bytes that has been opened.
-pub(super) enum Input {
+pub(super) enum OpenedSource {
     /// A regular file, which can be read from any position.
     File(File),
     /// The content of a file.
@@ -15,13 +15,13 @@ pub(super) enum Input {
     Pipe(Box<dyn Read>),
 }
 
-impl Input {
+impl OpenedSource {
     /// The number of bytes, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
         match self {
-            Input::File(file) => file.metadata().ok().map(|metadata| metadata.len()),
-            Input::Memory(cursor) => Some(cursor.get_ref().len() as u64),
-            Input::Pipe(_) => None,
+            OpenedSource::File(file) => file.metadata().ok().map(|metadata| metadata.len()),
+            OpenedSource::Memory(cursor) => Some(cursor.get_ref().len() as u64),
+            OpenedSource::Pipe(_) => None,
         }
     }
 
@@ -29,7 +29,7 @@ impl Input {
     pub(super) fn head(&mut self, most: u64) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         self.by_ref().take(most).read_to_end(&mut head)?;
-        if let Input::Pipe(pipe) = self {
+        if let OpenedSource::Pipe(pipe) = self {
             let rest = std::mem::replace(pipe, Box::new(io::empty()));
             *pipe = Box::new(Cursor::new(head.clone()).chain(rest));
         } else {
@@ -41,7 +41,9 @@ impl Input {
     /// Skips bytes, or all if fewer remain.
     pub(super) fn skip(&mut self, bytes: u64) -> io::Result<()> {
         match (&mut *self, i64::try_from(bytes)) {
-            (Input::File(_) | Input::Memory(_), Ok(bytes)) => self.seek(SeekFrom::Current(bytes)).map(drop),
+            (OpenedSource::File(_) | OpenedSource::Memory(_), Ok(bytes)) => {
+                self.seek(SeekFrom::Current(bytes)).map(drop)
+            }
             _ => io::copy(&mut self.by_ref().take(bytes), &mut io::sink()).map(drop),
         }
     }
@@ -54,26 +56,26 @@ impl Input {
 
     /// Whether the input can be read from any position.
     pub(super) fn is_seekable(&self) -> bool {
-        !matches!(self, Input::Pipe(_))
+        !matches!(self, OpenedSource::Pipe(_))
     }
 }
 
-impl Read for Input {
+impl Read for OpenedSource {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Input::File(file) => file.read(buffer),
-            Input::Memory(cursor) => cursor.read(buffer),
-            Input::Pipe(pipe) => pipe.read(buffer),
+            OpenedSource::File(file) => file.read(buffer),
+            OpenedSource::Memory(cursor) => cursor.read(buffer),
+            OpenedSource::Pipe(pipe) => pipe.read(buffer),
         }
     }
 }
 
-impl Seek for Input {
+impl Seek for OpenedSource {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
-            Input::File(file) => file.seek(to),
-            Input::Memory(cursor) => cursor.seek(to),
-            Input::Pipe(_) => Err(io::ErrorKind::NotSeekable.into()),
+            OpenedSource::File(file) => file.seek(to),
+            OpenedSource::Memory(cursor) => cursor.seek(to),
+            OpenedSource::Pipe(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 }

@@ -21,11 +21,11 @@ mod stream;
 use crate::error::DataError;
 
 pub use arrow::panics_are_errors;
-pub use batch::{Batch, Rows, Values};
-pub use expect::{Expect, Missing, Names, Precision, WholeNumbers};
+pub use batch::{Batch, FeatureValues, Rows};
+pub use expect::{Expect, ExpectedNames, MissingNumber, Precision, WholePrecision};
 pub use reader::Reading;
 pub use shard::Shard;
-pub use source::Source;
+pub use source::DataSource;
 pub use stream::{KeptColumns, RowStream};
 
 /// Reads all rows of `expect.columns` features from a NumPy array, a Parquet or Arrow file or CSV text. The
@@ -36,10 +36,10 @@ pub use stream::{KeptColumns, RowStream};
 /// A `.npy` array, or a `.npz` archive of one array. [`Reading::array`] names the array of a larger archive.
 ///
 /// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte
-/// order; C or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds
-/// them exactly; wider floats [`Values::F64`], and wider integers what [`Expect::whole`] says. A
-/// one-dimensional array is one row if its length is the number of features, and a column if the model
-/// has one feature.
+/// order; C or Fortran order. Floats up to 4 bytes and integers up to 2 become [`FeatureValues::F32`], which
+/// holds them exactly; wider floats [`FeatureValues::F64`], and wider integers what [`Expect::whole`] says. A
+/// one-dimensional array is one row if its length is the number of features, and a column if the model has
+/// one feature.
 ///
 /// # Parquet and Arrow
 ///
@@ -51,7 +51,7 @@ pub use stream::{KeptColumns, RowStream};
 ///
 /// UTF-8 text, one row per line (LF, CRLF or CR), cells separated by commas - or by tabs or semicolons if
 /// the first line has no comma - and quoted with `"` or not. Blank lines are skipped. Values become
-/// [`Values::F64`].
+/// [`FeatureValues::F64`].
 ///
 /// A cell is a decimal number, `inf` or `infinity` with an optional sign, `true` (1) or `false` (0), or
 /// missing: nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not
@@ -76,7 +76,7 @@ pub use stream::{KeptColumns, RowStream};
 /// # Errors
 ///
 /// A [`DataError`] with codes `D0001` to `D0011` and `D0015` to `D0028`.
-pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError> {
+pub fn read_rows(source: &DataSource, expect: Expect<'_>) -> Result<Rows, DataError> {
     let mut stream = RowStream::open(source, expect, Reading::default())?;
     let (mut values, mut rows, mut notes) = (None, 0, Vec::new());
     while let Some(batch) = stream.next(usize::MAX)? {
@@ -88,21 +88,21 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
         notes.extend(stream.notes());
     }
     notes.extend(stream.notes());
-    let values = values.unwrap_or(Values::empty(Precision::Double));
+    let values = values.unwrap_or(FeatureValues::empty(Precision::Double));
     Ok(Rows { values, rows, columns: expect.columns, names: stream.names(), notes })
 }
 
 /// Concatenates values. The result is in single precision if both parts are, else in double precision.
-fn concatenated(before: Values, after: Values) -> Values {
+fn concatenated(before: FeatureValues, after: FeatureValues) -> FeatureValues {
     match (before, after) {
-        (Values::F32(mut values), Values::F32(more)) => {
+        (FeatureValues::F32(mut values), FeatureValues::F32(more)) => {
             values.extend(more);
-            Values::F32(values)
+            FeatureValues::F32(values)
         }
         (before, after) => {
             let mut values = before.into_f64();
             values.extend(after.into_f64());
-            Values::F64(values)
+            FeatureValues::F64(values)
         }
     }
 }

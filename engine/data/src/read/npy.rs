@@ -10,13 +10,13 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Field;
 
-use self::element::Element;
-use super::arrow::{Real, put};
-use super::batch::Values;
+use self::element::NpyType;
+use super::arrow::{RowFloat, put};
+use super::batch::FeatureValues;
 use super::expect::{Expect, Precision};
-use super::input::Input;
+use super::input::OpenedSource;
 use super::numbers::{batch_of_columns, batch_of_rows};
-use super::reader::{Reader, within};
+use super::reader::{RowReader, within};
 use super::source::unreadable;
 use crate::codes;
 use crate::error::{DataError, count};
@@ -26,9 +26,9 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// An array that is read as rows.
 pub(super) struct Npy {
-    input: Input,
+    input: OpenedSource,
     name: String,
-    element: Element,
+    element: NpyType,
     /// Whether elements are stored column by column.
     fortran: bool,
     /// Whether an array that is stored by columns is returned as columns.
@@ -51,7 +51,7 @@ pub(super) struct Npy {
 impl Npy {
     /// The array in `input`, whose rows are those that the model expects.
     pub(super) fn new(
-        mut input: Input,
+        mut input: OpenedSource,
         name: &str,
         expect: Expect<'_>,
         by_column: bool,
@@ -84,15 +84,15 @@ impl Npy {
     }
 
     /// The values of the next `number` elements of the file.
-    fn elements(&mut self, number: usize) -> Result<Values, DataError> {
+    fn elements(&mut self, number: usize) -> Result<FeatureValues, DataError> {
         Ok(match self.element.precision() {
-            Precision::Single => Values::F32(self.decoded(number)?),
-            Precision::Double => Values::F64(self.decoded(number)?),
+            Precision::Single => FeatureValues::F32(self.decoded(number)?),
+            Precision::Double => FeatureValues::F64(self.decoded(number)?),
         })
     }
 
     /// The values of the next `number` elements of the file, as numbers of one type.
-    fn decoded<T: Real>(&mut self, number: usize) -> Result<Vec<T>, DataError> {
+    fn decoded<T: RowFloat>(&mut self, number: usize) -> Result<Vec<T>, DataError> {
         let mut values = Vec::new();
         // All memory is reserved at once only if the file is known to be as long as its header claims.
         if self.trusted {
@@ -103,11 +103,11 @@ impl Npy {
     }
 
     /// Appends the values of the next `number` elements of the file.
-    fn decode<T: Real>(&mut self, number: usize, values: &mut Vec<T>) -> Result<(), DataError> {
+    fn decode<T: RowFloat>(&mut self, number: usize, values: &mut Vec<T>) -> Result<(), DataError> {
         let wanted = (self.rows * self.columns * self.element.bytes()) as u64;
         let before = (self.left.start * self.columns * self.element.bytes()) as u64;
         let stream = self.input.by_ref().take((number * self.element.bytes()) as u64);
-        Elements { stream, wanted, before, name: &self.name }.read(self.element, &mut self.block, values)
+        ElementStream { stream, wanted, before, name: &self.name }.read(self.element, &mut self.block, values)
     }
 
     /// The values of a column in some rows of an array that is stored by columns.
@@ -116,7 +116,7 @@ impl Npy {
             return Ok(self.whole()?.slice(number * self.rows + rows.start, rows.len()));
         }
         self.seek(number, rows.start)?;
-        self.elements(rows.len()).map(Values::into_column)
+        self.elements(rows.len()).map(FeatureValues::into_column)
     }
 
     /// Moves the file position to an element of a column, in an array that is stored by columns.
@@ -128,7 +128,7 @@ impl Npy {
 
     /// Some rows of an array that is stored by columns. A block of rows is complete before the next one
     /// begins, so that its memory stays in the cache while the columns are put into it.
-    fn gather<T: Real>(&mut self, rows: &Range<usize>) -> Result<Vec<T>, DataError> {
+    fn gather<T: RowFloat>(&mut self, rows: &Range<usize>) -> Result<Vec<T>, DataError> {
         let width = self.columns;
         let (mut values, mut column) = (Vec::new(), Vec::new());
         values.try_reserve_exact(rows.len() * width).map_err(|_| too_large(&self.name))?;
@@ -172,7 +172,7 @@ impl Npy {
     }
 }
 
-impl Reader for Npy {
+impl RowReader for Npy {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let rows = most.min(self.left.len());
         if rows == 0 {
@@ -188,8 +188,8 @@ impl Reader for Npy {
         } else {
             let values = match (self.fortran, self.element.precision()) {
                 (false, _) => self.elements(rows * self.columns)?,
-                (true, Precision::Single) => Values::F32(self.gather(&next)?),
-                (true, Precision::Double) => Values::F64(self.gather(&next)?),
+                (true, Precision::Single) => FeatureValues::F32(self.gather(&next)?),
+                (true, Precision::Double) => FeatureValues::F64(self.gather(&next)?),
             };
             batch_of_rows((values, self.columns, rows), [], &self.name)?
         };
@@ -259,7 +259,7 @@ fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, Data
 }
 
 /// The elements of an array, still to be read.
-struct Elements<'a, R> {
+struct ElementStream<'a, R> {
     stream: io::Take<R>,
     /// The number of bytes of the array's elements.
     wanted: u64,
@@ -268,11 +268,11 @@ struct Elements<'a, R> {
     name: &'a str,
 }
 
-impl<R: Read> Elements<'_, R> {
+impl<R: Read> ElementStream<'_, R> {
     /// Appends all elements to `values`, in the file's order. `block` is a buffer for the file's bytes.
-    fn read<T: Real>(
+    fn read<T: RowFloat>(
         mut self,
-        element: Element,
+        element: NpyType,
         block: &mut Vec<u8>,
         values: &mut Vec<T>,
     ) -> Result<(), DataError> {

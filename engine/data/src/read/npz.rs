@@ -8,7 +8,7 @@ use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::expect::Expect;
-use super::input::Input;
+use super::input::OpenedSource;
 use super::npy::Npy;
 use super::reader::Reading;
 use crate::codes;
@@ -25,7 +25,7 @@ const MOST_NAMED: usize = 8;
 
 /// Reads an array of an archive: the one of that name, or the only one.
 pub(super) fn open(
-    input: Input,
+    input: OpenedSource,
     name: &str,
     expect: Expect<'_>,
     reading: &Reading<'_>,
@@ -55,11 +55,11 @@ pub(super) fn open(
         }
     };
     let member = Member { content: CrcReader::new(content), crc, size, read: 0 };
-    Npy::new(Input::Pipe(Box::new(member)), name, expect, reading.by_column)
+    Npy::new(OpenedSource::Pipe(Box::new(member)), name, expect, reading.by_column)
 }
 
 /// The number of the array to read.
-fn choose(archive: &ZipArchive<Input>, name: &str, array: Option<&str>) -> Result<usize, DataError> {
+fn choose(archive: &ZipArchive<OpenedSource>, name: &str, array: Option<&str>) -> Result<usize, DataError> {
     let mut arrays = Vec::new();
     for at in 0..archive.len() {
         let file = archive.name_for_index(at).and_then(Result::ok);
@@ -93,7 +93,7 @@ fn choose(archive: &ZipArchive<Input>, name: &str, array: Option<&str>) -> Resul
 }
 
 /// The message and the help for an archive without arrays.
-fn without_arrays(archive: &ZipArchive<Input>) -> (String, &'static str) {
+fn without_arrays(archive: &ZipArchive<OpenedSource>) -> (String, &'static str) {
     let files: Vec<_> = archive.file_names().flatten().take(MOST_NAMED).collect();
     if files.iter().any(|file| file.starts_with("xl/")) {
         return ("this is a workbook of Excel".to_owned(), "save the sheet as CSV in UTF-8");

@@ -16,17 +16,17 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::arrow::{append, damaged, guarded, precision};
-use super::batch::{Batch, Values};
+use super::batch::{Batch, FeatureValues};
 use super::expect::{Expect, Precision};
-use super::reader::Reader;
+use super::reader::RowReader;
 use crate::error::DataError;
 
-impl Values {
+impl FeatureValues {
     /// An empty list of values of a precision.
-    pub(super) fn empty(precision: Precision) -> Values {
+    pub(super) fn empty(precision: Precision) -> FeatureValues {
         match precision {
-            Precision::Single => Values::F32(Vec::new()),
-            Precision::Double => Values::F64(Vec::new()),
+            Precision::Single => FeatureValues::F32(Vec::new()),
+            Precision::Double => FeatureValues::F64(Vec::new()),
         }
     }
 
@@ -38,11 +38,11 @@ impl Values {
         replace: impl Fn(usize, f64) -> Result<f64, E>,
     ) -> Result<(), E> {
         match self {
-            Values::F32(values) => {
+            FeatureValues::F32(values) => {
                 let mut each = values.iter_mut().skip(first).step_by(step).enumerate();
                 each.try_for_each(|(at, x)| replace(at, f64::from(*x)).map(|value| *x = value as f32))
             }
-            Values::F64(values) => {
+            FeatureValues::F64(values) => {
                 let mut each = values.iter_mut().skip(first).step_by(step).enumerate();
                 each.try_for_each(|(at, x)| replace(at, *x).map(|value| *x = value))
             }
@@ -52,21 +52,21 @@ impl Values {
     /// The values as a column.
     pub(super) fn into_column(self) -> ArrayRef {
         match self {
-            Values::F32(values) => Arc::new(Float32Array::from(values)),
-            Values::F64(values) => Arc::new(Float64Array::from(values)),
+            FeatureValues::F32(values) => Arc::new(Float32Array::from(values)),
+            FeatureValues::F64(values) => Arc::new(Float64Array::from(values)),
         }
     }
 
     /// The values of a column of floats without missing ones. Copies them if the column shares its memory.
-    fn of_column(column: ArrayRef) -> Option<Values> {
+    fn of_column(column: ArrayRef) -> Option<FeatureValues> {
         fn taken<T: ArrowPrimitiveType>(column: ArrayRef) -> Option<Vec<T::Native>> {
             let array = column.as_primitive_opt::<T>()?.clone();
             drop(column);
             Some(array.into_parts().1.into())
         }
         match column.data_type() {
-            DataType::Float32 => taken::<Float32Type>(column).map(Values::F32),
-            _ => taken::<Float64Type>(column).map(Values::F64),
+            DataType::Float32 => taken::<Float32Type>(column).map(FeatureValues::F32),
+            _ => taken::<Float64Type>(column).map(FeatureValues::F64),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Values {
 /// # Errors
 /// `D0021` if the values do not fill the rows, or a column has another length.
 pub(super) fn batch_of_rows(
-    (values, features, n_rows): (Values, usize, usize),
+    (values, features, n_rows): (FeatureValues, usize, usize),
     kept: impl IntoIterator<Item = (FieldRef, ArrayRef)>,
     name: &str,
 ) -> Result<RecordBatch, DataError> {
@@ -111,13 +111,13 @@ pub(super) fn batch_of_columns(
 /// Errors of the reader, `D0011` if the rows do not fit into memory, `D0021` if columns contradict their
 /// types.
 pub(super) fn collect(
-    reader: &mut dyn Reader,
+    reader: &mut dyn RowReader,
     most: usize,
     (expect, by_column): (Expect<'_>, bool),
     name: &str,
 ) -> Result<Option<Batch>, DataError> {
     let kept = reader.kept().len();
-    let values = Values::empty(Precision::Double);
+    let values = FeatureValues::empty(Precision::Double);
     let mut batch = Batch { values, columns: Vec::new(), rows: 0, beside: Vec::new(), kept: Vec::new() };
     while batch.rows < most {
         let Some(piece) = reader.next(most - batch.rows)? else { break };
@@ -127,11 +127,11 @@ pub(super) fn collect(
         let lists = columns.first().and_then(|column| column.as_fixed_size_list_opt());
         if let Some(values) = lists.map(|lists| Arc::clone(lists.values())) {
             drop(columns);
-            batch.values = Values::of_column(values).unwrap_or(batch.values);
+            batch.values = FeatureValues::of_column(values).unwrap_or(batch.values);
             break;
         }
         if reader.is_array() {
-            batch.columns = columns.into_iter().filter_map(Values::of_column).collect();
+            batch.columns = columns.into_iter().filter_map(FeatureValues::of_column).collect();
             break;
         }
         let columns = (columns.as_slice(), schema.fields().get(..columns.len()).unwrap_or_default());
@@ -151,17 +151,17 @@ fn add_columns(
     (n_rows, whole, by_column): (usize, Precision, bool),
     name: &str,
 ) -> Result<(), DataError> {
-    let add = |columns: &[ArrayRef], fields: &[FieldRef], values: &mut Values| {
+    let add = |columns: &[ArrayRef], fields: &[FieldRef], values: &mut FeatureValues| {
         guarded(name, || match values {
-            Values::F32(values) => append(columns, fields, (n_rows, whole), values, name),
-            Values::F64(values) => append(columns, fields, (n_rows, whole), values, name),
+            FeatureValues::F32(values) => append(columns, fields, (n_rows, whole), values, name),
+            FeatureValues::F64(values) => append(columns, fields, (n_rows, whole), values, name),
         })
     };
     if batch.rows == n_rows {
         let precisions = fields.iter().map(|field| precision(field, 0, whole, name));
         let precisions = precisions.collect::<Result<Vec<_>, _>>()?;
-        batch.values = Values::empty(precisions.iter().copied().max().unwrap_or(Precision::Single));
-        batch.columns = precisions.into_iter().map(Values::empty).filter(|_| by_column).collect();
+        batch.values = FeatureValues::empty(precisions.iter().copied().max().unwrap_or(Precision::Single));
+        batch.columns = precisions.into_iter().map(FeatureValues::empty).filter(|_| by_column).collect();
     }
     if !by_column {
         return add(columns, fields, &mut batch.values);

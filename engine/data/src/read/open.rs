@@ -6,9 +6,9 @@ use std::io::{self, Cursor, Seek};
 use bytes::Bytes;
 
 use super::expect::Expect;
-use super::input::Input;
-use super::reader::{Reader, Reading};
-use super::source::{Source, unreadable};
+use super::input::OpenedSource;
+use super::reader::{Reading, RowReader};
+use super::source::{DataSource, unreadable};
 use super::{arrow, csv, npy, npz};
 use crate::codes;
 use crate::error::DataError;
@@ -18,7 +18,7 @@ const HEAD: u64 = 1 << 16;
 
 /// A format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum RowFormat {
     Npy,
     Npz,
     Parquet,
@@ -27,88 +27,88 @@ pub(super) enum Format {
     Csv,
 }
 
-impl Format {
+impl RowFormat {
     /// The format of a file that begins with these bytes; `None` if schedc does not read it.
-    pub(super) fn of(head: &[u8]) -> Option<Format> {
+    pub(super) fn of(head: &[u8]) -> Option<RowFormat> {
         let known = [
-            (npy::MAGIC, Format::Npy),
-            (npz::MAGIC, Format::Npz),
-            (npz::MAGIC_OF_NONE, Format::Npz),
-            (arrow::PARQUET_MAGIC, Format::Parquet),
-            (arrow::ARROW_MAGIC, Format::Arrow),
-            (arrow::ARROW_STREAM, Format::ArrowStream),
+            (npy::MAGIC, RowFormat::Npy),
+            (npz::MAGIC, RowFormat::Npz),
+            (npz::MAGIC_OF_NONE, RowFormat::Npz),
+            (arrow::PARQUET_MAGIC, RowFormat::Parquet),
+            (arrow::ARROW_MAGIC, RowFormat::Arrow),
+            (arrow::ARROW_STREAM, RowFormat::ArrowStream),
         ];
         match known.iter().find(|(magic, _)| head.starts_with(magic)) {
             Some((_, format)) => Some(*format),
-            None => foreign(head).is_none().then_some(Format::Csv),
+            None => foreign(head).is_none().then_some(RowFormat::Csv),
         }
     }
 
     /// Its name in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Format::Npy => "a .npy array",
-            Format::Npz => "a zip archive",
-            Format::Parquet => "a Parquet file",
-            Format::Arrow => "an Arrow file",
-            Format::ArrowStream => "an Arrow stream",
-            Format::Csv => "text",
+            RowFormat::Npy => "a .npy array",
+            RowFormat::Npz => "a zip archive",
+            RowFormat::Parquet => "a Parquet file",
+            RowFormat::Arrow => "an Arrow file",
+            RowFormat::ArrowStream => "an Arrow stream",
+            RowFormat::Csv => "text",
         }
     }
 
     /// Whether the format's index is at the end of the file, so that a pipe cannot be read.
     fn needs_file(self) -> bool {
-        matches!(self, Format::Npz | Format::Parquet | Format::Arrow)
+        matches!(self, RowFormat::Npz | RowFormat::Parquet | RowFormat::Arrow)
     }
 }
 
 /// Opens a source that is not a folder.
-pub(super) fn input(source: &Source) -> Result<Input, DataError> {
+pub(super) fn input(source: &DataSource) -> Result<OpenedSource, DataError> {
     let name = source.name();
     let failed = |error: io::Error| unreadable(&name, &error);
     match source {
-        Source::Path(path) => of_file(File::open(path).map_err(failed)?).map_err(failed),
-        Source::StandardInput => standard_input().map_err(failed),
-        Source::Bytes { bytes, .. } => Ok(Input::Memory(Cursor::new(Bytes::from(bytes.clone())))),
+        DataSource::Path(path) => of_file(File::open(path).map_err(failed)?).map_err(failed),
+        DataSource::StandardInput => standard_input().map_err(failed),
+        DataSource::Bytes { bytes, .. } => Ok(OpenedSource::Memory(Cursor::new(Bytes::from(bytes.clone())))),
     }
 }
 
 /// A file, which may be a pipe or a device.
-fn of_file(mut file: File) -> io::Result<Input> {
+fn of_file(mut file: File) -> io::Result<OpenedSource> {
     let metadata = file.metadata()?;
     // Files of /proc and the like are regular, but report a length of 0. Of a file that is standard input, a
     // part may have been read already.
     if metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0 {
-        return Ok(Input::File(file));
+        return Ok(OpenedSource::File(file));
     }
-    Ok(Input::Pipe(Box::new(file)))
+    Ok(OpenedSource::Pipe(Box::new(file)))
 }
 
 /// Standard input, which may be a file.
 #[cfg(unix)]
-fn standard_input() -> io::Result<Input> {
+fn standard_input() -> io::Result<OpenedSource> {
     use std::os::fd::AsFd;
     of_file(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
 /// Standard input.
 #[cfg(not(unix))]
-fn standard_input() -> io::Result<Input> {
-    Ok(Input::Pipe(Box::new(io::stdin())))
+fn standard_input() -> io::Result<OpenedSource> {
+    Ok(OpenedSource::Pipe(Box::new(io::stdin())))
 }
 
 /// The first bytes of a file, enough to tell its format.
-pub(super) fn head(input: &mut Input, name: &str) -> Result<Vec<u8>, DataError> {
+pub(super) fn head(input: &mut OpenedSource, name: &str) -> Result<Vec<u8>, DataError> {
     input.head(HEAD).map_err(|error| unreadable(name, &error))
 }
 
 /// A reader of the rows in `input`.
 pub(super) fn reader<'a>(
-    mut input: Input,
+    mut input: OpenedSource,
     name: &str,
     expect: Expect<'a>,
     reading: &Reading<'a>,
-) -> Result<Box<dyn Reader + 'a>, DataError> {
+) -> Result<Box<dyn RowReader + 'a>, DataError> {
     let head = head(&mut input, name)?;
     if head.is_empty() {
         return Err(DataError::new(codes::EMPTY, name, "there is no data").help(
@@ -116,7 +116,7 @@ pub(super) fn reader<'a>(
                    the model",
         ));
     }
-    let Some(format) = Format::of(&head) else {
+    let Some(format) = RowFormat::of(&head) else {
         let (kind, help) = foreign(&head).unwrap_or(("of an unknown format", CONVERT));
         return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(help));
     };
@@ -126,7 +126,7 @@ pub(super) fn reader<'a>(
         return Err(DataError::new(codes::NEEDS_FILE, name, message)
             .help("name the file, for example with --input, or send CSV, .npy or an Arrow stream"));
     }
-    if matches!(format, Format::Npy | Format::Npz) && !reading.keep.is_empty() {
+    if matches!(format, RowFormat::Npy | RowFormat::Npz) && !reading.keep.is_empty() {
         return Err(DataError::new(
             codes::KEEP,
             name,
@@ -137,19 +137,19 @@ pub(super) fn reader<'a>(
                or CSV",
         ));
     }
-    if reading.array.is_some() && format != Format::Npz {
+    if reading.array.is_some() && format != RowFormat::Npz {
         let message = format!("the name of an array is for archives, and this is {}", format.name());
         return Err(
             DataError::new(codes::WHICH_ARRAY, name, message).help("leave out --array, or name a .npz file")
         );
     }
     Ok(match format {
-        Format::Npy => Box::new(npy::Npy::new(input, name, expect, reading.by_column)?),
-        Format::Npz => Box::new(npz::open(input, name, expect, reading)?),
-        Format::Parquet => Box::new(arrow::open_parquet(input, name, expect, reading.keep)?),
-        Format::Arrow => Box::new(arrow::open_arrow(input, name, expect, reading.keep)?),
-        Format::ArrowStream => Box::new(arrow::open_stream(input, name, expect, reading.keep)?),
-        Format::Csv => Box::new(csv::Csv::new(&head, input, name, expect, reading)?),
+        RowFormat::Npy => Box::new(npy::Npy::new(input, name, expect, reading.by_column)?),
+        RowFormat::Npz => Box::new(npz::open(input, name, expect, reading)?),
+        RowFormat::Parquet => Box::new(arrow::open_parquet(input, name, expect, reading.keep)?),
+        RowFormat::Arrow => Box::new(arrow::open_arrow(input, name, expect, reading.keep)?),
+        RowFormat::ArrowStream => Box::new(arrow::open_stream(input, name, expect, reading.keep)?),
+        RowFormat::Csv => Box::new(csv::Csv::new(&head, input, name, expect, reading)?),
     })
 }
 

@@ -36,7 +36,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Reads a file of one format as rows.
-pub(super) trait Reader {
+pub(super) trait RowReader {
     /// Returns the next rows, at least one and at most `most`, or `None` at the end. The features come first,
     /// in the model's order or as one column of lists, and then the columns that are kept.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;

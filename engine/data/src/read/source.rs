@@ -8,7 +8,7 @@ use crate::error::DataError;
 
 /// The origin of rows.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum DataSource {
     /// A file, or a folder of files of one format.
     Path(PathBuf),
     /// Standard input, read to its end.
@@ -22,19 +22,19 @@ pub enum Source {
     },
 }
 
-impl Source {
+impl DataSource {
     /// The source that a command-line argument names: `-` is standard input.
     pub fn from_argument(argument: impl Into<PathBuf>) -> Self {
         let path = argument.into();
-        if path.as_os_str() == "-" { Source::StandardInput } else { Source::Path(path) }
+        if path.as_os_str() == "-" { DataSource::StandardInput } else { DataSource::Path(path) }
     }
 
     /// The name that messages use.
     pub fn name(&self) -> String {
         match self {
-            Source::Path(path) => path.display().to_string(),
-            Source::StandardInput => "standard input".to_owned(),
-            Source::Bytes { name, .. } => name.clone(),
+            DataSource::Path(path) => path.display().to_string(),
+            DataSource::StandardInput => "standard input".to_owned(),
+            DataSource::Bytes { name, .. } => name.clone(),
         }
     }
 }

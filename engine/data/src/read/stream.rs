@@ -8,8 +8,8 @@ use arrow_schema::FieldRef;
 use super::batch::Batch;
 use super::expect::Expect;
 use super::numbers::collect;
-use super::reader::{Reader, Reading};
-use super::source::Source;
+use super::reader::{Reading, RowReader};
+use super::source::DataSource;
 use super::{beside, categories, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
@@ -23,9 +23,9 @@ pub struct RowStream<'a> {
     expect: Expect<'a>,
     reading: Reading<'a>,
     /// Files that have not been opened yet, each with the range of its parts to read; `None` for all.
-    files: VecDeque<(Source, Option<Range<u64>>)>,
+    files: VecDeque<(DataSource, Option<Range<u64>>)>,
     /// The file that is being read, with its name.
-    current: Option<(Box<dyn Reader + 'a>, String)>,
+    current: Option<(Box<dyn RowReader + 'a>, String)>,
     /// The number of all rows, if it is known.
     rows: Option<u64>,
     names: Option<Vec<String>>,
@@ -42,7 +42,7 @@ impl<'a> RowStream<'a> {
     /// # Errors
     ///
     /// A [`DataError`] as of [`read_rows`](super::read_rows).
-    pub fn open(source: &Source, expect: Expect<'a>, reading: Reading<'a>) -> Result<Self, DataError> {
+    pub fn open(source: &DataSource, expect: Expect<'a>, reading: Reading<'a>) -> Result<Self, DataError> {
         let kept_names = reading.kept_names();
         let repeated = kept_names
             .iter()
@@ -54,7 +54,7 @@ impl<'a> RowStream<'a> {
                 .help("name each column once after --keep"));
         }
         let files = match source {
-            Source::Path(path) if path.is_dir() => folder::files(path)?,
+            DataSource::Path(path) if path.is_dir() => folder::files(path)?,
             _ => vec![source.clone()],
         };
         let mut stream = RowStream {
@@ -77,7 +77,7 @@ impl<'a> RowStream<'a> {
     }
 
     /// Opens a single file. It is read in one pass, since it may be a pipe.
-    fn open_only(&mut self, file: &Source) -> Result<(), DataError> {
+    fn open_only(&mut self, file: &DataSource) -> Result<(), DataError> {
         let mut reader = self.reader(file)?;
         if let Some(shard) = self.reading.shard {
             let parts = reader.parts().ok_or_else(|| undivided(&file.name()))?;
@@ -88,7 +88,7 @@ impl<'a> RowStream<'a> {
     }
 
     /// Counts the rows and parts of several files, if the files record these numbers.
-    fn plan(&mut self, files: Vec<Source>) -> Result<(), DataError> {
+    fn plan(&mut self, files: Vec<DataSource>) -> Result<(), DataError> {
         let mut parts = Vec::new();
         let mut rows = Some(0_u64);
         for file in &files {
@@ -123,7 +123,7 @@ impl<'a> RowStream<'a> {
         self.step().map(drop)
     }
 
-    fn reader(&self, file: &Source) -> Result<Box<dyn Reader + 'a>, DataError> {
+    fn reader(&self, file: &DataSource) -> Result<Box<dyn RowReader + 'a>, DataError> {
         open::reader(open::input(file)?, &file.name(), self.expect, &self.reading)
     }
 
@@ -139,7 +139,7 @@ impl<'a> RowStream<'a> {
     }
 
     /// Makes this file the current one.
-    fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
+    fn start(&mut self, reader: Box<dyn RowReader + 'a>, name: String) -> Result<(), DataError> {
         let kept = KeptColumns(reader.kept());
         beside::check(kept.0.get(self.reading.kept_names().len()..).unwrap_or_default(), &name)?;
         let first = self.kept.get_or_insert_with(|| kept.clone());

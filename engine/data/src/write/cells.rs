@@ -51,12 +51,12 @@ fn has_text(data_type: &DataType) -> bool {
 }
 
 /// The cells of one column.
-pub(super) struct Cells<'a> {
+pub(super) struct ColumnCells<'a> {
     column: &'a ArrayRef,
     text: Box<dyn Fn(usize) -> Option<Cow<'a, str>> + 'a>,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> ColumnCells<'a> {
     pub(super) fn of(column: &'a ArrayRef) -> io::Result<Self> {
         use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
         macro_rules! with {
@@ -136,7 +136,7 @@ impl<'a> Cells<'a> {
             }
             other => return Err(io::Error::other(format!("values of type {other} have no text"))),
         };
-        Ok(Cells { column, text })
+        Ok(ColumnCells { column, text })
     }
 
     /// The text of a cell; `None` if its value is missing.

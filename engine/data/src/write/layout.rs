@@ -4,7 +4,7 @@ use crate::read::KeptColumns;
 
 /// Numbers to write, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Numbers<'a> {
+pub enum ResultNumbers<'a> {
     /// Single precision: predictions, and margins of most models.
     F32(&'a [f32]),
     /// Double precision: margins of models that add in double precision.
@@ -13,36 +13,36 @@ pub enum Numbers<'a> {
     I32(&'a [i32]),
     /// Wider integers: classes that have such labels.
     I64(&'a [i64]),
-    /// Numbers of labels that are texts, see [`Layout::labels`].
+    /// Numbers of labels that are texts, see [`TableLayout::labels`].
     Label(&'a [u32]),
 }
 
-impl Numbers<'_> {
+impl ResultNumbers<'_> {
     pub(super) fn len(self) -> usize {
         match self {
-            Numbers::F32(values) => values.len(),
-            Numbers::F64(values) => values.len(),
-            Numbers::I32(values) => values.len(),
-            Numbers::I64(values) => values.len(),
-            Numbers::Label(values) => values.len(),
+            ResultNumbers::F32(values) => values.len(),
+            ResultNumbers::F64(values) => values.len(),
+            ResultNumbers::I32(values) => values.len(),
+            ResultNumbers::I64(values) => values.len(),
+            ResultNumbers::Label(values) => values.len(),
         }
     }
 
     /// The type of the numbers.
-    pub fn number(self) -> Number {
+    pub fn number(self) -> NumberType {
         match self {
-            Numbers::F32(_) => Number::F32,
-            Numbers::F64(_) => Number::F64,
-            Numbers::I32(_) => Number::I32,
-            Numbers::I64(_) => Number::I64,
-            Numbers::Label(_) => Number::Label,
+            ResultNumbers::F32(_) => NumberType::F32,
+            ResultNumbers::F64(_) => NumberType::F64,
+            ResultNumbers::I32(_) => NumberType::I32,
+            ResultNumbers::I64(_) => NumberType::I64,
+            ResultNumbers::Label(_) => NumberType::Label,
         }
     }
 }
 
 /// A type of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
+pub enum NumberType {
     /// Single precision.
     F32,
     /// Double precision.
@@ -62,31 +62,31 @@ pub(super) fn label(labels: &[String], number: u32) -> &str {
 
 /// The layout of a table of results.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct TableLayout {
     /// The names of the columns, at least one.
     pub headings: Vec<String>,
     /// The type of their numbers.
-    pub number: Number,
-    /// The texts of [`Number::Label`], by their numbers.
+    pub number: NumberType,
+    /// The texts of [`NumberType::Label`], by their numbers.
     pub labels: Vec<String>,
     /// The copied columns of the input, which precede the results.
     pub kept: KeptColumns,
 }
 
-impl Layout {
+impl TableLayout {
     /// Columns of one output: a single one has the name `heading`, several are `heading_0`, `heading_1` and
     /// so on.
-    pub fn of(heading: &str, columns: usize, number: Number, kept: KeptColumns) -> Layout {
+    pub fn of(heading: &str, columns: usize, number: NumberType, kept: KeptColumns) -> TableLayout {
         let headings = match columns {
             1 => vec![heading.to_owned()],
             _ => (0..columns).map(|column| format!("{heading}_{column}")).collect(),
         };
-        Layout { headings, number, labels: Vec::new(), kept }
+        TableLayout { headings, number, labels: Vec::new(), kept }
     }
 
     /// Replaces numbers by texts.
     #[must_use]
-    pub fn with_labels(self, labels: Vec<String>) -> Layout {
-        Layout { number: Number::Label, labels, ..self }
+    pub fn with_labels(self, labels: Vec<String>) -> TableLayout {
+        TableLayout { number: NumberType::Label, labels, ..self }
     }
 }

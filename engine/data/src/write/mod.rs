@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 
-use self::encode::{Encode, Out};
+use self::encode::{Encode, TableOut};
 use crate::codes;
 use crate::error::{DataError, count, shorten};
 use crate::files::{Unfinished, unwritable};
 use crate::read::{Batch, KeptColumns};
 
-pub use layout::{Layout, Number, Numbers};
+pub use layout::{NumberType, ResultNumbers, TableLayout};
 
 /// A table of results.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
+pub struct ResultTable<'a> {
     /// The values, `columns` per row.
-    pub values: Numbers<'a>,
+    pub values: ResultNumbers<'a>,
     /// The number of columns, at least one.
     pub columns: usize,
     /// The heading of a single column, such as `prediction`. Several columns have the headings
@@ -43,12 +43,12 @@ pub enum Destination {
 }
 
 /// The formats of tables, by file name ending.
-const FORMATS: [(&str, Format); 5] = [
-    ("csv", Format::Csv),
-    ("npy", Format::Npy),
-    ("npz", Format::Npz),
-    ("parquet", Format::Parquet),
-    ("arrow", Format::Arrow),
+const FORMATS: [(&str, TableFormat); 5] = [
+    ("csv", TableFormat::Csv),
+    ("npy", TableFormat::Npy),
+    ("npz", TableFormat::Npz),
+    ("parquet", TableFormat::Parquet),
+    ("arrow", TableFormat::Arrow),
 ];
 
 impl Destination {
@@ -67,7 +67,7 @@ impl Destination {
     /// columns.
     pub fn check(&self, keep: &[String]) -> Result<(), DataError> {
         match self.format()? {
-            Format::Npy | Format::Npz if !keep.is_empty() => {
+            TableFormat::Npy | TableFormat::Npz if !keep.is_empty() => {
                 let message =
                     "an array of NumPy has numbers of one type, and cannot hold columns that are kept";
                 Err(DataError::new(codes::KEEP, &self.name(), message)
@@ -84,12 +84,12 @@ impl Destination {
         }
     }
 
-    fn format(&self) -> Result<Format, DataError> {
-        let Destination::Path(path) = self else { return Ok(Format::Csv) };
+    fn format(&self) -> Result<TableFormat, DataError> {
+        let Destination::Path(path) = self else { return Ok(TableFormat::Csv) };
         let extension = path.extension().unwrap_or_default();
         match FORMATS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)) {
             Some((_, format)) => Ok(*format),
-            None if is_stream(path) => Ok(Format::Csv),
+            None if is_stream(path) => Ok(TableFormat::Csv),
             None => Err(DataError::new(
                 codes::UNKNOWN_EXTENSION,
                 &self.name(),
@@ -102,7 +102,7 @@ impl Destination {
 
 /// A format of tables.
 #[derive(Clone, Copy)]
-enum Format {
+enum TableFormat {
     Npy,
     Npz,
     Csv,
@@ -119,7 +119,7 @@ pub struct TableWriter {
     file: Option<Unfinished>,
     name: String,
     columns: usize,
-    number: Number,
+    number: NumberType,
     /// Whether the reader of the pipe has closed it.
     closed: bool,
 }
@@ -131,7 +131,7 @@ impl TableWriter {
     ///
     /// `D0012` if nothing can be written there, `D0013` for an unknown format. `D0024` if a column that
     /// `--keep` names has the name of a result, or a type that CSV cannot hold.
-    pub fn create(destination: &Destination, layout: &Layout) -> Result<Self, DataError> {
+    pub fn create(destination: &Destination, layout: &TableLayout) -> Result<Self, DataError> {
         let (name, format) = (destination.name(), destination.format()?);
         check_kept(&name, layout)?;
         let failed = |error: io::Error| unwritable(Path::new(&name), &error);
@@ -139,7 +139,7 @@ impl TableWriter {
             Destination::Path(path) => Some(Unfinished::create(path)?),
             Destination::StandardOutput => None,
         };
-        let out = || -> Result<Out, DataError> {
+        let out = || -> Result<TableOut, DataError> {
             Ok(BufWriter::with_capacity(
                 1 << 16,
                 match &file {
@@ -150,22 +150,22 @@ impl TableWriter {
         };
         let mut closed = false;
         let encoder: Box<dyn Encode> = match format {
-            Format::Npy | Format::Npz => {
+            TableFormat::Npy | TableFormat::Npz => {
                 let place = match &file {
                     Some(file) if file.is_regular() => numpy::Sink::File(file.file()?),
                     _ => numpy::Sink::Pipe(out()?),
                 };
-                let array = numpy::Array::create(place, matches!(format, Format::Npz), layout);
+                let array = numpy::ArrayEncoder::create(place, matches!(format, TableFormat::Npz), layout);
                 Box::new(array.map_err(failed)?)
             }
-            Format::Csv => {
+            TableFormat::Csv => {
                 cells::check(&layout.kept, &name)?;
-                let mut text = text::Text::new(out()?, layout);
+                let mut text = text::TextEncoder::new(out()?, layout);
                 closed = ended(text.header(layout), &name)?;
                 Box::new(text)
             }
-            Format::Parquet => Box::new(tables::Parquet::create(out()?, layout).map_err(failed)?),
-            Format::Arrow => Box::new(tables::Arrow::create(out()?, layout).map_err(failed)?),
+            TableFormat::Parquet => Box::new(tables::Parquet::create(out()?, layout).map_err(failed)?),
+            TableFormat::Arrow => Box::new(tables::Arrow::create(out()?, layout).map_err(failed)?),
         };
         Ok(TableWriter { encoder, file, name, columns: layout.headings.len(), number: layout.number, closed })
     }
@@ -175,14 +175,14 @@ impl TableWriter {
     /// # Errors
     ///
     /// `D0012` if they cannot be written, `D0014` if their number or type does not fit this table.
-    pub fn write(&mut self, results: Numbers<'_>, batch: &Batch) -> Result<bool, DataError> {
+    pub fn write(&mut self, results: ResultNumbers<'_>, batch: &Batch) -> Result<bool, DataError> {
         if results.len() != batch.rows.saturating_mul(self.columns) {
             return Err(shape(results.len(), self.columns));
         }
         self.add(results, &batch.kept)
     }
 
-    fn add(&mut self, results: Numbers<'_>, kept: &[ArrayRef]) -> Result<bool, DataError> {
+    fn add(&mut self, results: ResultNumbers<'_>, kept: &[ArrayRef]) -> Result<bool, DataError> {
         if results.number() != self.number {
             return Err(DataError::new(codes::SHAPE, "the result", "its numbers are of several types"));
         }
@@ -216,7 +216,7 @@ fn ended(written: io::Result<()>, name: &str) -> Result<bool, DataError> {
 }
 
 /// Refuses columns of the input whose names are those of results.
-fn check_kept(name: &str, layout: &Layout) -> Result<(), DataError> {
+fn check_kept(name: &str, layout: &TableLayout) -> Result<(), DataError> {
     let is_heading = |field: &&FieldRef| layout.headings.iter().any(|heading| heading == field.name());
     match layout.kept.0.iter().find(is_heading) {
         None => Ok(()),
@@ -237,11 +237,11 @@ fn check_kept(name: &str, layout: &Layout) -> Result<(), DataError> {
 /// # Errors
 ///
 /// A [`DataError`] with a code from `D0012` to `D0014`.
-pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), DataError> {
+pub fn write_table(table: &ResultTable<'_>, destination: &Destination) -> Result<(), DataError> {
     if table.columns == 0 || !table.values.len().is_multiple_of(table.columns) {
         return Err(shape(table.values.len(), table.columns));
     }
-    let layout = Layout::of(table.heading, table.columns, table.values.number(), KeptColumns::default());
+    let layout = TableLayout::of(table.heading, table.columns, table.values.number(), KeptColumns::default());
     let mut writer = TableWriter::create(destination, &layout)?;
     writer.add(table.values, &[])?;
     writer.finish()

@@ -7,8 +7,8 @@ use arrow_array::ArrayRef;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::encode::{Encode, Out};
-use super::layout::{Layout, Number, Numbers};
+use super::encode::{Encode, TableOut};
+use super::layout::{NumberType, ResultNumbers, TableLayout};
 
 /// Bytes before the elements: the header has room for any number of rows, which is known at the end only.
 const HEADER: usize = 128;
@@ -21,25 +21,25 @@ pub(super) enum Sink {
     /// A file, which can be written at any position.
     File(File),
     /// A pipe or device, which cannot seek.
-    Pipe(Out),
+    Pipe(TableOut),
 }
 
 /// An array that is written row by row.
-pub(super) struct Array {
+pub(super) struct ArrayEncoder {
     /// The array: in the output file, or in an unnamed temporary file until it is complete.
     array: BufWriter<File>,
     /// The destination to which the whole array is copied at the end, if it cannot be written in place.
     copy: Option<Sink>,
     zipped: bool,
-    number: Number,
+    number: NumberType,
     columns: usize,
     values: u64,
     /// The labels as elements of an array, all of one length.
     labels: Vec<Vec<u8>>,
 }
 
-impl Array {
-    pub(super) fn create(place: Sink, zipped: bool, layout: &Layout) -> io::Result<Self> {
+impl ArrayEncoder {
+    pub(super) fn create(place: Sink, zipped: bool, layout: &TableLayout) -> io::Result<Self> {
         let (file, copy) = match place {
             Sink::File(file) if !zipped => (file, None),
             place => (tempfile::tempfile()?, Some(place)),
@@ -47,16 +47,16 @@ impl Array {
         let mut array = BufWriter::with_capacity(1 << 16, file);
         array.write_all(&[0; HEADER])?;
         let (columns, labels) = (layout.headings.len(), elements(&layout.labels));
-        Ok(Array { array, copy, zipped, number: layout.number, columns, values: 0, labels })
+        Ok(ArrayEncoder { array, copy, zipped, number: layout.number, columns, values: 0, labels })
     }
 
     fn header(&self) -> io::Result<Vec<u8>> {
         let element = match self.number {
-            Number::F32 => "<f4".to_owned(),
-            Number::F64 => "<f8".to_owned(),
-            Number::I32 => "<i4".to_owned(),
-            Number::I64 => "<i8".to_owned(),
-            Number::Label => format!("<U{}", self.labels.first().map_or(0, |label| label.len() / LETTER)),
+            NumberType::F32 => "<f4".to_owned(),
+            NumberType::F64 => "<f8".to_owned(),
+            NumberType::I32 => "<i4".to_owned(),
+            NumberType::I64 => "<i8".to_owned(),
+            NumberType::Label => format!("<U{}", self.labels.first().map_or(0, |label| label.len() / LETTER)),
         };
         let rows = self.values / self.columns.max(1) as u64;
         let shape = match self.columns {
@@ -76,16 +76,24 @@ impl Array {
     }
 }
 
-impl Encode for Array {
-    fn write(&mut self, numbers: Numbers<'_>, _: &[ArrayRef]) -> io::Result<()> {
+impl Encode for ArrayEncoder {
+    fn write(&mut self, numbers: ResultNumbers<'_>, _: &[ArrayRef]) -> io::Result<()> {
         self.values += numbers.len() as u64;
         let out = &mut self.array;
         match numbers {
-            Numbers::F32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
-            Numbers::F64(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
-            Numbers::I32(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
-            Numbers::I64(values) => values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes())),
-            Numbers::Label(values) => {
+            ResultNumbers::F32(values) => {
+                values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+            }
+            ResultNumbers::F64(values) => {
+                values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+            }
+            ResultNumbers::I32(values) => {
+                values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+            }
+            ResultNumbers::I64(values) => {
+                values.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+            }
+            ResultNumbers::Label(values) => {
                 let text =
                     |value: &u32| self.labels.get(*value as usize).map(Vec::as_slice).unwrap_or_default();
                 values.iter().try_for_each(|value| out.write_all(text(value)))

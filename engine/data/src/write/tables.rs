@@ -9,8 +9,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-use super::encode::{Encode, Out};
-use super::layout::{Layout, Number, Numbers};
+use super::encode::{Encode, TableOut};
+use super::layout::{NumberType, ResultNumbers, TableLayout};
 
 /// Most numbers in a row group, which stays in memory until it is written.
 const MOST_NUMBERS: usize = 1 << 22;
@@ -19,39 +19,41 @@ const LEAST_ROWS: usize = 1 << 10;
 const MOST_ROWS: usize = 1 << 17;
 
 /// The columns of a table.
-struct Columns {
+struct TableColumns {
     schema: SchemaRef,
     /// The number of columns that are results.
     results: usize,
     labels: Vec<String>,
 }
 
-impl Columns {
-    fn of(layout: &Layout) -> Self {
+impl TableColumns {
+    fn of(layout: &TableLayout) -> Self {
         let number = match layout.number {
-            Number::F32 => DataType::Float32,
-            Number::F64 => DataType::Float64,
-            Number::I32 => DataType::Int32,
-            Number::I64 => DataType::Int64,
-            Number::Label => DataType::Utf8,
+            NumberType::F32 => DataType::Float32,
+            NumberType::F64 => DataType::Float64,
+            NumberType::I32 => DataType::Int32,
+            NumberType::I64 => DataType::Int64,
+            NumberType::Label => DataType::Utf8,
         };
         let result = |name: &String| Arc::new(Field::new(name, number.clone(), false));
         let fields: Vec<_> =
             layout.kept.0.iter().cloned().chain(layout.headings.iter().map(result)).collect();
         let (results, labels) = (layout.headings.len(), layout.labels.clone());
-        Columns { schema: Arc::new(Schema::new(fields)), results, labels }
+        TableColumns { schema: Arc::new(Schema::new(fields)), results, labels }
     }
 
     /// The record batch of some rows: the copied columns of the input, then the results.
-    fn batch(&self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<RecordBatch> {
+    fn batch(&self, numbers: ResultNumbers<'_>, kept: &[ArrayRef]) -> io::Result<RecordBatch> {
         let (results, mut columns) = (self.results, kept.to_vec());
         for at in 0..results {
             columns.push(match numbers {
-                Numbers::F32(values) => Arc::new(Float32Array::from(column(values, at, results))) as ArrayRef,
-                Numbers::F64(values) => Arc::new(Float64Array::from(column(values, at, results))),
-                Numbers::I32(values) => Arc::new(Int32Array::from(column(values, at, results))),
-                Numbers::I64(values) => Arc::new(Int64Array::from(column(values, at, results))),
-                Numbers::Label(values) => {
+                ResultNumbers::F32(values) => {
+                    Arc::new(Float32Array::from(column(values, at, results))) as ArrayRef
+                }
+                ResultNumbers::F64(values) => Arc::new(Float64Array::from(column(values, at, results))),
+                ResultNumbers::I32(values) => Arc::new(Int32Array::from(column(values, at, results))),
+                ResultNumbers::I64(values) => Arc::new(Int64Array::from(column(values, at, results))),
+                ResultNumbers::Label(values) => {
                     let texts = values.iter().skip(at).step_by(results.max(1));
                     Arc::new(StringArray::from_iter_values(
                         texts.map(|number| super::layout::label(&self.labels, *number)),
@@ -82,13 +84,13 @@ fn plain(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 
 /// A Parquet file that is written row group by row group.
 pub(super) struct Parquet {
-    columns: Columns,
-    writer: ArrowWriter<Out>,
+    columns: TableColumns,
+    writer: ArrowWriter<TableOut>,
 }
 
 impl Parquet {
-    pub(super) fn create(out: Out, layout: &Layout) -> io::Result<Self> {
-        let columns = Columns::of(layout);
+    pub(super) fn create(out: TableOut, layout: &TableLayout) -> io::Result<Self> {
+        let columns = TableColumns::of(layout);
         let rows = (MOST_NUMBERS / columns.schema.fields().len().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
         let properties = WriterProperties::builder()
             .set_max_row_group_row_count(Some(rows))
@@ -101,7 +103,7 @@ impl Parquet {
 }
 
 impl Encode for Parquet {
-    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
+    fn write(&mut self, numbers: ResultNumbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
         self.writer.write(&self.columns.batch(numbers, kept)?).map_err(plain)
     }
 
@@ -112,20 +114,20 @@ impl Encode for Parquet {
 
 /// An Arrow file that is written batch by batch.
 pub(super) struct Arrow {
-    columns: Columns,
-    writer: FileWriter<Out>,
+    columns: TableColumns,
+    writer: FileWriter<TableOut>,
 }
 
 impl Arrow {
-    pub(super) fn create(out: Out, layout: &Layout) -> io::Result<Self> {
-        let columns = Columns::of(layout);
+    pub(super) fn create(out: TableOut, layout: &TableLayout) -> io::Result<Self> {
+        let columns = TableColumns::of(layout);
         let writer = FileWriter::try_new(out, &columns.schema).map_err(plain)?;
         Ok(Arrow { columns, writer })
     }
 }
 
 impl Encode for Arrow {
-    fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
+    fn write(&mut self, numbers: ResultNumbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
         self.writer.write(&self.columns.batch(numbers, kept)?).map_err(plain)
     }
 

@@ -13,11 +13,11 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use schedc_data::{DataError, Expect, Rows, Source, Values, read_rows};
+use schedc_data::{DataError, DataSource, Expect, FeatureValues, Rows, read_rows};
 
 /// Reads `bytes` as a file named `rows`.
 pub fn read(bytes: &[u8], expect: Expect<'_>) -> Result<Rows, DataError> {
-    read_rows(&Source::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() }, expect)
+    read_rows(&DataSource::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() }, expect)
 }
 
 /// Values as text: `1 2.5 nan | 3 4 5`, a bar between rows.
@@ -31,8 +31,8 @@ pub fn show(rows: &Rows) -> String {
 /// Whether values are consistent with the sizes.
 pub fn is_consistent(rows: &Rows) -> bool {
     let length = match &rows.values {
-        Values::F32(values) => values.len(),
-        Values::F64(values) => values.len(),
+        FeatureValues::F32(values) => values.len(),
+        FeatureValues::F64(values) => values.len(),
     };
     length == rows.rows * rows.columns && rows.names.as_ref().is_none_or(|names| names.len() == rows.columns)
 }

@@ -11,7 +11,7 @@ use crate::cache::{self, KeyBuilder};
 use crate::lock::structure_digest;
 use crate::machines;
 use crate::model::Model;
-use crate::schedule::Source;
+use crate::schedule::ScheduleSource;
 use sched_cost::Machine;
 use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;
@@ -108,14 +108,14 @@ impl ChosenSchedules {
     }
 }
 
-impl Source {
+impl ScheduleSource {
     /// The schedule that schedc chooses for a model.
     pub fn chosen_for(
         model: &Model,
         target: Option<&Target>,
         cpu: Cpu,
         destination: CodeDestination,
-    ) -> Source {
+    ) -> ScheduleSource {
         let _stage = tracing::info_span!("choose").entered();
         let choose = || match target.filter(|target| target.is_gpu()) {
             Some(target) => ChosenSchedules { variants: gpu::chosen_for(model, target), one_call: None }
@@ -133,7 +133,7 @@ impl Source {
             let Ok(bytes) = cache::get_or_make(key, || Ok::<_, Infallible>(choose().into_bytes()));
             String::from_utf8(bytes).unwrap_or_else(|_| choose())
         });
-        Source { name: "chosen schedule".to_string(), text, is_chosen: true, path: None }
+        ScheduleSource { name: "chosen schedule".to_string(), text, is_chosen: true, path: None }
     }
 }
 

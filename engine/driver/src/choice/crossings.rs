@@ -32,7 +32,7 @@ struct Division {
 }
 
 /// A candidate of a division. Its code is compiled only if a size that is not in [`SIZES`] needs a price.
-struct Part<'a> {
+struct DivisionPart<'a> {
     priced: Option<&'a PricedCandidate>,
     /// The number of sizes that it and the parts before it serve.
     end: usize,
@@ -42,13 +42,13 @@ struct Part<'a> {
 impl Crossings<'_> {
     /// The chosen schedules, by the number of rows.
     pub fn variants(&self) -> Variants<String> {
-        let part = |(number, end): (usize, usize)| Part {
+        let part = |(number, end): (usize, usize)| DivisionPart {
             priced: self.priced.get(number),
             end,
             code: OnceCell::new(),
         };
-        let parts: Vec<Part> = self.parts().into_iter().map(part).collect();
-        let text = |part: &Part| {
+        let parts: Vec<DivisionPart> = self.parts().into_iter().map(part).collect();
+        let text = |part: &DivisionPart| {
             part.priced.map_or_else(String::new, |priced| self.evaluator.text(&priced.candidate))
         };
         let plain = || self.evaluator.text(&plain());
@@ -101,7 +101,7 @@ impl Crossings<'_> {
 
     /// Most rows for which the first of two neighbouring parts is cheaper, between the last size of the first
     /// part and the first size of the second.
-    fn crossing(&self, few: &Part, many: &Part) -> usize {
+    fn crossing(&self, few: &DivisionPart, many: &DivisionPart) -> usize {
         let size = |n: usize| SIZES.get(n).copied().unwrap_or(usize::MAX);
         let (below, above) = (size(few.end - 1), size(few.end));
         if below + 1 >= above {
@@ -112,7 +112,7 @@ impl Crossings<'_> {
         last_where((below, above), |rows| few(rows) <= many(rows))
     }
 
-    fn code<'p>(&self, part: &'p Part) -> Option<&'p CandidateCode> {
+    fn code<'p>(&self, part: &'p DivisionPart) -> Option<&'p CandidateCode> {
         part.code.get_or_init(|| self.evaluator.compile(&part.priced?.candidate)).as_ref()
     }
 }

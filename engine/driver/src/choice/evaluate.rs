@@ -5,8 +5,8 @@ use super::layers::{LayerTile, trees_beside_layers};
 use super::sizes::is_anchor;
 use crate::compile::compile;
 use crate::model::Model;
-use crate::schedule::{ScheduleValues, Source};
-use sched_cost::{Call, Machine, MarginsKernel, ModelShape, fits_code_cache};
+use crate::schedule::{ScheduleSource, ScheduleValues};
+use sched_cost::{KernelCall, Machine, MarginsKernel, ModelShape, fits_code_cache};
 use sched_ir::lir::{Module, OutputKind};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{CheckPurpose, check};
@@ -241,7 +241,12 @@ impl<'a> Evaluator<'a> {
         move |rows| match &kernel {
             Some((code, kernel)) if code.max_rows.is_none_or(|most| rows <= most) => {
                 kernel
-                    .cost(Call { rows, threads: 1, column_major: code.column_major, shape: &self.shape })
+                    .cost(KernelCall {
+                        rows,
+                        threads: 1,
+                        column_major: code.column_major,
+                        shape: &self.shape,
+                    })
                     .cycles
             }
             _ => f64::INFINITY,
@@ -251,10 +256,10 @@ impl<'a> Evaluator<'a> {
     /// The nest of a text, for all calls or for those of at most `max_rows` rows. `None` if the text is
     /// illegal, or deserves a warning, such as lanes without trees.
     fn nest(&self, text: &str, max_rows: Option<usize>) -> Option<Nest> {
-        let options = sched_lang::Options {
+        let options = sched_lang::CheckOptions {
             purpose: CheckPurpose::Compile,
             vector_bits: Some(self.machine.register_bits),
-            ..Source::options(Some(self.model), &ScheduleValues::default())
+            ..ScheduleSource::options(Some(self.model), &ScheduleValues::default())
         };
         let whole = max_rows.map(|most| format!("when n_rows <= {most} {{\n{text}}}\n"));
         let checked = check(whole.as_deref().unwrap_or(text), &options);

@@ -1,6 +1,6 @@
 //! Composition of one schedule from entries for several call sizes.
 
-use super::Entry;
+use super::LockEntry;
 use sched_lang::part::MOST_BLOCKS;
 use sched_lang::schedule_parts::ScheduleParts;
 use sched_nest::Variants;
@@ -8,7 +8,7 @@ use sched_nest::Variants;
 /// The schedule of entries in ascending order of their rows. Each serves calls of at most its rows that no
 /// smaller entry serves, with the blocks of its schedule for such calls. The last one also serves all larger
 /// calls. `None` if a text has blocks whose bounds are not plain numbers.
-pub fn composed(entries: &[&Entry]) -> Option<String> {
+pub fn composed(entries: &[&LockEntry]) -> Option<String> {
     let last = entries.last()?;
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
     let head: String = names.iter().map(|name| format!("// from the lock: {name}\n")).collect();

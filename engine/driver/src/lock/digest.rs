@@ -1,8 +1,8 @@
 //! Digests of the properties of models and schedules on which speed depends.
 
 use crate::model::Model;
-use crate::schedule::{ScheduleValues, Source};
-use sched_forest::{Forest, NodeRef, Predicate, Target, Tree, fingerprint};
+use crate::schedule::{ScheduleSource, ScheduleValues};
+use sched_forest::{Forest, NodeRef, Predicate, Tree, TreeTarget, fingerprint};
 use sched_lang::CheckPurpose;
 use sched_nest::show::show_nests;
 use std::collections::BTreeMap;
@@ -59,8 +59,8 @@ fn add_tree(bytes: &mut Vec<u8>, tree: &Tree, thresholds: &mut BTreeMap<u32, Vec
         NodeRef::Leaf(_) => 0,
     };
     let target = match tree.target {
-        Target::One(margin) => margin,
-        Target::All => u32::MAX,
+        TreeTarget::One(margin) => margin,
+        TreeTarget::All => u32::MAX,
     };
     let counts = [tree.inner.len() as u32, tree.leaves.len() as u32, target, node(tree.root)];
     bytes.extend(counts.into_iter().flat_map(u32::to_le_bytes));
@@ -87,7 +87,8 @@ fn add_tree(bytes: &mut Vec<u8>, tree: &Tree, thresholds: &mut BTreeMap<u32, Vec
 /// The digest of the nests of a schedule with a model, for calls of all sizes. `None` if the schedule has
 /// errors. Equal nests have equal digests, however their text is written.
 pub fn nest_digest(schedule: &str, model: &Model) -> Option<String> {
-    let source = Source { name: String::new(), text: schedule.to_string(), is_chosen: false, path: None };
+    let source =
+        ScheduleSource { name: String::new(), text: schedule.to_string(), is_chosen: false, path: None };
     let checked = source.check_for(CheckPurpose::Compile, model, &ScheduleValues::default());
     let nests = if checked.has_errors() { None } else { checked.nests }?;
     Some(fingerprint(show_nests(&nests).as_bytes()))

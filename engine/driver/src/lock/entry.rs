@@ -154,7 +154,7 @@ pub struct Measurement {
 
 /// A measured schedule.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct LockEntry {
     /// Its key.
     pub key: EntryKey,
     /// The digest of the model's structure; see [`structure_digest`].
@@ -183,7 +183,7 @@ pub struct Entry {
     pub is_edited: bool,
 }
 
-impl Entry {
+impl LockEntry {
     /// The entry for a schedule that was measured today on this machine.
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl Entry {
         cpu: Cpu,
         schedule: &str,
         measured: Measurement,
-    ) -> Result<Entry, Failure> {
+    ) -> Result<LockEntry, Failure> {
         let here = ThisMachine::of(cpu);
         // The key names the model.
         let schedule = without_model(schedule).trim_end().to_string() + "\n";
@@ -215,7 +215,7 @@ impl Entry {
         }
         // A lock stores milliseconds.
         let budget = Duration::from_millis(u64::try_from(measured.budget.as_millis()).unwrap_or(u64::MAX));
-        Ok(Entry {
+        Ok(LockEntry {
             structure: structure_digest(model.forest()),
             triple: here.triple,
             processor: here.processor,
@@ -238,7 +238,7 @@ impl Entry {
     }
 
     /// Compares entries in the order in which people read them: by model, target, rows and threads.
-    pub fn for_people(&self, other: &Entry) -> Ordering {
+    pub fn for_people(&self, other: &LockEntry) -> Ordering {
         let order = |key: &EntryKey| (key.model.clone(), key.target.clone(), key.rows, key.threads);
         order(&self.key).cmp(&order(&other.key))
     }

@@ -1,11 +1,11 @@
 //! The search for the schedule of a job in a lock.
 
 use super::compose::composed;
-use super::{CODE_EPOCH, Entry, EntryKey, Lock, ThisMachine, nest_digest, structure_digest};
+use super::{CODE_EPOCH, EntryKey, LockEntry, LockFile, ThisMachine, nest_digest, structure_digest};
 use crate::compile::gpu_of;
 use crate::failure::Failure;
 use crate::model::Model;
-use crate::schedule::Source;
+use crate::schedule::ScheduleSource;
 use sched_diagnostics::{Code, Diagnostic, Place, usage};
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -29,7 +29,7 @@ pub struct LockQuery<'a> {
 #[derive(Default)]
 pub struct LockAnswer {
     /// The schedule.
-    pub source: Option<Source>,
+    pub source: Option<ScheduleSource>,
     /// A message about the first entry that cannot be used.
     pub miss: Option<Diagnostic>,
 }
@@ -57,12 +57,13 @@ pub fn target_name(target: Option<&Target>, cpu: Cpu) -> Result<String, Failure>
 ///
 /// # Errors
 /// When the model or the GPU cannot be named.
-pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnswer, Failure> {
+pub fn find(lock: &LockFile, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnswer, Failure> {
     let file = path.display().to_string();
     let Some(first) = wanted.cpus.first() else { return Ok(LockAnswer::default()) };
     let target = target_name(wanted.target, *first)?;
     let key = EntryKey::new(&target, &wanted.model.path, path, 1, 0)?;
-    let of_model: Vec<&Entry> = lock.entries().iter().filter(|entry| entry.key.model == key.model).collect();
+    let of_model: Vec<&LockEntry> =
+        lock.entries().iter().filter(|entry| entry.key.model == key.model).collect();
     if of_model.is_empty() {
         return Ok(LockAnswer {
             source: None,
@@ -73,7 +74,7 @@ pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnsw
     if !target.starts_with("gpu") && wanted.cpus.iter().any(|cpu| cpu != first) {
         return missed(several_processors(&key));
     }
-    let mut entries: Vec<&Entry> =
+    let mut entries: Vec<&LockEntry> =
         of_model.iter().copied().filter(|entry| entry.key.target == target).collect();
     if entries.is_empty() {
         return missed(other_target(&of_model, &key));
@@ -90,24 +91,30 @@ pub fn find(lock: &Lock, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnsw
         return missed(miss);
     }
     let Some(text) = composed(&entries) else { return missed(not_together(&entries)) };
-    let source = Source { name: file, text, is_chosen: false, path: None };
+    let source = ScheduleSource { name: file, text, is_chosen: false, path: None };
     Ok(LockAnswer { source: Some(source), miss: None })
 }
 
 /// A message about the first entry that does not fit.
-fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
+fn first_misfit(entries: &[&LockEntry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
     let (here, structure) = (ThisMachine::of(cpu), structure_digest(model.forest()));
     entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
 }
 
 /// A message about an entry that no machine can use: another version of schedc wrote it, it was edited, or
 /// `model` has another structure.
-pub fn staleness(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
+pub fn staleness(entry: &LockEntry, model: Option<&Model>) -> Option<Diagnostic> {
     let other = model.and_then(|model| other_model(entry, &structure_digest(model.forest())));
     other.or_else(|| other_epoch(entry)).or_else(|| check_edits(entry, model))
 }
 
-fn misfit(entry: &Entry, here: &ThisMachine, cpu: Cpu, structure: &str, model: &Model) -> Option<Diagnostic> {
+fn misfit(
+    entry: &LockEntry,
+    here: &ThisMachine,
+    cpu: Cpu,
+    structure: &str,
+    model: &Model,
+) -> Option<Diagnostic> {
     other_model(entry, structure)
         .or_else(|| {
             let message = other_machine(entry, here, cpu)?;
@@ -118,11 +125,11 @@ fn misfit(entry: &Entry, here: &ThisMachine, cpu: Cpu, structure: &str, model: &
         .or_else(|| check_edits(entry, Some(model)))
 }
 
-fn again(entry: &Entry) -> String {
+fn again(entry: &LockEntry) -> String {
     format!("measure it again here with `schedc lock --upgrade {}`", entry.key)
 }
 
-fn other_model(entry: &Entry, structure: &str) -> Option<Diagnostic> {
+fn other_model(entry: &LockEntry, structure: &str) -> Option<Diagnostic> {
     let message = "the model's structure has changed since this was measured: it was trained again, or \
                    another file now has its name";
     let help = format!(
@@ -133,7 +140,7 @@ fn other_model(entry: &Entry, structure: &str) -> Option<Diagnostic> {
     (entry.structure != structure).then(|| of_entry(usage::LOCK_MODEL, entry, message, &help))
 }
 
-fn other_epoch(entry: &Entry) -> Option<Diagnostic> {
+fn other_epoch(entry: &LockEntry) -> Option<Diagnostic> {
     let message = format!(
         "it was measured with schedc {}, code epoch {}, and this is schedc {}, code epoch {CODE_EPOCH}, \
          whose code has another speed",
@@ -144,7 +151,7 @@ fn other_epoch(entry: &Entry) -> Option<Diagnostic> {
     (entry.epoch != CODE_EPOCH).then(|| of_entry(usage::LOCK_EPOCH, entry, &message, &again(entry)))
 }
 
-fn check_edits(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
+fn check_edits(entry: &LockEntry, model: Option<&Model>) -> Option<Diagnostic> {
     let is_other = |model: &Model| nest_digest(&entry.schedule, model).as_ref() != Some(&entry.nest);
     let message = if model.is_some_and(is_other) {
         "its schedule was edited: its nest is not the measured one"
@@ -158,7 +165,7 @@ fn check_edits(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
 }
 
 /// The difference between this machine and the one of an entry's measurement.
-fn other_machine(entry: &Entry, here: &ThisMachine, cpu: Cpu) -> Option<String> {
+fn other_machine(entry: &LockEntry, here: &ThisMachine, cpu: Cpu) -> Option<String> {
     if entry.triple != here.triple {
         return Some(format!("it was measured on {}, and this is {}", entry.triple, here.triple));
     }
@@ -187,13 +194,13 @@ fn other_machine(entry: &Entry, here: &ThisMachine, cpu: Cpu) -> Option<String> 
 }
 
 /// The number of threads of the entries: all threads if some entry has that, otherwise the largest number.
-fn most_threads(entries: &[&Entry]) -> u32 {
+fn most_threads(entries: &[&LockEntry]) -> u32 {
     let threads = || entries.iter().map(|entry| entry.key.threads);
     if threads().any(|threads| threads == 0) { 0 } else { threads().max().unwrap_or(0) }
 }
 
 /// An entry of a model of the same structure whose file has another name.
-fn renamed(lock: &Lock, key: &EntryKey, model: &Model) -> Option<Diagnostic> {
+fn renamed(lock: &LockFile, key: &EntryKey, model: &Model) -> Option<Diagnostic> {
     if lock.entries().is_empty() {
         return None;
     }
@@ -212,7 +219,7 @@ fn several_processors(key: &EntryKey) -> Diagnostic {
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
 }
 
-fn other_target(of_model: &[&Entry], key: &EntryKey) -> Diagnostic {
+fn other_target(of_model: &[&LockEntry], key: &EntryKey) -> Diagnostic {
     let mut targets: Vec<&str> = of_model.iter().map(|entry| entry.key.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();
@@ -235,7 +242,7 @@ fn other_target(of_model: &[&Entry], key: &EntryKey) -> Diagnostic {
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
 }
 
-fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
+fn other_threads(entries: &[&LockEntry], threads: u32) -> Diagnostic {
     let mut known: Vec<u32> = entries.iter().map(|entry| entry.key.threads).collect();
     known.sort_unstable();
     known.dedup();
@@ -252,7 +259,7 @@ fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
     Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
 }
 
-fn not_together(entries: &[&Entry]) -> Diagnostic {
+fn not_together(entries: &[&LockEntry]) -> Diagnostic {
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
     let message = format!(
         "the schedules of {} cannot be combined: one has a block whose bound is not a plain number",
@@ -263,6 +270,6 @@ fn not_together(entries: &[&Entry]) -> Diagnostic {
     Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
 }
 
-fn of_entry(code: Code, entry: &Entry, message: &str, help: &str) -> Diagnostic {
+fn of_entry(code: Code, entry: &LockEntry, message: &str, help: &str) -> Diagnostic {
     Diagnostic::new(code, Place::Element(entry.key.to_string()), message).help(help)
 }

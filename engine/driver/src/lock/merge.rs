@@ -1,7 +1,7 @@
 //! Merges locks entry by entry. Git alone merges them line by line.
 
 use super::read::is_marker;
-use super::{Entry, EntryKey, Lock};
+use super::{EntryKey, LockEntry, LockFile};
 use crate::failure::Failure;
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
     /// All entries. Entries in conflict have our version.
-    pub lock: Lock,
+    pub lock: LockFile,
     /// The keys of entries that both sides changed differently.
     pub conflicts: Vec<EntryKey>,
 }
 
 /// Merges two locks that came from `base`. An entry is in conflict if both sides changed it differently.
-pub fn merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Merged {
-    let mut merged = Merged { lock: Lock::default(), conflicts: Vec::new() };
+pub fn merge(base: &LockFile, ours: &LockFile, theirs: &LockFile) -> Merged {
+    let mut merged = Merged { lock: LockFile::default(), conflicts: Vec::new() };
     let all = [base, ours, theirs].into_iter().flat_map(|lock| lock.entries());
     let keys: BTreeSet<&EntryKey> = all.map(|entry| &entry.key).collect();
     for key in keys {
         let (before, our, their) = (base.get(key), ours.get(key), theirs.get(key));
         let in_conflict = our != before && their != before && our != their;
-        let kept: Option<&Entry> = match in_conflict {
+        let kept: Option<&LockEntry> = match in_conflict {
             true => our.or(their),
             false if our == before => their,
             false => our,
@@ -44,10 +44,10 @@ pub fn merge(base: &Lock, ours: &Lock, theirs: &Lock) -> Merged {
 /// When one side is no lock.
 pub fn resolve(text: &str) -> Result<Merged, Failure> {
     let [base, ours, theirs] = sides(text);
-    let (ours, theirs) = (Lock::parse(ours.as_bytes())?, Lock::parse(theirs.as_bytes())?);
+    let (ours, theirs) = (LockFile::parse(ours.as_bytes())?, LockFile::parse(theirs.as_bytes())?);
     let base = match base {
-        base if text.lines().any(|line| line.starts_with("|||||||")) => Lock::parse(base.as_bytes())?,
-        _ => Lock::default(),
+        base if text.lines().any(|line| line.starts_with("|||||||")) => LockFile::parse(base.as_bytes())?,
+        _ => LockFile::default(),
     };
     Ok(merge(&base, &ours, &theirs))
 }

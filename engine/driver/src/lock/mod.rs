@@ -1,12 +1,12 @@
 //! The lock: measured schedules, kept in git beside their models.
 //!
-//! A [`Lock`] is a list of entries, one for each [`EntryKey`]: a target, a model, the rows of a call and its
-//! threads. An [`Entry`] holds the schedule, the machine that it was measured on, and its times. The text of
-//! a lock ([`Lock::text`], [`Lock::parse`]) is made for merging by git, with one field a line. It has 16
-//! sections, each headed by a hexadecimal digit, even if it is empty. An entry is in the section of the first
-//! digit of a digest of its target and model. So two branches that add entries of different models seldom
-//! change the same section. Each entry ends with a digest of its own text, so that two different changes of
-//! an entry always conflict.
+//! A [`LockFile`] is a list of entries, one for each [`EntryKey`]: a target, a model, the rows of a call and
+//! its threads. A [`LockEntry`] holds the schedule, the machine that it was measured on, and its times. The
+//! text of a lock ([`LockFile::text`], [`LockFile::parse`]) is made for merging by git, with one field a
+//! line. It has 16 sections, each headed by a hexadecimal digit, even if it is empty. An entry is in the
+//! section of the first digit of a digest of its target and model. So two branches that add entries of
+//! different models seldom change the same section. Each entry ends with a digest of its own text, so that
+//! two different changes of an entry always conflict.
 //!
 //! [`find`](find()) looks up the schedule of a job, or the reason why there is none. [`LockUse`] decides
 //! whether that is an error.
@@ -22,7 +22,7 @@ mod serve;
 mod write;
 
 pub use digest::{nest_digest, structure_digest};
-pub use entry::{CODE_EPOCH, Entry, EntryKey, Figures, Measurement};
+pub use entry::{CODE_EPOCH, EntryKey, Figures, LockEntry, Measurement};
 pub use find::{LockAnswer, LockQuery, find, staleness, target_name};
 pub use here::ThisMachine;
 pub use serve::LockUse;
@@ -39,51 +39,51 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// Measured schedules.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lock {
+pub struct LockFile {
     /// Entries in the order of the text: by the digest of their keys.
-    entries: Vec<Entry>,
+    entries: Vec<LockEntry>,
 }
 
-impl Lock {
+impl LockFile {
     /// Reads a lock.
     ///
     /// # Errors
     /// When it cannot be read, or schedc did not write its text.
-    pub fn read(path: &Path) -> Result<Lock, Failure> {
+    pub fn read(path: &Path) -> Result<LockFile, Failure> {
         let bytes = std::fs::read(path).map_err(|error| {
             let help = "`schedc tune MODEL --lock schedc.lock` writes a lock, and --lock names another one";
             Failure::unreadable(path.display(), format!("the lock cannot be read: {}", reason(&error)), help)
         })?;
-        Lock::parse(&bytes).map_err(|failure| failure.in_file(path.display()))
+        LockFile::parse(&bytes).map_err(|failure| failure.in_file(path.display()))
     }
 
     /// Reads a lock, or starts an empty one if there is no file.
     ///
     /// # Errors
     /// When the file cannot be read, or is no lock.
-    pub fn read_or_new(path: &Path) -> Result<Lock, Failure> {
-        if path.exists() { Lock::read(path) } else { Ok(Lock::default()) }
+    pub fn read_or_new(path: &Path) -> Result<LockFile, Failure> {
+        if path.exists() { LockFile::read(path) } else { Ok(LockFile::default()) }
     }
 
     /// The entries.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[LockEntry] {
         &self.entries
     }
 
     /// The entry with a key.
-    pub fn get(&self, key: &EntryKey) -> Option<&Entry> {
+    pub fn get(&self, key: &EntryKey) -> Option<&LockEntry> {
         self.entries.iter().find(|entry| entry.key == *key)
     }
 
     /// Adds an entry, or replaces the one with its key.
-    pub fn put(&mut self, entry: Entry) {
+    pub fn put(&mut self, entry: LockEntry) {
         self.remove(&entry.key);
         let at = self.entries.partition_point(|other| other.key.place() < entry.key.place());
         self.entries.insert(at, entry);
     }
 
     /// Removes the entry with a key.
-    pub fn remove(&mut self, key: &EntryKey) -> Option<Entry> {
+    pub fn remove(&mut self, key: &EntryKey) -> Option<LockEntry> {
         let at = self.entries.iter().position(|entry| entry.key == *key)?;
         Some(self.entries.remove(at))
     }
@@ -93,17 +93,17 @@ impl Lock {
     ///
     /// # Errors
     /// When no entry matches, or several do.
-    pub fn entry_named(&self, name: &str) -> Result<&Entry, Failure> {
-        let matches = |entry: &&Entry| {
+    pub fn entry_named(&self, name: &str) -> Result<&LockEntry, Failure> {
+        let matches = |entry: &&LockEntry| {
             let whole = entry.key.to_string();
             whole == name || format!(":{whole}:").contains(&format!(":{name}:"))
         };
-        let mut found: Vec<&Entry> = self.entries.iter().filter(matches).collect();
+        let mut found: Vec<&LockEntry> = self.entries.iter().filter(matches).collect();
         if let Some(exact) = found.iter().find(|entry| entry.key.to_string() == name) {
             return Ok(exact);
         }
         found.sort_by_key(|entry| &entry.key);
-        let names = |entries: &[&Entry]| {
+        let names = |entries: &[&LockEntry]| {
             let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
             names.join(", ")
         };
@@ -114,7 +114,7 @@ impl Lock {
                 Err(Failure::usage(format!("the lock has no entry `{name}`, nor any other"), help))
             }
             [] => {
-                let mut all: Vec<&Entry> = self.entries.iter().collect();
+                let mut all: Vec<&LockEntry> = self.entries.iter().collect();
                 all.sort_by_key(|entry| &entry.key);
                 let help = format!("name one of {}", names(&all));
                 Err(Failure::usage(format!("the lock has no entry `{name}`"), help))

@@ -1,8 +1,8 @@
 //! Reads locks. The text may be of a newer schedc, half merged, or edited.
 
-use super::entry::{Entry, EntryKey, Figures, Measurement};
+use super::entry::{EntryKey, Figures, LockEntry, Measurement};
 use super::write::digest_of;
-use super::{FORMAT_VERSION, Lock, damaged, refused};
+use super::{FORMAT_VERSION, LockFile, damaged, refused};
 use crate::failure::Failure;
 use sched_diagnostics::usage;
 use std::collections::BTreeMap;
@@ -31,12 +31,12 @@ const FIELDS: [&str; 14] = [
 /// Beginnings of the lines that git leaves in a text that it could not merge.
 const MARKERS: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
 
-impl Lock {
+impl LockFile {
     /// Reads the text of a lock.
     ///
     /// # Errors
     /// When schedc did not write it, with the line.
-    pub fn parse(bytes: &[u8]) -> Result<Lock, Failure> {
+    pub fn parse(bytes: &[u8]) -> Result<LockFile, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
@@ -51,7 +51,7 @@ impl Lock {
         }
         let mut lines = numbered().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
         format_of(lines.next())?;
-        let mut lock = Lock::default();
+        let mut lock = LockFile::default();
         while let Some((number, line)) = lines.next() {
             if is_bucket(line) {
                 continue;
@@ -115,14 +115,14 @@ fn quoted(line: &str) -> String {
 }
 
 /// The fields of an entry with their lines.
-struct Fields<'t> {
+struct EntryFields<'t> {
     /// Name of the entry.
     name: &'t str,
     line: usize,
     values: BTreeMap<&'static str, (usize, &'t str)>,
 }
 
-impl<'t> Fields<'t> {
+impl<'t> EntryFields<'t> {
     fn text(&self, field: &str) -> Result<(usize, &'t str), Failure> {
         let found = self.values.get(field).copied();
         found.ok_or_else(|| damaged(self.line, format!("the entry {} has no field `{field}`", self.name)))
@@ -175,11 +175,11 @@ fn entry<'t>(
     number: usize,
     name: &'t str,
     lines: &mut Peekable<impl Iterator<Item = (usize, &'t str)>>,
-) -> Result<Entry, Failure> {
+) -> Result<LockEntry, Failure> {
     let key: EntryKey = name.parse().map_err(|()| {
         damaged(number, format!("{} does not name an entry as TARGET:MODEL:ROWS:THREADS", quoted(name)))
     })?;
-    let mut fields = Fields { name, line: number, values: BTreeMap::new() };
+    let mut fields = EntryFields { name, line: number, values: BTreeMap::new() };
     let mut body = format!("entry {name}\n");
     let mut schedule = String::new();
     let mut has_schedule = false;
@@ -207,7 +207,7 @@ fn entry<'t>(
 }
 
 /// Adds a field and its value.
-fn add<'t>(fields: &mut Fields<'t>, number: usize, field: &'t str) -> Result<(), Failure> {
+fn add<'t>(fields: &mut EntryFields<'t>, number: usize, field: &'t str) -> Result<(), Failure> {
     let (name, value) = field.split_once(' ').unwrap_or((field, ""));
     let Some(known) = FIELDS.into_iter().find(|known| *known == name) else {
         let message = format!(
@@ -223,8 +223,8 @@ fn add<'t>(fields: &mut Fields<'t>, number: usize, field: &'t str) -> Result<(),
     }
 }
 
-fn whole(fields: &Fields, key: EntryKey, schedule: String, body: &str) -> Result<Entry, Failure> {
-    let entry = Entry {
+fn whole(fields: &EntryFields, key: EntryKey, schedule: String, body: &str) -> Result<LockEntry, Failure> {
+    let entry = LockEntry {
         key,
         structure: fields.owned("structure")?,
         triple: fields.owned("triple")?,

@@ -1,8 +1,8 @@
 //! The use of a lock by a command.
 
-use super::{Lock, LockQuery, beside, find};
+use super::{LockFile, LockQuery, beside, find};
 use crate::failure::Failure;
-use crate::schedule::Source;
+use crate::schedule::ScheduleSource;
 use sched_diagnostics::{Diagnostic, Place, Severity, usage};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ impl LockUse {
         &self,
         wanted: &LockQuery<'_>,
         report: &mut dyn FnMut(Diagnostic),
-    ) -> Result<Option<Source>, Failure> {
+    ) -> Result<Option<ScheduleSource>, Failure> {
         if self.frozen {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl LockUse {
         if self.file.is_none() && !path.exists() {
             return if self.locked { Err(missing(&path, wanted, "there is no lock")) } else { Ok(None) };
         }
-        let answer = find(&Lock::read(&path)?, &path, wanted)?;
+        let answer = find(&LockFile::read(&path)?, &path, wanted)?;
         match answer.miss {
             Some(miss) if self.locked => Err(Diagnostic { severity: Severity::Error, ..miss }.into()),
             None if self.locked && answer.source.is_none() => {

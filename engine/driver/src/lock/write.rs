@@ -1,7 +1,7 @@
 //! Locks as text.
 
-use super::entry::{Entry, Figures};
-use super::{FORMAT_VERSION, Lock};
+use super::entry::{Figures, LockEntry};
+use super::{FORMAT_VERSION, LockFile};
 use sched_forest::fingerprint;
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,7 +17,7 @@ what is changed by hand.
 /// again.
 const EDITED_DIGEST: &str = "edited";
 
-impl Lock {
+impl LockFile {
     /// The text of the lock. Equal entries have equal text.
     pub fn text(&self) -> String {
         let mut text = format!("{TEXT_HEAD}lock {FORMAT_VERSION}\n");
@@ -33,7 +33,7 @@ impl Lock {
     }
 }
 
-impl Entry {
+impl LockEntry {
     /// The lines of the entry.
     pub(super) fn text(&self) -> String {
         let body = self.body();

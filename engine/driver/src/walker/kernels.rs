@@ -1,8 +1,8 @@
 //! The walker's kernels: functions that the runtime calls as it calls compiled ones. The only table of such a
-//! model is its [`Trees`].
+//! model is its [`WalkerTrees`].
 
-use super::trees::Trees;
-use sched_forest::{Float, Forest, LeafResult, OutputDefinition, Real, Target, apply_steps};
+use super::trees::WalkerTrees;
+use sched_forest::{Float, Forest, LeafResult, OutputDefinition, Real, TreeTarget, apply_steps};
 use sched_llvm::runtime::{
     Ctx, Element, KernelFn, LoopBodyFn, Needs, OutputKind, OutputVisitor, schedc_rt_parallel,
 };
@@ -15,17 +15,17 @@ use std::slice;
 const BLOCK_ROWS: usize = 64;
 
 /// A kernel: the computation of a block of rows.
-trait Kernel {
+trait WalkerKernel {
     /// Type of an element of the input.
     type From;
     /// Type of an element of the output.
     type To;
 
     /// The numbers of elements of a row of the input and of the output.
-    fn from_to_widths(trees: &Trees) -> (usize, usize);
+    fn from_to_widths(trees: &WalkerTrees) -> (usize, usize);
 
     /// Computes rows.
-    fn compute(trees: &Trees, from: &[Self::From], to: &mut [Self::To]);
+    fn compute(trees: &WalkerTrees, from: &[Self::From], to: &mut [Self::To]);
 }
 
 /// The kernel of an output, for the types of a forest; none if the forest has none. With `base_is_given`, the
@@ -103,15 +103,17 @@ impl<X: Real, A: Real, Y: ResultElement> OutputVisitor for OwnKernel<X, A, Y> {
 /// Kernel from rows to margins.
 struct Margins<X, A, const BASE_IS_GIVEN: bool>(PhantomData<(X, A)>);
 
-impl<X: Real, A: Real + ResultElement, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
+impl<X: Real, A: Real + ResultElement, const BASE_IS_GIVEN: bool> WalkerKernel
+    for Margins<X, A, BASE_IS_GIVEN>
+{
     type From = X;
     type To = A;
 
-    fn from_to_widths(trees: &Trees) -> (usize, usize) {
+    fn from_to_widths(trees: &WalkerTrees) -> (usize, usize) {
         (trees.forest().num_features, trees.forest().num_margins)
     }
 
-    fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
+    fn compute(trees: &WalkerTrees, from: &[X], to: &mut [A]) {
         let forest = trees.forest();
         let (margins, from) = (forest.num_margins, &*forest.rows_with_columns(from));
         if !BASE_IS_GIVEN {
@@ -129,8 +131,8 @@ impl<X: Real, A: Real + ResultElement, const BASE_IS_GIVEN: bool> Kernel for Mar
                     sums[margin] = A::narrow(forest.rounded_sum(margin, sums[margin].widen(), value));
                 };
                 match tree.target {
-                    Target::One(margin) => add(margin as usize, trees.value(number, *leaf, row)),
-                    Target::All => {
+                    TreeTarget::One(margin) => add(margin as usize, trees.value(number, *leaf, row)),
+                    TreeTarget::All => {
                         let values = trees.vector(number, *leaf).iter();
                         values.enumerate().for_each(|(margin, value)| add(margin, *value));
                     }
@@ -151,15 +153,15 @@ impl<X: Real, A: Real + ResultElement, const BASE_IS_GIVEN: bool> Kernel for Mar
 /// Kernel from margins to the output of this number.
 struct AfterMargins<A, Y, const NUMBER: usize>(PhantomData<(A, Y)>);
 
-impl<A: Real, Y: ResultElement, const NUMBER: usize> Kernel for AfterMargins<A, Y, NUMBER> {
+impl<A: Real, Y: ResultElement, const NUMBER: usize> WalkerKernel for AfterMargins<A, Y, NUMBER> {
     type From = A;
     type To = Y;
 
-    fn from_to_widths(trees: &Trees) -> (usize, usize) {
+    fn from_to_widths(trees: &WalkerTrees) -> (usize, usize) {
         (trees.forest().num_margins, trees.after_margins[NUMBER].columns)
     }
 
-    fn compute(trees: &Trees, from: &[A], to: &mut [Y]) {
+    fn compute(trees: &WalkerTrees, from: &[A], to: &mut [Y]) {
         let (margins, columns) = Self::from_to_widths(trees);
         let mut values = Vec::new();
         for (sums, out) in from.chunks_exact(margins).zip(to.chunks_exact_mut(columns)) {
@@ -174,15 +176,15 @@ impl<A: Real, Y: ResultElement, const NUMBER: usize> Kernel for AfterMargins<A, 
 /// Kernel from rows to the results of leaves: values, or else indices.
 struct ByTree<X, Y, const VALUES: bool>(PhantomData<(X, Y)>);
 
-impl<X: Real, Y: ResultElement, const VALUES: bool> Kernel for ByTree<X, Y, VALUES> {
+impl<X: Real, Y: ResultElement, const VALUES: bool> WalkerKernel for ByTree<X, Y, VALUES> {
     type From = X;
     type To = Y;
 
-    fn from_to_widths(trees: &Trees) -> (usize, usize) {
+    fn from_to_widths(trees: &WalkerTrees) -> (usize, usize) {
         (trees.forest().num_features, trees.forest().trees.len())
     }
 
-    fn compute(trees: &Trees, from: &[X], to: &mut [Y]) {
+    fn compute(trees: &WalkerTrees, from: &[X], to: &mut [Y]) {
         let forest = trees.forest();
         let rows = forest.rows_with_columns(from);
         let rows = rows.chunks_exact(forest.num_values());
@@ -210,19 +212,19 @@ fn narrow<Y: ResultElement>(from: &[f64], to: &mut [Y]) {
 }
 
 /// The input and the output of one run.
-struct Run<'a, K: Kernel> {
-    trees: &'a Trees,
+struct Run<'a, K: WalkerKernel> {
+    trees: &'a WalkerTrees,
     rows: usize,
     from: *const K::From,
     to: *mut K::To,
 }
 
 /// Runs a kernel.
-unsafe extern "C" fn run<K: Kernel>(ctx: *mut Ctx) {
+unsafe extern "C" fn run<K: WalkerKernel>(ctx: *mut Ctx) {
     // SAFETY: the runtime passes the context of a run of a model whose only table is its trees.
     let (trees, rows, from, to) = unsafe {
         let Ctx { tables, n_rows, rows, out, .. } = &*ctx;
-        (&*(**tables).cast::<Trees>(), *n_rows, rows.cast(), out.cast())
+        (&*(**tables).cast::<WalkerTrees>(), *n_rows, rows.cast(), out.cast())
     };
     let rows = usize::try_from(rows).unwrap_or(0);
     let run = Run::<K> { trees, rows, from, to };
@@ -233,7 +235,7 @@ unsafe extern "C" fn run<K: Kernel>(ctx: *mut Ctx) {
 }
 
 /// Runs a kernel on one block of rows.
-unsafe extern "C" fn run_block<K: Kernel>(run: *mut c_void, block: i64) {
+unsafe extern "C" fn run_block<K: WalkerKernel>(run: *mut c_void, block: i64) {
     // SAFETY: `run` passes its run, which no thread changes.
     let run = unsafe { &*run.cast_const().cast::<Run<K>>() };
     let first = usize::try_from(block).map_or(run.rows, |block| block * BLOCK_ROWS);

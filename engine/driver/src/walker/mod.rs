@@ -15,14 +15,14 @@ use crate::model::Model;
 use kernels::kernel;
 use sched_forest::Float;
 use sched_ir::lower::interface;
-use sched_llvm::Predict;
+use sched_llvm::CompiledCode;
 use sched_llvm::runtime::{
-    self, Call, Dtype, MODEL_SIZE, ModelDescriptor, ModelHandle, OutputDescriptor, OutputKind, Status,
+    self, Call, CallStatus, Dtype, MODEL_SIZE, ModelDescriptor, ModelHandle, OutputDescriptor, OutputKind,
 };
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
-use trees::Trees;
+use trees::WalkerTrees;
 
 /// Nanoseconds of a node that a row visits, from which the number of threads of a call follows. Measured on
 /// Zen 5: 1.1 to 2.2 with 64 or more rows.
@@ -42,14 +42,14 @@ pub fn is_worth_walking(model: &Model, rows: usize) -> bool {
 pub struct Walker {
     // The descriptor has the addresses of the other fields, which are on the heap.
     descriptor: ModelDescriptor,
-    _trees: Box<Trees>,
+    _trees: Box<WalkerTrees>,
     _tables: Box<[*const c_void; 1]>,
     _info: CString,
-    _base: Option<Base>,
+    _base: Option<InitialSums>,
 }
 
 /// Initial sums, in the type of margins.
-enum Base {
+enum InitialSums {
     Single(Vec<f32>),
     Double(Vec<f64>),
 }
@@ -63,15 +63,15 @@ impl Walker {
     /// The walker of a model.
     pub fn new(model: &Model, rules: RowRules) -> Walker {
         let forest = model.forest();
-        let trees = Box::new(Trees::new(Arc::clone(forest)));
-        let tables = Box::new([ptr::from_ref::<Trees>(&trees).cast::<c_void>()]);
+        let trees = Box::new(WalkerTrees::new(Arc::clone(forest)));
+        let tables = Box::new([ptr::from_ref::<WalkerTrees>(&trees).cast::<c_void>()]);
         let about = about_model(model, |kind| forest.columns_of_output(kind), rules);
         // JSON has no NUL.
         let info = CString::new(about.to_string()).unwrap_or_default();
         let kernel = |kind| kernel(kind, forest, rules.base_margin);
         let base = rules.base_margin.then(|| match forest.types.accumulator {
-            Float::F32 => Base::Single(forest.base.iter().map(|value| *value as f32).collect()),
-            Float::F64 => Base::Double(forest.base.clone()),
+            Float::F32 => InitialSums::Single(forest.base.iter().map(|value| *value as f32).collect()),
+            Float::F64 => InitialSums::Double(forest.base.clone()),
         });
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         let descriptor = ModelDescriptor {
@@ -91,8 +91,8 @@ impl Walker {
             missing: rules.missing.unwrap_or(f64::NAN),
             base: match &base {
                 None => ptr::null(),
-                Some(Base::Single(values)) => values.as_ptr().cast(),
-                Some(Base::Double(values)) => values.as_ptr().cast(),
+                Some(InitialSums::Single(values)) => values.as_ptr().cast(),
+                Some(InitialSums::Double(values)) => values.as_ptr().cast(),
             },
             other_rows: ptr::null(),
             own_row_type: dtype(model.trainer_row_type) as i64,
@@ -119,8 +119,8 @@ fn dtype(float: Float) -> Dtype {
     }
 }
 
-impl Predict for Walker {
-    type Error = Status;
+impl CompiledCode for Walker {
+    type Error = CallStatus;
 
     fn num_features(&self) -> usize {
         usize::try_from(self.descriptor.num_features).unwrap_or(usize::MAX)
@@ -134,7 +134,7 @@ impl Predict for Walker {
         runtime::output_type(&self.descriptor, kind)
     }
 
-    unsafe fn call(&self, call: &Call) -> Result<(), Status> {
+    unsafe fn call(&self, call: &Call) -> Result<(), CallStatus> {
         // SAFETY: as the caller promises. The kernels fit the trees.
         unsafe { runtime::call(&self.descriptor, call) }
     }

@@ -14,7 +14,7 @@ const LANES: usize = 8;
 
 /// An inner node with a numeric test.
 #[derive(Clone, Copy)]
-struct Node {
+struct WalkerNode {
     threshold: f64,
     feature: u32,
     missing_left: bool,
@@ -39,23 +39,23 @@ pub struct StepsAfterMargins {
 }
 
 /// The trees of a forest.
-pub struct Trees {
+pub struct WalkerTrees {
     /// Computations by the number of the output.
     pub after_margins: [StepsAfterMargins; OutputKind::ALL.len()],
     forest: Arc<Forest>,
-    nodes: Vec<Node>,
+    nodes: Vec<WalkerNode>,
     starts: Vec<TreeStart>,
     values: Vec<f64>,
     /// Whether features are compared by `<`; else by `<=`.
     is_less: bool,
 }
 
-impl Trees {
+impl WalkerTrees {
     /// The trees of a forest.
-    pub fn new(forest: Arc<Forest>) -> Trees {
+    pub fn new(forest: Arc<Forest>) -> WalkerTrees {
         let is_less = forest.comparison == Comparison::Less;
         let nodes = forest.trees.iter().map(|tree| tree.inner.len()).sum();
-        let mut trees = Trees {
+        let mut trees = WalkerTrees {
             after_margins: OutputKind::ALL.map(|kind| StepsAfterMargins {
                 columns: forest.columns_of_output(kind),
                 steps: forest.steps_after_margins(kind).unwrap_or_default(),
@@ -90,7 +90,7 @@ impl Trees {
         };
         for inner in &tree.inner {
             let Predicate::Numeric { threshold } = inner.predicate else { continue };
-            self.nodes.push(Node {
+            self.nodes.push(WalkerNode {
                 threshold,
                 feature: inner.feature,
                 missing_left: inner.missing_left,

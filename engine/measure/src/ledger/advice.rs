@@ -1,7 +1,7 @@
 //! Variations of a schedule: other forms of each directive, and further directives. All are legal;
 //! measurements show which are fast.
 
-use sched_lang::Options;
+use sched_lang::CheckOptions;
 use sched_lang::directives::{Role, find};
 use sched_lang::legal_next::{self, NextStep};
 use sched_lang::schedule::DirectiveText;
@@ -28,7 +28,7 @@ pub struct Proposal {
 }
 
 /// A change of a schedule's text.
-struct Change {
+struct TextChange {
     text: String,
     idea: String,
     /// The new directive.
@@ -39,18 +39,18 @@ struct Change {
 
 /// Variations of a schedule.
 pub fn proposals(
-    (source, options): (&str, &Options),
+    (source, options): (&str, &CheckOptions),
     schedule: usize,
     events: &[DirectiveText],
 ) -> Vec<Proposal> {
     let whole = Variations::new(source, options).unchanged(schedule).nest;
     let around = whole.map_or_else(|_| BTreeSet::new(), |nest| loops_around_all_walks(&nest));
     let idea = |place: &str, form: &str| idea(place, form, &around);
-    let mut all: Vec<Change> =
+    let mut all: Vec<TextChange> =
         events.iter().flat_map(|event| replacements(source, options, event, &idea)).collect();
     all.extend(shortest_of_each_effect(insertions(source, options, events, &idea), &around));
     all.truncate(MAX_PROPOSALS);
-    let checked = |Change { text, idea, new_source, .. }: Change| {
+    let checked = |TextChange { text, idea, new_source, .. }: TextChange| {
         let variation = Variations::new(&new_source, options).unchanged(schedule);
         variation.nest.is_ok().then_some(Proposal { text, idea, variation })
     };
@@ -104,8 +104,8 @@ fn idea(place: &str, form: &str, around: &BTreeSet<String>) -> String {
 
 /// The changes, each effect once. Of several layouts of all trees with the same effect, the one with the
 /// shortest text.
-fn shortest_of_each_effect(all: Vec<Change>, around: &BTreeSet<String>) -> Vec<Change> {
-    let mut kept: Vec<(Option<String>, Change)> = Vec::new();
+fn shortest_of_each_effect(all: Vec<TextChange>, around: &BTreeSet<String>) -> Vec<TextChange> {
+    let mut kept: Vec<(Option<String>, TextChange)> = Vec::new();
     for change in all {
         let effect = layout_of_all(&change.form, around);
         match kept.iter_mut().find(|(other, _)| effect.is_some() && *other == effect) {
@@ -128,10 +128,10 @@ fn forms(next: NextStep, most: usize) -> impl Iterator<Item = String> {
 /// Proposals that replace a directive by another form of it.
 fn replacements(
     source: &str,
-    options: &Options,
+    options: &CheckOptions,
     event: &DirectiveText,
     idea: &dyn Fn(&str, &str) -> String,
-) -> Vec<Change> {
+) -> Vec<TextChange> {
     let (start, end) = (event.span.start as usize, event.span.end as usize);
     let own = source.get(start..end).unwrap_or_default();
     let name: String = own.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
@@ -141,7 +141,12 @@ fn replacements(
     let other = |form: String| {
         let new_source = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
         let text = format!("line {line}: `{form}` in place of `{own}`");
-        (form != own).then(|| Change { text, idea: idea(&format!("line {line}:"), &form), form, new_source })
+        (form != own).then(|| TextChange {
+            text,
+            idea: idea(&format!("line {line}:"), &form),
+            form,
+            new_source,
+        })
     };
     all.into_iter().flat_map(|next| forms(next, MAX_FORMS[0])).filter_map(other).take(MAX_FORMS[0]).collect()
 }
@@ -149,10 +154,10 @@ fn replacements(
 /// Changes that add a directive after the last one.
 fn insertions(
     source: &str,
-    options: &Options,
+    options: &CheckOptions,
     events: &[DirectiveText],
     idea: &dyn Fn(&str, &str) -> String,
-) -> Vec<Change> {
+) -> Vec<TextChange> {
     let end = events.last().map_or(source.len(), |last| last.span.end as usize);
     let (Some(before), Some(rest)) = (source.get(..end), source.get(end..)) else { return Vec::new() };
     let gap = format!("{before}\n\n{rest}");
@@ -161,7 +166,7 @@ fn insertions(
     all.sort_by_key(|next| {
         FIRST_DIRECTIVES.iter().position(|first| *first == name(next)).unwrap_or(FIRST_DIRECTIVES.len())
     });
-    let added = |form: String| Change {
+    let added = |form: String| TextChange {
         text: format!("add `{form}`"),
         idea: idea("add", &form),
         new_source: format!("{before}\n{form}\n{rest}"),
@@ -174,7 +179,7 @@ fn insertions(
 mod tests {
     use super::{idea, loops_around_all_walks, proposals};
     use sched_lang::variations::Variations;
-    use sched_lang::{ModelInfo, Options};
+    use sched_lang::{CheckOptions, ModelInfo};
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
@@ -200,7 +205,7 @@ mod tests {
     #[test]
     fn a_layout_of_all_walks_is_proposed_once() {
         let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nsplit(tree, e, l, 5)\n";
-        let options = Options { model: Some(Arc::new(model())), ..Options::default() };
+        let options = CheckOptions { model: Some(Arc::new(model())), ..CheckOptions::default() };
         let variations = Variations::new(text, &options);
         let nest = variations.unchanged(0).nest.expect("a legal schedule");
         let around = loops_around_all_walks(&nest);
@@ -219,7 +224,7 @@ mod tests {
 
     #[test]
     fn proposals_are_legal_variations() {
-        let options = Options { model: Some(Arc::new(model())), ..Options::default() };
+        let options = CheckOptions { model: Some(Arc::new(model())), ..CheckOptions::default() };
         let text = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(array)\n// end";
         let events = Variations::new(text, &options).directives(0);
         let all = proposals((text, &options), 0, &events);

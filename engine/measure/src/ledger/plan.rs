@@ -4,14 +4,14 @@ use super::advice::{self, Proposal};
 use super::entrants::Entrants;
 use super::question::{NumberSweep, Question, Subject, SweepNumber};
 use super::table::{
-    Ablation, Baselines, DirectiveEffect, MeasuredTime, PrefixLine, Sweep, SweepValue, Table,
+    Ablation, Baselines, DirectiveEffect, LedgerTable, MeasuredTime, PrefixLine, SweepValue, ValueSweep,
 };
 use crate::samples::Quartiles;
 use sched_diagnostics::Diagnostic;
 use sched_lang::CheckPurpose;
 use sched_lang::schedule::DirectiveText;
 use sched_lang::variations::{NumberLiteral, Variation, Variations};
-use schedc_driver::{Failure, ScheduleValues, Source};
+use schedc_driver::{Failure, ScheduleSource, ScheduleValues};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of values to try if the user gives none, including the present one.
@@ -20,19 +20,19 @@ const SWEEP_LENGTH: usize = 5;
 const SWEEP_FACTORS: [(i64, i64); 8] = [(1, 2), (2, 1), (1, 4), (4, 1), (1, 8), (8, 1), (1, 16), (16, 1)];
 
 /// The times of the entrants of a race, by entrant; `None` without a sample.
-pub type Times = BTreeMap<usize, Option<Quartiles>>;
+pub type EntrantTimes = BTreeMap<usize, Option<Quartiles>>;
 
 /// An entry of a table: an entrant to time, or the reason why there is none.
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(super) enum LedgerEntry {
     Runs(usize),
     Illegal(String),
 }
 
-impl Entry {
+impl LedgerEntry {
     /// The number of the entrant.
     pub(super) fn number(&self) -> Option<usize> {
-        if let Entry::Runs(number) = self { Some(*number) } else { None }
+        if let LedgerEntry::Runs(number) = self { Some(*number) } else { None }
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) struct AdvisedEntry {
     /// The change without its numbers. Of changes with the same text here, only the fastest is shown.
     pub(super) idea: String,
     /// The changed schedule.
-    pub(super) entry: Entry,
+    pub(super) entry: LedgerEntry,
 }
 
 /// The entries of a table.
@@ -51,11 +51,11 @@ pub struct TablePlan {
     max_rows: Option<u32>,
     /// Rows per call.
     pub batch: usize,
-    pub(super) whole: Entry,
-    pub(super) plain: Entry,
-    pub(super) chosen: Entry,
-    prefixes: Vec<(DirectiveText, DirectiveEffect, Entry)>,
-    ablations: Vec<(DirectiveText, Vec<usize>, Entry)>,
+    pub(super) whole: LedgerEntry,
+    pub(super) plain: LedgerEntry,
+    pub(super) chosen: LedgerEntry,
+    prefixes: Vec<(DirectiveText, DirectiveEffect, LedgerEntry)>,
+    ablations: Vec<(DirectiveText, Vec<usize>, LedgerEntry)>,
     sweeps: Vec<SweepPlan>,
     pub(super) advice: Vec<AdvisedEntry>,
 }
@@ -64,14 +64,14 @@ pub struct TablePlan {
 struct SweepPlan {
     name: String,
     value: i64,
-    tried: Vec<(i64, Entry)>,
+    tried: Vec<(i64, LedgerEntry)>,
 }
 
 /// Makes plans.
 pub struct PlanMaker<'a> {
     pub subject: &'a Subject<'a>,
     pub variations: &'a Variations<'a>,
-    pub chosen: &'a Source,
+    pub chosen: &'a ScheduleSource,
     pub entrants: &'a mut Entrants,
 }
 
@@ -92,19 +92,19 @@ impl PlanMaker<'_> {
         Ok(TablePlan { max_rows, batch, whole, plain, chosen, prefixes, ablations, sweeps, advice })
     }
 
-    fn enter(&mut self, variation: Variation) -> Entry {
+    fn enter(&mut self, variation: Variation) -> LedgerEntry {
         match variation.nest {
-            Ok(nest) => Entry::Runs(self.entrants.enter(&nest, self.subject.target)),
-            Err(errors) => Entry::Illegal(errors.first().map(reason).unwrap_or_default()),
+            Ok(nest) => LedgerEntry::Runs(self.entrants.enter(&nest, self.subject.target)),
+            Err(errors) => LedgerEntry::Illegal(errors.first().map(reason).unwrap_or_default()),
         }
     }
 
-    fn chosen(&mut self, batch: usize) -> Entry {
+    fn chosen(&mut self, batch: usize) -> LedgerEntry {
         let values = ScheduleValues { sets: Vec::new(), ..self.subject.values.clone() };
         let checked = self.chosen.check_for(CheckPurpose::Compile, self.subject.model, &values);
         match checked.nests {
-            Some(nests) => Entry::Runs(self.entrants.enter(nests.for_rows(batch), &checked.target)),
-            None => Entry::Illegal(checked.diagnostics.first().map(reason).unwrap_or_default()),
+            Some(nests) => LedgerEntry::Runs(self.entrants.enter(nests.for_rows(batch), &checked.target)),
+            None => LedgerEntry::Illegal(checked.diagnostics.first().map(reason).unwrap_or_default()),
         }
     }
 
@@ -112,7 +112,7 @@ impl PlanMaker<'_> {
         &mut self,
         schedule: usize,
         events: &[DirectiveText],
-    ) -> Vec<(DirectiveText, DirectiveEffect, Entry)> {
+    ) -> Vec<(DirectiveText, DirectiveEffect, LedgerEntry)> {
         let mut before = self.enter(self.variations.prefix(schedule, 0));
         let mut lines = Vec::new();
         for (at, event) in events.iter().enumerate() {
@@ -120,9 +120,11 @@ impl PlanMaker<'_> {
             let waits = variation.left_out.contains(&at);
             let entry = self.enter(variation);
             let state = match (&before, &entry) {
-                (_, Entry::Illegal(_)) => DirectiveEffect::Illegal,
-                (Entry::Runs(one), Entry::Runs(two)) if one == two && waits => DirectiveEffect::Waits,
-                (Entry::Runs(one), Entry::Runs(two)) if one == two => DirectiveEffect::Same,
+                (_, LedgerEntry::Illegal(_)) => DirectiveEffect::Illegal,
+                (LedgerEntry::Runs(one), LedgerEntry::Runs(two)) if one == two && waits => {
+                    DirectiveEffect::Waits
+                }
+                (LedgerEntry::Runs(one), LedgerEntry::Runs(two)) if one == two => DirectiveEffect::Same,
                 _ => DirectiveEffect::Own,
             };
             if state != DirectiveEffect::Illegal {
@@ -137,7 +139,7 @@ impl PlanMaker<'_> {
         &mut self,
         schedule: usize,
         events: &[DirectiveText],
-    ) -> Vec<(DirectiveText, Vec<usize>, Entry)> {
+    ) -> Vec<(DirectiveText, Vec<usize>, LedgerEntry)> {
         let without = |(at, event): (usize, &DirectiveText)| {
             let variation = self.variations.without(schedule, at);
             let line = |other: &usize| events.get(*other).map(|event| event.line);
@@ -282,14 +284,14 @@ impl TablePlan {
         let all = all.chain(self.prefixes.iter().map(|(_, _, entry)| entry));
         let all = all.chain(self.ablations.iter().map(|(_, _, entry)| entry));
         let all = all.chain(self.sweeps.iter().flat_map(|sweep| &sweep.tried).map(|(_, entry)| entry));
-        all.filter_map(Entry::number).collect()
+        all.filter_map(LedgerEntry::number).collect()
     }
 
     /// The table, from the time of each entrant.
-    pub fn table(&self, threads: i32, entrants: &Entrants, times: &Times) -> Table {
-        let figure = |entry: &Entry| match entry {
-            Entry::Illegal(why) => MeasuredTime::unmeasured(why.clone()),
-            Entry::Runs(number) => match entrants.problem(*number) {
+    pub fn table(&self, threads: i32, entrants: &Entrants, times: &EntrantTimes) -> LedgerTable {
+        let figure = |entry: &LedgerEntry| match entry {
+            LedgerEntry::Illegal(why) => MeasuredTime::unmeasured(why.clone()),
+            LedgerEntry::Runs(number) => match entrants.problem(*number) {
                 Some(why) => MeasuredTime::unmeasured(why.to_string()),
                 None => MeasuredTime::of(times.get(number).copied().flatten()),
             },
@@ -311,16 +313,16 @@ impl TablePlan {
             let loss = whole.speed_up_over(&figure);
             Ablation { line: event.line, text: event.text.clone(), with: with.clone(), figure, loss }
         });
-        let tried = |(value, entry): &(i64, Entry)| {
+        let tried = |(value, entry): &(i64, LedgerEntry)| {
             let figure = figure(entry);
             SweepValue { value: *value, over_whole: figure.speed_up_over(&whole), figure }
         };
-        let sweeps = self.sweeps.iter().map(|SweepPlan { name, value, tried: all }| Sweep {
+        let sweeps = self.sweeps.iter().map(|SweepPlan { name, value, tried: all }| ValueSweep {
             name: name.clone(),
             value: *value,
             tried: all.iter().map(tried).collect(),
         });
-        Table {
+        LedgerTable {
             advice: Vec::new(),
             max_rows: self.max_rows,
             batch: self.batch,

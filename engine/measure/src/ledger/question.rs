@@ -1,8 +1,8 @@
 //! The experiments that a user requests for a ledger, and the schedule that they are about.
 
-use sched_lang::{CheckPurpose, Options, Target};
+use sched_lang::{CheckOptions, CheckPurpose, Target};
 use sched_llvm::Cpu;
-use schedc_driver::{CodeDestination, Model, ScheduleValues, Source};
+use schedc_driver::{CodeDestination, Model, ScheduleSource, ScheduleValues};
 
 /// The experiments of a ledger.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub struct Subject<'a> {
     /// The model, for the type of the rows.
     pub model: &'a Model,
     /// The schedule, which has no errors.
-    pub source: &'a Source,
+    pub source: &'a ScheduleSource,
     /// Values of params and properties from the command line.
     pub values: &'a ScheduleValues,
     /// The target of the code.
@@ -55,13 +55,13 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     /// The options of a check of the schedule.
-    pub(super) fn options(&self) -> Options {
-        let options = Source::options(Some(self.model), self.values);
-        Options { purpose: CheckPurpose::Compile, target: Some(self.target.clone()), ..options }
+    pub(super) fn options(&self) -> CheckOptions {
+        let options = ScheduleSource::options(Some(self.model), self.values);
+        CheckOptions { purpose: CheckPurpose::Compile, target: Some(self.target.clone()), ..options }
     }
 
     /// The schedule that schedc chooses.
-    pub(super) fn chosen(&self) -> Source {
-        Source::chosen_for(self.model, Some(self.target), self.cpu, CodeDestination::Artefact)
+    pub(super) fn chosen(&self) -> ScheduleSource {
+        ScheduleSource::chosen_for(self.model, Some(self.target), self.cpu, CodeDestination::Artefact)
     }
 }

@@ -1,7 +1,7 @@
 //! Selects the variations of a schedule that are worth compiling, and those that are faster.
 
 use super::entrants::Entrants;
-use super::plan::{Entry, TablePlan, Times};
+use super::plan::{EntrantTimes, LedgerEntry, TablePlan};
 use super::table::{Advice, MeasuredTime, PredictedAdvice, PredictedTable};
 use std::collections::BTreeSet;
 
@@ -31,15 +31,15 @@ fn best_of_each_idea<I: Ord, T>(mut all: Vec<(I, T)>, gain: impl Fn(&T) -> f64) 
 
 /// Speed-up of an entrant over the schedule, by their lower quartiles, on which other load has the least
 /// influence.
-fn speed_up(times: &Times, whole: usize, other: usize) -> Option<f64> {
+fn speed_up(times: &EntrantTimes, whole: usize, other: usize) -> Option<f64> {
     let low = |number: usize| times.get(&number).copied().flatten().map(|time| time.low);
     Some(low(whole)? / low(other)?)
 }
 
 impl TablePlan {
     /// The schedule, and the proposals that were faster than it in the first race.
-    pub fn finalists(&self, times: &Times) -> Vec<usize> {
-        let Entry::Runs(whole) = self.whole else { return Vec::new() };
+    pub fn finalists(&self, times: &EntrantTimes) -> Vec<usize> {
+        let LedgerEntry::Runs(whole) = self.whole else { return Vec::new() };
         let other = |advised: LegalProposal<'_>| {
             let gain = speed_up(times, whole, advised.number)?;
             (advised.number != whole && gain > 1.0)
@@ -56,8 +56,8 @@ impl TablePlan {
     }
 
     /// The finalists that are faster than the schedule, the fastest first.
-    pub fn advice(&self, entrants: &Entrants, finals: &Times) -> Vec<Advice> {
-        let Entry::Runs(whole) = self.whole else { return Vec::new() };
+    pub fn advice(&self, entrants: &Entrants, finals: &EntrantTimes) -> Vec<Advice> {
+        let LedgerEntry::Runs(whole) = self.whole else { return Vec::new() };
         let mut seen = vec![whole];
         let advice = self.legal_proposals().filter_map(|LegalProposal { text, idea, number }| {
             // Of several proposals with the same nest, the first is enough.
@@ -79,8 +79,8 @@ impl TablePlan {
         let own = own.filter(|_| !self.advice.is_empty());
         let others = self.advice.iter().map(|one| (one.text.as_str(), one.idea.as_str(), &one.entry));
         own.chain(others).filter_map(|(text, idea, entry)| match entry {
-            Entry::Runs(number) => Some(LegalProposal { text, idea, number: *number }),
-            Entry::Illegal(_) => None,
+            LedgerEntry::Runs(number) => Some(LegalProposal { text, idea, number: *number }),
+            LedgerEntry::Illegal(_) => None,
         })
     }
 
@@ -99,7 +99,7 @@ impl TablePlan {
 
     /// The cost model's predictions.
     pub fn predicted(&self, entrants: &Entrants) -> PredictedTable {
-        let over = |entry: &Entry| Some(1.0 / self.gain(entrants, entry.number()?)?);
+        let over = |entry: &LedgerEntry| Some(1.0 / self.gain(entrants, entry.number()?)?);
         let mut seen: BTreeSet<usize> = self.whole.number().into_iter().collect();
         let advised = self.legal_proposals().filter(|advised| seen.insert(advised.number));
         let gain = |LegalProposal { text, idea, number }: LegalProposal<'_>| {

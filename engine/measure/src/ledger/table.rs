@@ -23,12 +23,12 @@ pub struct Ledger {
     /// The text of the schedule that schedc chooses.
     pub chosen: String,
     /// The tables: one for each schedule of the text, call size and number of threads.
-    pub tables: Vec<Table>,
+    pub tables: Vec<LedgerTable>,
 }
 
 /// Measurements of one schedule of a text for one call size and number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Table {
+pub struct LedgerTable {
     /// The bound of the schedule's block; `None` for the schedule outside of all blocks.
     pub max_rows: Option<u32>,
     /// Rows per call.
@@ -47,7 +47,7 @@ pub struct Table {
     pub ablations: Vec<Ablation>,
     /// Measurements with other values of a number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sweeps: Vec<Sweep>,
+    pub sweeps: Vec<ValueSweep>,
     /// Variations that are faster, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
@@ -145,7 +145,7 @@ pub struct Ablation {
 
 /// A number of the schedule, and the times with other values in its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sweep {
+pub struct ValueSweep {
     /// The param, or the line and the column of the number.
     pub name: String,
     /// Its value in the schedule.

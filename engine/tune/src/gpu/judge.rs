@@ -7,11 +7,11 @@ use crate::results::BestSchedule;
 use crate::results::PredictedSpeed;
 use crate::state::SearchState;
 use crate::task::{SearchProgress, TuningTask};
-use sched_lang::{CheckPurpose, Options, check};
+use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::{Accumulation, Nest};
 use schedc_driver::choice::gpu::shape::GpuCandidate;
 use schedc_driver::choice::gpu::{Pricer, is_compilable};
-use schedc_driver::{Failure, Source};
+use schedc_driver::{Failure, ScheduleSource};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const MAX_RETIMED_SCHEDULES: usize = 8;
 
 /// A schedule with its predicted cost.
-struct Entry {
+struct PricedSchedule {
     text: String,
     nest: Nest,
     /// Microseconds of a call, predicted.
@@ -35,7 +35,7 @@ pub struct Judge<'a> {
     /// Time from `began` to the start of the search for this size.
     since: Duration,
     until: Duration,
-    entries: Vec<Entry>,
+    entries: Vec<PricedSchedule>,
     known: Vec<PricedShape>,
     /// The schedule that schedc chooses.
     chosen: String,
@@ -49,8 +49,8 @@ pub struct Judge<'a> {
 
 /// The nest of a text for calls of `rows` rows, if it is legal.
 pub fn legal_nest(task: &TuningTask, text: &str, rows: usize) -> Option<Nest> {
-    let known = Source::options(Some(task.model), task.values);
-    let options = Options { purpose: CheckPurpose::Compile, target: Some(task.target.clone()), ..known };
+    let known = ScheduleSource::options(Some(task.model), task.values);
+    let options = CheckOptions { purpose: CheckPurpose::Compile, target: Some(task.target.clone()), ..known };
     Some(check(text, &options).nests?.into_for_rows(rows))
 }
 
@@ -154,7 +154,7 @@ impl<'a> Judge<'a> {
             for ((at, text, nest), us) in some.iter().zip(self.costs(some)) {
                 if let Some(us) = us {
                     numbers[*at] = Some(self.entries.len());
-                    self.entries.push(Entry { text: (*text).clone(), nest: nest.clone(), us });
+                    self.entries.push(PricedSchedule { text: (*text).clone(), nest: nest.clone(), us });
                 }
             }
             let best =

@@ -58,7 +58,7 @@ impl Strategy {
     /// The first step of the strategy.
     pub fn begin(self, size: ProblemSize) -> Box<dyn ShapeProposer> {
         match self {
-            Strategy::Neighbours => Box::new(Neighbours { size, begun: false, centres: Vec::new() }),
+            Strategy::Neighbours => Box::new(NeighbourSearch { size, begun: false, centres: Vec::new() }),
             Strategy::Silvanforge => Box::new(Silvanforge { size, phase: 0 }),
         }
     }
@@ -130,7 +130,7 @@ impl ShapeProposer for Silvanforge {
 }
 
 /// Candidates of all forms, then the neighbours of the best ones.
-struct Neighbours {
+struct NeighbourSearch {
     size: ProblemSize,
     begun: bool,
     /// Shapes whose neighbours were proposed.
@@ -146,7 +146,7 @@ const MAX_TREE_THREADS: u32 = 512;
 /// Number of best schedules whose neighbours one step proposes.
 const CENTRES_PER_STEP: usize = 2;
 
-impl Neighbours {
+impl NeighbourSearch {
     /// The first candidates: common mappings, each over all layouts.
     fn candidates(&self) -> Vec<GpuCandidate> {
         let ProblemSize { rows, trees, .. } = self.size;
@@ -192,7 +192,7 @@ impl Neighbours {
     }
 }
 
-impl ShapeProposer for Neighbours {
+impl ShapeProposer for NeighbourSearch {
     fn next(&mut self, known: &[PricedShape]) -> Vec<GpuCandidate> {
         if !self.begun {
             self.begun = true;

@@ -18,7 +18,7 @@ const BOUNDS: (f64, f64) = (-746.0, 710.0);
 
 /// `e^x` as `2^k (1 + rest)`.
 #[derive(Clone, Copy)]
-struct Split<N: Number> {
+struct ReducedPower<N: Number> {
     /// `k`.
     exponent: N,
     /// A word whose low bits are those of `k`.
@@ -42,9 +42,9 @@ pub(super) fn pair<N: Number>(high: N, low: N) -> Pair<N> {
     Pair { high: sum, low: (high - sum) + low }
 }
 
-impl<N: Number> Split<N> {
+impl<N: Number> ReducedPower<N> {
     /// Splits `x + x_error`, where `x_error` is the rounding error of `x`.
-    fn new(x: N, x_error: Option<N>) -> Split<N> {
+    fn new(x: N, x_error: Option<N>) -> ReducedPower<N> {
         let shifted = x.fma(x.of(LOG2_E), x.of(ROUNDING_SHIFT));
         let exponent = shifted - x.of(ROUNDING_SHIFT);
         let long = exponent.fma(x.of(-LN2_HIGH), x);
@@ -60,7 +60,7 @@ impl<N: Number> Split<N> {
                 derivative.fma(error + x_error, rest)
             }
         };
-        Split { exponent, word: shifted.word(), r, small }
+        ReducedPower { exponent, word: shifted.word(), r, small }
     }
 
     /// `base + rest` as a pair, for a base that is 0 or has a larger magnitude than the rest.
@@ -92,16 +92,16 @@ impl<N: Number> Split<N> {
 
 /// `e^x`.
 pub(super) fn exp<N: Number>(x: N) -> N {
-    Split::new(x.clamped(BOUNDS.0, BOUNDS.1), None).value()
+    ReducedPower::new(x.clamped(BOUNDS.0, BOUNDS.1), None).value()
 }
 
 /// `e^(x + more)`, where `more` is the rounding error of `x`.
 pub(super) fn exp_of_pair<N: Number>(x: N, more: N) -> N {
-    Split::new(x.clamped(BOUNDS.0, BOUNDS.1), Some(more)).value()
+    ReducedPower::new(x.clamped(BOUNDS.0, BOUNDS.1), Some(more)).value()
 }
 
 /// `(e^x - 1) / 2^k` as a pair.
-fn split_minus_one<N: Number>(split: &Split<N>) -> Pair<N> {
+fn split_minus_one<N: Number>(split: &ReducedPower<N>) -> Pair<N> {
     // 2^k (1 + rest) - 1 = 2^k ((1 - 2^-k) + rest)
     let (one, inverse) = (split.r.of(1.0), split.inverse_power());
     let base = one - inverse;
@@ -113,7 +113,7 @@ fn split_minus_one<N: Number>(split: &Split<N>) -> Pair<N> {
 /// `e^x - 1`.
 pub(super) fn exp_minus_one<N: Number>(x: N) -> N {
     // For x below -50 the result is -1.
-    let split = Split::new(x.clamped(-50.0, BOUNDS.1), None);
+    let split = ReducedPower::new(x.clamped(-50.0, BOUNDS.1), None);
     let [first, second] = split.powers();
     let result = split_minus_one(&split).high * first * second;
     or_zero_itself(x, result)
@@ -147,7 +147,7 @@ fn plain<N: Number>(x: N) -> (N, N) {
 /// `1 / (1 + e^-x)`.
 pub(super) fn logistic<N: Number>(x: N) -> N {
     // With e = e^-|x|, which does not overflow: e / (1 + e) for negative x, else 1 / (1 + e).
-    let split = Split::new((-x.magnitude()).at_least(BOUNDS.0), None);
+    let split = ReducedPower::new((-x.magnitude()).at_least(BOUNDS.0), None);
     let (one, [first, second]) = (x.of(1.0), split.powers());
     let e = split.with(one);
     let (high, low) = (e.high * first * second, e.low * first * second);

@@ -21,7 +21,7 @@ const EXPONENT_MASK: i64 = 0x7ff0_0000_0000_0000;
 pub(super) const WHOLE_NUMBERS_START: f64 = 4_503_599_627_370_496.0;
 
 /// A number above 0 as `2^k (1 + f)`.
-struct Split<N: Number> {
+struct ReducedNumber<N: Number> {
     /// `k`.
     exponent: N,
     /// The bits of `2^k`, if `k` belongs to a normal number.
@@ -30,34 +30,34 @@ struct Split<N: Number> {
     f: N,
 }
 
-impl<N: Number> Split<N> {
+impl<N: Number> ReducedNumber<N> {
     /// Splits a normal number. `offset` is subtracted from the exponent as read from the bits: `2^52`, the
     /// bias and any scaling.
-    fn new(x: N, offset: N) -> Split<N> {
+    fn new(x: N, offset: N) -> ReducedNumber<N> {
         let word = x.word();
         let moved = word.plus(word.of(ABOVE_ROOT));
         let whole = moved.shift_right(52).or(word.of(WHOLE_NUMBERS_START.to_bits().cast_signed())).bitcast();
         let power = moved.and(EXPONENT_MASK);
         let fraction = word.minus(power).plus(word.of(ONE_BITS)).bitcast();
-        Split { exponent: whole - offset, power, f: fraction - x.of(1.0) }
+        ReducedNumber { exponent: whole - offset, power, f: fraction - x.of(1.0) }
     }
 
     /// Splits any finite number above 0.
-    fn of_any(x: N) -> Split<N> {
+    fn of_any(x: N) -> ReducedNumber<N> {
         let is_small = x.is_below(x.of(f64::MIN_POSITIVE));
         let normal = is_small.select(x * x.of(2.0_f64.powi(54)), x);
         let [scaled, usual] = [1023.0 + 54.0, 1023.0].map(|bias| x.of(WHOLE_NUMBERS_START + bias));
-        Split::new(normal, is_small.select(scaled, usual))
+        ReducedNumber::new(normal, is_small.select(scaled, usual))
     }
 
     /// Splits a normal number.
-    fn of_normal(x: N) -> Split<N> {
-        Split::new(x, x.of(WHOLE_NUMBERS_START + 1023.0))
+    fn of_normal(x: N) -> ReducedNumber<N> {
+        ReducedNumber::new(x, x.of(WHOLE_NUMBERS_START + 1023.0))
     }
 
     /// The logarithm, where `f_error` is the rounding error of `f`.
     fn log(&self, f_error: Option<N>) -> N {
-        let Split { exponent, f, .. } = *self;
+        let ReducedNumber { exponent, f, .. } = *self;
         let s = f / (f + f.of(2.0));
         let z = s * s;
         let half = f * f * f.of(0.5);
@@ -69,7 +69,7 @@ impl<N: Number> Split<N> {
 
     /// The logarithm with the digits of single precision.
     fn log_short(&self) -> N {
-        let Split { exponent, f, .. } = *self;
+        let ReducedNumber { exponent, f, .. } = *self;
         let s = f / (f + f.of(2.0));
         let z = s * s;
         let of_fraction = s * z.fma(z.polynomial(&LOG_SHORT), f.of(2.0));
@@ -78,7 +78,7 @@ impl<N: Number> Split<N> {
 
     /// The logarithm as a pair, to about 65 bits.
     fn log_pair(&self) -> Pair<N> {
-        let Split { exponent, f, .. } = *self;
+        let ReducedNumber { exponent, f, .. } = *self;
         let below = pair(f.of(2.0), f);
         let inverse = f.of(1.0) / below.high;
         let s = f * inverse;
@@ -112,32 +112,32 @@ fn at_ends<N: Number>(x: N, result: N) -> N {
 
 /// The logarithm.
 pub(super) fn log<N: Number>(x: N) -> N {
-    at_ends(x, Split::of_any(x).log(None))
+    at_ends(x, ReducedNumber::of_any(x).log(None))
 }
 
 /// The logarithm of a single, with the digits of single precision.
 pub(super) fn log_short<N: Number>(x: N) -> N {
-    at_ends(x, Split::of_normal(x).log_short())
+    at_ends(x, ReducedNumber::of_normal(x).log_short())
 }
 
 /// The logarithm of a finite number above 0, as a pair.
 pub(super) fn log_pair<N: Number>(x: N) -> Pair<N> {
-    Split::of_any(x).log_pair()
+    ReducedNumber::of_any(x).log_pair()
 }
 
 /// `1 + x` as a split, and the rounding error of its `f`.
-fn split_one_plus<N: Number>(x: N) -> (Split<N>, N) {
+fn split_one_plus<N: Number>(x: N) -> (ReducedNumber<N>, N) {
     let one = x.of(1.0);
     let sum = x + one;
     let part = sum - x;
     let error = (x - (sum - part)) + (one - part);
-    let split = Split::of_normal(sum);
+    let split = ReducedNumber::of_normal(sum);
     // 2^-k, but 0 for a large k, where the error is negligible.
     let inverse = split.power.of(2 * ONE_BITS).minus(split.power).bitcast();
     let is_large = x.of(100.0).is_below(split.exponent);
     let error = error * is_large.select(x.of(0.0), inverse);
     let f = pair(split.f, error);
-    (Split { f: f.high, ..split }, f.low)
+    (ReducedNumber { f: f.high, ..split }, f.low)
 }
 
 /// The logarithm of `1 + x`.

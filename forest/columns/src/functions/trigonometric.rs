@@ -19,20 +19,20 @@ const LARGEST_WITHOUT_DIGITS: f64 = 13_176_794.0;
 
 /// The steps into which numbers are divided: an offset plus whole steps.
 #[derive(Clone, Copy)]
-struct Steps {
+struct TurnSteps {
     /// Quarter turns in a step.
     quarters: f64,
     /// The offset in steps.
     offset: f64,
 }
 
-impl Steps {
+impl TurnSteps {
     /// Quarter turns.
-    const QUARTERS: Steps = Steps { quarters: 1.0, offset: 0.0 };
+    const QUARTERS: TurnSteps = TurnSteps { quarters: 1.0, offset: 0.0 };
     /// Half turns, at whose ends the sine is 0.
-    const OF_SINE: Steps = Steps { quarters: 2.0, offset: 0.0 };
+    const OF_SINE: TurnSteps = TurnSteps { quarters: 2.0, offset: 0.0 };
     /// Half turns, at whose ends the cosine is 0.
-    const OF_COSINE: Steps = Steps { quarters: 2.0, offset: 0.5 };
+    const OF_COSINE: TurnSteps = TurnSteps { quarters: 2.0, offset: 0.5 };
 
     /// The number of whole steps nearest to a number of quarter turns times `turns`, plus [`ROUNDING_SHIFT`].
     fn shifted<N: Number>(self, x: N, turns: f64) -> N {
@@ -64,7 +64,7 @@ struct Divided<N> {
 }
 
 /// Divides a number that is not negative.
-fn divided<N: Number>(size: N, steps: Steps) -> Divided<N> {
+fn divided<N: Number>(size: N, steps: TurnSteps) -> Divided<N> {
     let shifted = steps.shifted(size, TWO_BY_PI);
     let quarters = steps.in_quarters(shifted);
     // The first difference has no error. Nor has the second one together with `error`.
@@ -78,7 +78,7 @@ fn divided<N: Number>(size: N, steps: Steps) -> Divided<N> {
 }
 
 /// As [`divided`], with a rest that is precise enough for results in single precision.
-fn divided_short<N: Number>(size: N, steps: Steps) -> (N, N) {
+fn divided_short<N: Number>(size: N, steps: TurnSteps) -> (N, N) {
     let shifted = steps.shifted(size, TWO_BY_PI);
     let quarters = steps.in_quarters(shifted);
     let first = quarters.fma(size.of(-HALF_PI_HIGH), size);
@@ -93,7 +93,7 @@ fn divided_short<N: Number>(size: N, steps: Steps) -> (N, N) {
 
 /// As [`divided`], for numbers above [`LARGEST_WITHOUT_DIGITS`]: the shifted steps, and both parts of the
 /// rest. NaN for infinity.
-fn divided_by_digits<N: Number>(size: N, steps: Steps) -> [N; 3] {
+fn divided_by_digits<N: Number>(size: N, steps: TurnSteps) -> [N; 3] {
     let (large, small, tiny) = products(size);
     let (mut sum, mut errors) = (large[0], [tiny; 4]);
     for (term, error) in large.iter().skip(1).zip(&mut errors) {
@@ -188,7 +188,7 @@ fn cosine<N: Number>(rest: &Pair<N>, square: N) -> N {
 
 /// The sine of an angle that is not negative, after `more` quarter turns.
 fn after_quarters<N: Number>(size: N, more: i64) -> N {
-    let Divided { shifted, rest } = divided(size, Steps::QUARTERS);
+    let Divided { shifted, rest } = divided(size, TurnSteps::QUARTERS);
     let steps = shifted.word().plus(shifted.word().of(more));
     let square = rest.high * rest.high;
     let is_odd = size.of(0.0).is_below(steps.and(1).shift_left(62).bitcast());
@@ -215,12 +215,12 @@ fn of_half_turns<N: Number>((shifted, rest): (N, N), more: i64) -> N {
 
 /// The sine with the digits of single precision.
 pub(super) fn sin_short<N: Number>(x: N) -> N {
-    with_sign_of(x, of_half_turns(divided_short(x.magnitude(), Steps::OF_SINE), 0))
+    with_sign_of(x, of_half_turns(divided_short(x.magnitude(), TurnSteps::OF_SINE), 0))
 }
 
 /// The cosine with the digits of single precision.
 pub(super) fn cos_short<N: Number>(x: N) -> N {
-    of_half_turns(divided_short(x.magnitude(), Steps::OF_COSINE), 1)
+    of_half_turns(divided_short(x.magnitude(), TurnSteps::OF_COSINE), 1)
 }
 
 /// `result`, with the other sign if `x` is negative.

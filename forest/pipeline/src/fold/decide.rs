@@ -1,7 +1,7 @@
 //! Turns a test of a column into tests of the feature on which the column depends.
 
 use crate::fault::{PassFault, seeded};
-use crate::pieces::chain::Chain;
+use crate::pieces::chain::FeatureChain;
 use crate::pieces::domain::FeatureDomain;
 use crate::pieces::runs::{category, in_runs};
 use crate::pieces::{Course, NoPieces, Piece, pieces};
@@ -9,7 +9,7 @@ use sched_forest::{CategorySet, Forest, Inner, Predicate, is_nearly_zero};
 
 /// A column's pieces, with the chain that evaluates the column.
 pub(super) struct FoldedColumn {
-    chain: Chain,
+    chain: FeatureChain,
     pieces: Vec<Piece>,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum SingleTest {
 
 impl FoldedColumn {
     /// Finds the pieces of a chain's last column.
-    pub fn new(mut chain: Chain) -> Result<FoldedColumn, NoPieces> {
+    pub fn new(mut chain: FeatureChain) -> Result<FoldedColumn, NoPieces> {
         let pieces = pieces(&mut chain)?;
         Ok(FoldedColumn { chain, pieces })
     }

@@ -9,9 +9,9 @@
 mod decide;
 mod rebuild;
 
-use crate::pieces::chain::{Chain, NotOneFeature, only_feature};
+use crate::pieces::chain::{FeatureChain, NotOneFeature, only_feature};
 use crate::pieces::domain::FeatureDomain;
-use crate::pipeline::{Pipeline, Stage};
+use crate::pipeline::{Pipeline, PipelineStage};
 use decide::{FoldedColumn, Sides, TestReplacement};
 use rebuild::{NewTest, RebuildError, SetList, TreeRebuilder};
 use sched_columns::{ColumnId, Columns, Expr};
@@ -62,7 +62,7 @@ pub enum ComputedReason {
 type TestKey = (ColumnId, u8, u64, bool);
 
 /// The sides of a node, and the simplest test that decides them.
-type NodeTest = (Rc<Sides>, Rc<TestReplacement>);
+type SidesTest = (Rc<Sides>, Rc<TestReplacement>);
 
 /// Maximum factor by which copies of subtrees may multiply the inner nodes of a forest. A random forest of
 /// depth 8 over one-hot encoded bins, ten for each feature, grows to 11.5 times its nodes.
@@ -87,7 +87,7 @@ pub fn fold(pipeline: Pipeline) -> Result<Folding, ModelError> {
     let mut fates = Vec::new();
     let mut folded = Vec::new();
     for stage in stages {
-        let Stage::Forest { name, forest, tested } = stage;
+        let PipelineStage::Forest { name, forest, tested } = stage;
         let mut search = TestSearch {
             columns: &columns,
             domains: &domains,
@@ -101,7 +101,7 @@ pub fn fold(pipeline: Pipeline) -> Result<Folding, ModelError> {
         let (new, computed) = search.folded_forest(rows)?;
         fates.push(search.fates());
         let tested = inputs_as_columns.iter().copied().chain(computed).collect();
-        folded.push(Stage::Forest { name, forest: Box::new(new), tested });
+        folded.push(PipelineStage::Forest { name, forest: Box::new(new), tested });
     }
     Ok(Folding { pipeline: Pipeline { inputs, columns, stages: folded }, fates })
 }
@@ -115,7 +115,7 @@ struct TestSearch<'a> {
     /// Columns that have to be computed, and why.
     kept: HashMap<ColumnId, ComputedReason>,
     columns_of: HashMap<ColumnId, Option<FoldedColumn>>,
-    tests: HashMap<TestKey, NodeTest>,
+    tests: HashMap<TestKey, SidesTest>,
 }
 
 impl TestSearch<'_> {
@@ -153,7 +153,7 @@ impl TestSearch<'_> {
         }
     }
 
-    fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<NodeTest, ComputedReason> {
+    fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<SidesTest, ComputedReason> {
         let feature = match only_feature(self.columns, column) {
             Err(NotOneFeature::Several) => return Err(ComputedReason::SeveralFeatures),
             // The column is constant, so that a test of any feature can replace its tests.
@@ -162,7 +162,7 @@ impl TestSearch<'_> {
         };
         if !self.columns_of.contains_key(&column) {
             let domain = self.domains.get(feature as usize).copied().unwrap_or(FeatureDomain::Whole);
-            let chain = Chain::new(self.columns, column, feature, domain);
+            let chain = FeatureChain::new(self.columns, column, feature, domain);
             let needed = self.columns.needed_for(&[column]);
             let folded =
                 FoldedColumn::new(chain).map_err(|stop| ComputedReason::NoOrder(needed[stop.column]))?;

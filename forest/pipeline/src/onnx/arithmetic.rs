@@ -2,13 +2,10 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Cells, Element, Tensor, Text};
+use super::tensor::{Cells, Outputs, Tensor, TensorElement, TextCell};
 use super::whole;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
-use sched_forest::ModelError;
 use sched_forest::onnx::element;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 pub(super) fn identity(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
     Ok(vec![Tensor::clone(node.input(0)?)])
@@ -16,7 +13,7 @@ pub(super) fn identity(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
 
 pub(super) fn cast(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let code = node.attributes.int("to")?.unwrap_or(0);
-    let to = Element::of_code(code).ok_or_else(|| {
+    let to = TensorElement::of_code(code).ok_or_else(|| {
         node.refuse(&format!("casts to the type {}, which is not supported", element::name(code)))
     })?;
     cast_to(node, builder, to)
@@ -28,13 +25,13 @@ pub(super) fn cast_like(node: &GraphNode, builder: &mut GraphColumns) -> Outputs
     cast_to(node, builder, to)
 }
 
-fn cast_to(node: &GraphNode, builder: &mut GraphColumns, to: Element) -> Outputs {
+fn cast_to(node: &GraphNode, builder: &mut GraphColumns, to: TensorElement) -> Outputs {
     let of = node.input(0)?;
     if to == of.element {
         return identity(node, builder);
     }
     let cells = match &of.cells {
-        Cells::Numbers(cells) if to != Element::Text => builder.cast(cells, to)?,
+        Cells::Numbers(cells) if to != TensorElement::Text => builder.cast(cells, to)?,
         _ => {
             return Err(node.refuse(&format!(
                 "casts {} to {}, which is not supported",
@@ -58,11 +55,11 @@ pub(super) fn dropout(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         return Err(node.refuse("is in training mode and drops values at random"));
     }
     let kept = builder.columns.constant(ColumnValue::Bool(true));
-    let mask = Tensor::numbers(of.by_row, of.shape.clone(), Element::Bool, vec![kept; of.cells.len()]);
+    let mask = Tensor::numbers(of.by_row, of.shape.clone(), TensorElement::Bool, vec![kept; of.cells.len()]);
     Ok(vec![Tensor::clone(of), mask])
 }
 
-fn unary(node: &GraphNode, builder: &mut GraphColumns, op: Unary, to: Option<Element>) -> Outputs {
+fn unary(node: &GraphNode, builder: &mut GraphColumns, op: Unary, to: Option<TensorElement>) -> Outputs {
     let of = node.input(0)?;
     let element = to.unwrap_or(of.element);
     let computed =
@@ -86,7 +83,7 @@ unary! {
     floor: Unary::Floor, None;
     ceil: Unary::Ceil, None;
     round: Unary::Round, None;
-    is_nan: Unary::IsNan, Some(Element::Bool);
+    is_nan: Unary::IsNan, Some(TensorElement::Bool);
     not: Unary::Not, None;
 }
 
@@ -94,11 +91,11 @@ unary! {
 fn binary(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let first = node.input(0)?;
     let element = match op {
-        Binary::Less | Binary::LessOrEqual | Binary::Equal => Element::Bool,
+        Binary::Less | Binary::LessOrEqual | Binary::Equal => TensorElement::Bool,
         _ => first.element,
     };
     let is_arithmetic = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply);
-    if is_arithmetic && element == Element::I32 {
+    if is_arithmetic && element == TensorElement::I32 {
         return Err(
             node.refuse("adds, subtracts or multiplies int32, which is not supported; for int64 it is")
         );
@@ -146,7 +143,7 @@ fn reversed(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs
     let (left, right) = (node.input(0)?, node.input(1)?);
     let compare =
         |builder: &mut GraphColumns, cells: &[ColumnId]| builder.add(Expr::Binary(op, cells[1], cells[0]));
-    Ok(vec![node.elementwise(builder, &[left, right], Element::Bool, compare)?])
+    Ok(vec![node.elementwise(builder, &[left, right], TensorElement::Bool, compare)?])
 }
 
 pub(super) fn greater(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -167,7 +164,7 @@ pub(super) fn equal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     for cell in 0..shared.count {
         let pair = (&of_left[shared.places[0][cell]], &of_right[shared.places[1][cell]]);
         let (text, known) = match pair {
-            (text, Text::Known(known)) | (Text::Known(known), text) => (text, known),
+            (text, TextCell::Known(known)) | (TextCell::Known(known), text) => (text, known),
             _ => {
                 return Err(
                     node.refuse("compares two texts of a row; texts can only be compared with constants")
@@ -177,7 +174,7 @@ pub(super) fn equal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         let entries = [(&**known, ColumnValue::Bool(true))];
         cells.push(builder.look_up(text, &entries, ColumnValue::Bool(false))?);
     }
-    Ok(vec![Tensor::numbers(shared.by_row, shared.shape, Element::Bool, cells)])
+    Ok(vec![Tensor::numbers(shared.by_row, shared.shape, TensorElement::Bool, cells)])
 }
 
 pub(super) fn choose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -209,7 +206,7 @@ fn choose_text(
         cells.push(text.ok_or_else(|| node.refuse("chooses between texts of several columns"))?);
     }
     let cells = Cells::Texts(cells);
-    Ok(vec![Tensor { by_row: shared.by_row, shape: shared.shape, element: Element::Text, cells }])
+    Ok(vec![Tensor { by_row: shared.by_row, shape: shared.shape, element: TensorElement::Text, cells }])
 }
 
 pub(super) fn clip(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {

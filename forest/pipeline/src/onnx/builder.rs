@@ -1,6 +1,6 @@
 //! The columns that a graph computes, collected while the graph is read.
 
-use super::tensor::{Element, Tensor, Text, places, size};
+use super::tensor::{Tensor, TensorElement, TextCell, places, size};
 use crate::constants::add_evaluated;
 use sched_columns::{CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use sched_forest::{CategoryRule, Float, ModelError, codes};
@@ -143,14 +143,14 @@ impl GraphColumns {
     /// counts.
     pub fn look_up(
         &mut self,
-        text: &Text,
+        text: &TextCell,
         entries: &[(&str, ColumnValue)],
         other: ColumnValue,
     ) -> Result<ColumnId, ModelError> {
         let entry = |text: &str| entries.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
         let column = match text {
-            Text::Known(text) => return Ok(self.columns.constant(entry(text).unwrap_or(other))),
-            Text::ByCode(column) => *column,
+            TextCell::Known(text) => return Ok(self.columns.constant(entry(text).unwrap_or(other))),
+            TextCell::ByCode(column) => *column,
         };
         let number = self.list_number(column);
         let list = &mut self.lists[number];
@@ -171,7 +171,12 @@ impl GraphColumns {
 
     /// A text of a row: the entry at the position that the column `place` holds, or `other` if there is no
     /// such entry.
-    pub fn texts_of(&mut self, place: ColumnId, entries: &[&str], other: &str) -> Result<Text, ModelError> {
+    pub fn texts_of(
+        &mut self,
+        place: ColumnId,
+        entries: &[&str],
+        other: &str,
+    ) -> Result<TextCell, ModelError> {
         let mut list = NameList::default();
         let code =
             |list: &mut NameList, text: &str| ColumnValue::F64(list.code(text).map_or(f64::NAN, f64::from));
@@ -181,19 +186,19 @@ impl GraphColumns {
         let column = self.add(Expr::Table { of: place, table: Arc::new(table) })?;
         let number = self.list_number(column);
         self.lists[number] = list;
-        Ok(Text::ByCode(column))
+        Ok(TextCell::ByCode(column))
     }
 
     /// One of two texts, by a condition. `None` if both texts are codes with different lists of names.
     pub fn one_of_texts(
         &mut self,
         condition: ColumnId,
-        then: &Text,
-        otherwise: &Text,
-    ) -> Result<Option<Text>, ModelError> {
-        let list = |it: &mut GraphColumns, text: &Text| match text {
-            Text::ByCode(column) => Some(it.list_number(*column)),
-            Text::Known(_) => None,
+        then: &TextCell,
+        otherwise: &TextCell,
+    ) -> Result<Option<TextCell>, ModelError> {
+        let list = |it: &mut GraphColumns, text: &TextCell| match text {
+            TextCell::ByCode(column) => Some(it.list_number(*column)),
+            TextCell::Known(_) => None,
         };
         let list = match (list(self, then), list(self, otherwise)) {
             (Some(left), Some(right)) if left != right => return Ok(None),
@@ -203,9 +208,9 @@ impl GraphColumns {
                 self.lists.len() - 1
             }
         };
-        let code = |it: &mut GraphColumns, text: &Text| match text {
-            Text::ByCode(column) => *column,
-            Text::Known(name) => {
+        let code = |it: &mut GraphColumns, text: &TextCell| match text {
+            TextCell::ByCode(column) => *column,
+            TextCell::Known(name) => {
                 let code = it.lists[list].code(name).map_or(f64::NAN, f64::from);
                 it.columns.constant(ColumnValue::F64(code))
             }
@@ -213,7 +218,7 @@ impl GraphColumns {
         let (then, otherwise) = (code(self, then), code(self, otherwise));
         let column = self.add(Expr::Select { condition, then, otherwise })?;
         self.list_of.insert(column, list);
-        Ok(Some(Text::ByCode(column)))
+        Ok(Some(TextCell::ByCode(column)))
     }
 
     /// Adds a column.
@@ -237,7 +242,7 @@ impl GraphColumns {
     ///
     /// # Errors
     /// `M0042` for a conversion to texts.
-    pub fn cast(&mut self, columns: &[ColumnId], to: Element) -> Result<Vec<ColumnId>, ModelError> {
+    pub fn cast(&mut self, columns: &[ColumnId], to: TensorElement) -> Result<Vec<ColumnId>, ModelError> {
         let Some(to) = to.column_type() else {
             return Err(ModelError::new(codes::ONNX_TYPE, "a cast of numbers to texts is not supported"));
         };

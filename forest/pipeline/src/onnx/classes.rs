@@ -1,7 +1,7 @@
 //! The classes of a row, from an output of labels: class numbers, and the labels that they stand for.
 
 use super::builder::GraphColumns;
-use super::tensor::{Cells, Element, Tensor, Text};
+use super::tensor::{Cells, Tensor, TensorElement, TextCell};
 use sched_columns::{Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use sched_forest::{Label, ModelError, codes};
 use std::collections::HashMap;
@@ -120,15 +120,15 @@ fn is_label(name: &str) -> bool {
 }
 
 /// The class that a text names.
-fn of_text(text: &Text, builder: &mut GraphColumns) -> Result<RowClass, ModelError> {
+fn of_text(text: &TextCell, builder: &mut GraphColumns) -> Result<RowClass, ModelError> {
     let label = |name: &str| Label::Text(name.to_string());
     let (number, labels) = match text {
-        Text::Known(text) => (builder.columns.constant(ColumnValue::I64(0)), vec![label(text)]),
-        Text::ByCode(code) => match of_listed_texts(*code, builder)? {
+        TextCell::Known(text) => (builder.columns.constant(ColumnValue::I64(0)), vec![label(text)]),
+        TextCell::ByCode(code) => match of_listed_texts(*code, builder)? {
             Some(listed) => (listed.number, listed.texts.iter().map(|name| label(name)).collect()),
             None => {
                 let labels = builder.names(*code).iter().map(|name| label(name)).collect();
-                (builder.cast(&[*code], Element::I64)?[0], labels)
+                (builder.cast(&[*code], TensorElement::I64)?[0], labels)
             }
         },
     };
@@ -165,7 +165,7 @@ fn of_listed_texts(code: ColumnId, builder: &mut GraphColumns) -> Result<Option<
     let (other, missing) = (place(&table.other), place(&table.missing));
     let places = CategoryTable { rule: table.rule, values, other, missing };
     let number = builder.add(Expr::Table { of, table: Arc::new(places) })?;
-    Ok(Some(ListedText { number: builder.cast(&[number], Element::I64)?[0], texts }))
+    Ok(Some(ListedText { number: builder.cast(&[number], TensorElement::I64)?[0], texts }))
 }
 
 /// The class that a number is, or that it selects from a list; `None` for numbers that the graph does not
@@ -179,7 +179,7 @@ fn of_number(cell: ColumnId, builder: &mut GraphColumns) -> Result<Option<RowCla
         let labels = Some(values.iter().map(label).collect());
         return Ok(Some(RowClass { number: *of, range: (0, 0), labels }));
     }
-    let number = builder.cast(&[cell], Element::I64)?[0];
+    let number = builder.cast(&[cell], TensorElement::I64)?[0];
     let range = range_of(&builder.columns, number);
     Ok(range.map(|range| RowClass { number, range, labels: None }))
 }

@@ -34,7 +34,7 @@ pub(super) fn combine(
     results: &[ColumnId],
     first: &[ColumnId],
 ) -> Result<Combined, ModelError> {
-    let marks = Marks::of(&columns, num_features);
+    let marks = ColumnMarks::of(&columns, num_features);
     let mut sums: Vec<ColumnId> = first.iter().copied().filter(|column| marks.is_sum(*column)).collect();
     let (mut seen, mut inside) = (HashSet::new(), Vec::new());
     let mut open: Vec<ColumnId> = results.iter().rev().copied().collect();
@@ -55,7 +55,7 @@ pub(super) fn combine(
     let of_forests: usize = parts.iter().map(|part| part.forest.num_margins).sum();
     let read = ReadMargins::of(&columns, &inside, num_features, of_forests);
     let merged = merge(parts, &read, (&sums, results), &mut columns)?;
-    let mut out = Rewriting {
+    let mut out = MarginRewriting {
         from: &columns,
         out: Columns::default(),
         numbers: HashMap::new(),
@@ -76,7 +76,7 @@ pub(super) fn combine(
 }
 
 /// Properties of columns.
-struct Marks {
+struct ColumnMarks {
     /// Whether a column is the same for all rows.
     is_constant: Vec<bool>,
     /// Whether it depends on margins.
@@ -85,9 +85,10 @@ struct Marks {
     has_sums: Vec<bool>,
 }
 
-impl Marks {
-    fn of(columns: &Columns, num_features: usize) -> Marks {
-        let mut marks = Marks { is_constant: Vec::new(), reads_margins: Vec::new(), has_sums: Vec::new() };
+impl ColumnMarks {
+    fn of(columns: &Columns, num_features: usize) -> ColumnMarks {
+        let mut marks =
+            ColumnMarks { is_constant: Vec::new(), reads_margins: Vec::new(), has_sums: Vec::new() };
         for column in columns.all() {
             let expr = columns.expr(column);
             let operands: Vec<usize> = expr.operands().map(ColumnId::index).collect();
@@ -121,7 +122,7 @@ impl Marks {
 }
 
 /// The state while columns are rewritten to expressions over margins.
-struct Rewriting<'a> {
+struct MarginRewriting<'a> {
     from: &'a Columns,
     out: Columns,
     numbers: HashMap<ColumnId, ColumnId>,
@@ -130,7 +131,7 @@ struct Rewriting<'a> {
     accumulator: Float,
 }
 
-impl Rewriting<'_> {
+impl MarginRewriting<'_> {
     /// Replaces a column by a margin.
     fn margin(&mut self, column: ColumnId, margin: usize) -> Result<(), ModelError> {
         let input = self.out.input(margin as u32, self.accumulator);

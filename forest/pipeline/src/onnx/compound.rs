@@ -5,7 +5,7 @@ use super::classes::RowClasses;
 use super::combine::combine;
 use super::margins::reads_margins;
 use super::parts::PartForest;
-use super::tensor::{Cells, Element, Tensor};
+use super::tensor::{Cells, Tensor, TensorElement};
 use sched_columns::ColumnId;
 use sched_forest::{
     ClassRule, Classes, DecisionValues, Forest, ForestParts, ModelError, Note, Output, OutputColumns,
@@ -66,8 +66,8 @@ pub(super) fn compound(
     let mut values = match (value, whole, &classes) {
         (Some(cells), ..) => cells,
         (None, ..) if has_floats => margins.clone(),
-        (None, Some(cells), _) => builder.cast(&cells, Element::F64)?,
-        (None, None, Some(classes)) => builder.cast(&classes.numbers, Element::F64)?,
+        (None, Some(cells), _) => builder.cast(&cells, TensorElement::F64)?,
+        (None, None, Some(classes)) => builder.cast(&classes.numbers, TensorElement::F64)?,
         (None, None, None) => {
             return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "no output of the graph is numeric")
                 .at("graph.output")

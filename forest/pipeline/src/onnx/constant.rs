@@ -2,9 +2,9 @@
 
 use super::builder::GraphColumns;
 use super::node::not_understood;
-use super::tensor::{Cells, Element, Tensor, Text, size};
+use super::tensor::{Cells, Tensor, TensorElement, TextCell, size};
 use sched_columns::{ColumnId, ColumnValue};
-use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element};
+use sched_forest::onnx::{Attributes, Message, TensorProto, element};
 use sched_forest::{Float, ModelError, codes};
 
 /// A tensor of the file, whose cells are constants.
@@ -13,10 +13,10 @@ use sched_forest::{Float, ModelError, codes};
 /// `M0042` for an unsupported type, `M0010` if the number of values does not fit the shape.
 pub(super) fn constant_tensor(
     builder: &mut GraphColumns,
-    tensor: FileTensor<'_>,
+    tensor: TensorProto<'_>,
 ) -> Result<Tensor, ModelError> {
     let shape = tensor.shape()?;
-    let element = Element::of_code(tensor.element()).ok_or_else(|| {
+    let element = TensorElement::of_code(tensor.element()).ok_or_else(|| {
         let message =
             format!("a constant has the type {}, which is not supported", element::name(tensor.element()));
         ModelError::new(codes::ONNX_TYPE, message)
@@ -26,18 +26,18 @@ pub(super) fn constant_tensor(
         Cells::Numbers(values.into_iter().map(|value| builder.columns.constant(value)).collect())
     };
     let cells = match element {
-        Element::Text => {
-            Cells::Texts(tensor.texts()?.into_iter().map(|text| Text::Known(text.into())).collect())
+        TensorElement::Text => {
+            Cells::Texts(tensor.texts()?.into_iter().map(|text| TextCell::Known(text.into())).collect())
         }
-        Element::F32 => {
+        TensorElement::F32 => {
             let values = tensor.floats(Float::F32)?;
             numbers(values.into_iter().map(|it| ColumnValue::F32(it as f32)).collect())
         }
-        Element::F64 => numbers(tensor.floats(Float::F64)?.into_iter().map(ColumnValue::F64).collect()),
-        Element::I32 | Element::I64 => {
+        TensorElement::F64 => numbers(tensor.floats(Float::F64)?.into_iter().map(ColumnValue::F64).collect()),
+        TensorElement::I32 | TensorElement::I64 => {
             numbers(tensor.integers()?.into_iter().map(ColumnValue::I64).collect())
         }
-        Element::Bool => {
+        TensorElement::Bool => {
             numbers(tensor.integers()?.into_iter().map(|it| ColumnValue::Bool(it != 0)).collect())
         }
     };
@@ -60,18 +60,18 @@ pub(super) fn constant_node(
     }
     let columns = &mut builder.columns;
     let (shape, element, cells) = if let Some(value) = attributes.float("value_float")? {
-        (Vec::new(), Element::F32, vec![columns.constant(ColumnValue::F32(value))])
+        (Vec::new(), TensorElement::F32, vec![columns.constant(ColumnValue::F32(value))])
     } else if let Some(value) = attributes.int("value_int")? {
-        (Vec::new(), Element::I64, vec![columns.constant(ColumnValue::I64(value))])
+        (Vec::new(), TensorElement::I64, vec![columns.constant(ColumnValue::I64(value))])
     } else if attributes.has("value_ints")? {
         let mut cells = Vec::new();
         attributes.for_ints("value_ints", |value| cells.push(columns.constant(ColumnValue::I64(value))))?;
-        (vec![cells.len()], Element::I64, cells)
+        (vec![cells.len()], TensorElement::I64, cells)
     } else if attributes.has("value_floats")? {
         let values = attributes.floats("value_floats")?;
         let cells: Vec<ColumnId> =
             values.iter().map(|value| columns.constant(ColumnValue::F32(*value as f32))).collect();
-        (vec![cells.len()], Element::F32, cells)
+        (vec![cells.len()], TensorElement::F32, cells)
     } else {
         return Err(not_understood(label, "before"));
     };

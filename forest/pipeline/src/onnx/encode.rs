@@ -2,77 +2,77 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Cells, Element, Tensor, Text};
+use super::tensor::{Cells, Outputs, Tensor, TensorElement, TextCell};
 use sched_columns::{Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Edges, Expr, Ties, Unary};
-use sched_forest::onnx::Tensor as FileTensor;
+use sched_forest::onnx::TensorProto;
 use sched_forest::{CategoryRule, Float, ModelError};
 use std::sync::Arc;
 
-type Outputs = Result<Vec<Tensor>, ModelError>;
-
 /// Keys or values of a mapping.
-enum Items<'a> {
+enum MappingItems<'a> {
     Texts(Vec<&'a str>),
-    Numbers(Element, Vec<ColumnValue>),
+    Numbers(TensorElement, Vec<ColumnValue>),
 }
 
-impl<'a> Items<'a> {
+impl<'a> MappingItems<'a> {
     fn len(&self) -> usize {
         match self {
-            Items::Texts(items) => items.len(),
-            Items::Numbers(_, items) => items.len(),
+            MappingItems::Texts(items) => items.len(),
+            MappingItems::Numbers(_, items) => items.len(),
         }
     }
 
     /// The values of a tensor in the file.
-    fn of_tensor(node: &GraphNode, tensor: &FileTensor<'a>) -> Result<Items<'a>, ModelError> {
-        let element = Element::of_code(tensor.element());
+    fn of_tensor(node: &GraphNode, tensor: &TensorProto<'a>) -> Result<MappingItems<'a>, ModelError> {
+        let element = TensorElement::of_code(tensor.element());
         let number = |value: f64, element| match element {
-            Element::F32 => ColumnValue::F32(value as f32),
+            TensorElement::F32 => ColumnValue::F32(value as f32),
             _ => ColumnValue::F64(value),
         };
         let floats = |float, element| {
             let values = tensor.floats(float)?.into_iter().map(|value| number(value, element)).collect();
-            Ok(Items::Numbers(element, values))
+            Ok(MappingItems::Numbers(element, values))
         };
         match element {
-            Some(Element::Text) => Ok(Items::Texts(tensor.texts()?)),
-            Some(Element::F32) => floats(Float::F32, Element::F32),
-            Some(Element::F64) => floats(Float::F64, Element::F64),
-            Some(element @ (Element::I32 | Element::I64)) => {
+            Some(TensorElement::Text) => Ok(MappingItems::Texts(tensor.texts()?)),
+            Some(TensorElement::F32) => floats(Float::F32, TensorElement::F32),
+            Some(TensorElement::F64) => floats(Float::F64, TensorElement::F64),
+            Some(element @ (TensorElement::I32 | TensorElement::I64)) => {
                 let values = tensor.integers()?.into_iter().map(ColumnValue::I64).collect();
-                Ok(Items::Numbers(element, values))
+                Ok(MappingItems::Numbers(element, values))
             }
-            Some(Element::Bool) | None => Err(node.refuse("maps values of a type that is not supported")),
+            Some(TensorElement::Bool) | None => {
+                Err(node.refuse("maps values of a type that is not supported"))
+            }
         }
     }
 
     /// The attribute for keys or values, of any type. `side` is `keys` or `values`.
-    fn of_node(node: &GraphNode<'a>, side: &str) -> Result<Option<Items<'a>>, ModelError> {
+    fn of_node(node: &GraphNode<'a>, side: &str) -> Result<Option<MappingItems<'a>>, ModelError> {
         let attributes = node.attributes;
         if let Some(tensor) = attributes.tensor(&format!("{side}_tensor"))? {
-            return Items::of_tensor(node, &tensor).map(Some);
+            return MappingItems::of_tensor(node, &tensor).map(Some);
         }
         let strings = format!("{side}_strings");
         let texts = attributes.texts(&strings)?.map(|text| text?.as_text());
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         if !texts.is_empty() {
-            return Ok(Some(Items::Texts(texts)));
+            return Ok(Some(MappingItems::Texts(texts)));
         }
         if let Some(integers) = node.ints(&format!("{side}_int64s"))? {
             let values = integers.into_iter().map(ColumnValue::I64).collect();
-            return Ok(Some(Items::Numbers(Element::I64, values)));
+            return Ok(Some(MappingItems::Numbers(TensorElement::I64, values)));
         }
         let floats = attributes.floats(&format!("{side}_floats"))?;
         let values = floats.iter().map(|value| ColumnValue::F32(*value as f32)).collect::<Vec<_>>();
-        Ok((!values.is_empty()).then_some(Items::Numbers(Element::F32, values)))
+        Ok((!values.is_empty()).then_some(MappingItems::Numbers(TensorElement::F32, values)))
     }
 }
 
 /// A mapping from keys to values, with a value for all other keys.
 struct Mapping<'a> {
-    keys: Items<'a>,
-    values: Items<'a>,
+    keys: MappingItems<'a>,
+    values: MappingItems<'a>,
     other: OtherValue<'a>,
 }
 
@@ -86,25 +86,25 @@ impl<'a> Mapping<'a> {
     /// The attributes of a LabelEncoder of versions 2 and 4.
     fn of_label_encoder(node: &GraphNode<'a>) -> Result<Mapping<'a>, ModelError> {
         let lacks = || node.refuse("lacks keys or values");
-        let keys = Items::of_node(node, "keys")?.ok_or_else(lacks)?;
-        let values = Items::of_node(node, "values")?.ok_or_else(lacks)?;
+        let keys = MappingItems::of_node(node, "keys")?.ok_or_else(lacks)?;
+        let values = MappingItems::of_node(node, "values")?.ok_or_else(lacks)?;
         let attributes = node.attributes;
         let from_tensor = match attributes.tensor("default_tensor")? {
-            Some(tensor) => Some(Items::of_tensor(node, &tensor)?),
+            Some(tensor) => Some(MappingItems::of_tensor(node, &tensor)?),
             None => None,
         };
         let other = match (&values, from_tensor) {
-            (Items::Texts(_), Some(Items::Texts(texts))) => {
+            (MappingItems::Texts(_), Some(MappingItems::Texts(texts))) => {
                 OtherValue::Text(texts.first().copied().unwrap_or(""))
             }
-            (Items::Texts(_), _) if attributes.has("default_string")? => {
+            (MappingItems::Texts(_), _) if attributes.has("default_string")? => {
                 OtherValue::Text(attributes.text("default_string")?)
             }
-            (Items::Texts(_), _) => OtherValue::Text("_Unused"),
-            (Items::Numbers(_, _), Some(Items::Numbers(_, numbers))) => {
+            (MappingItems::Texts(_), _) => OtherValue::Text("_Unused"),
+            (MappingItems::Numbers(_, _), Some(MappingItems::Numbers(_, numbers))) => {
                 OtherValue::Number(numbers.first().copied().ok_or_else(lacks)?)
             }
-            (Items::Numbers(Element::F32 | Element::F64, _), _) => {
+            (MappingItems::Numbers(TensorElement::F32 | TensorElement::F64, _), _) => {
                 OtherValue::Number(ColumnValue::F32(attributes.float("default_float")?.unwrap_or(-0.0)))
             }
             _ => OtherValue::Number(ColumnValue::I64(attributes.int("default_int64")?.unwrap_or(-1))),
@@ -119,18 +119,21 @@ impl<'a> Mapping<'a> {
         numbers: Vec<i64>,
         of_text: bool,
     ) -> Result<Mapping<'a>, ModelError> {
-        let numbers = Items::Numbers(Element::I64, numbers.into_iter().map(ColumnValue::I64).collect());
+        let numbers =
+            MappingItems::Numbers(TensorElement::I64, numbers.into_iter().map(ColumnValue::I64).collect());
         let attributes = node.attributes;
         let named = attributes.has("default_string")?;
         let text = if named { attributes.text("default_string")? } else { "_Unused" };
         let number = attributes.int("default_int64")?.unwrap_or(-1);
         match of_text {
             true => Mapping {
-                keys: Items::Texts(texts),
+                keys: MappingItems::Texts(texts),
                 values: numbers,
                 other: OtherValue::Number(ColumnValue::I64(number)),
             },
-            false => Mapping { keys: numbers, values: Items::Texts(texts), other: OtherValue::Text(text) },
+            false => {
+                Mapping { keys: numbers, values: MappingItems::Texts(texts), other: OtherValue::Text(text) }
+            }
         }
         .checked(node)
     }
@@ -139,7 +142,8 @@ impl<'a> Mapping<'a> {
         if self.keys.len() != self.values.len() {
             return Err(node.refuse("has different numbers of keys and values"));
         }
-        if let (Items::Numbers(element, _), OtherValue::Number(other)) = (&self.values, &mut self.other)
+        if let (MappingItems::Numbers(element, _), OtherValue::Number(other)) =
+            (&self.values, &mut self.other)
             && let Some(column_type) = element.column_type()
         {
             *other = other.cast(column_type);
@@ -153,23 +157,23 @@ impl<'a> Mapping<'a> {
         builder.count_cells(of.cells.len().checked_mul(self.keys.len()).map(|entries| entries / 8))?;
         // For values that are texts, columns first hold their positions in the list.
         let (element, values, other) = match (&self.values, &self.other) {
-            (Items::Numbers(element, values), OtherValue::Number(other)) => {
+            (MappingItems::Numbers(element, values), OtherValue::Number(other)) => {
                 (*element, values.clone(), *other)
             }
             (values, _) => {
                 let places = (0..values.len()).map(|place| ColumnValue::F64(place as f64)).collect();
-                (Element::F64, places, ColumnValue::F64(values.len() as f64))
+                (TensorElement::F64, places, ColumnValue::F64(values.len() as f64))
             }
         };
         let mut columns = Vec::with_capacity(of.cells.len());
         match (&of.cells, &self.keys) {
-            (Cells::Texts(cells), Items::Texts(keys)) => {
+            (Cells::Texts(cells), MappingItems::Texts(keys)) => {
                 let entries: Vec<_> = keys.iter().copied().zip(values).collect();
                 for text in cells {
                     columns.push(builder.look_up(text, &entries, other)?);
                 }
             }
-            (Cells::Numbers(cells), Items::Numbers(_, keys)) => {
+            (Cells::Numbers(cells), MappingItems::Numbers(_, keys)) => {
                 let keys: Vec<f64> = keys.iter().map(|key| key.to_f64()).collect();
                 for &cell in cells {
                     columns.push(number_entry(node, builder, cell, &keys, &values, other)?);
@@ -179,10 +183,10 @@ impl<'a> Mapping<'a> {
         }
         let (by_row, shape) = (of.by_row, of.shape.clone());
         match (&self.values, &self.other) {
-            (Items::Texts(texts), OtherValue::Text(other)) => {
+            (MappingItems::Texts(texts), OtherValue::Text(other)) => {
                 let texts = columns.into_iter().map(|place| builder.texts_of(place, texts, other));
-                let cells = Cells::Texts(texts.collect::<Result<Vec<Text>, _>>()?);
-                Ok(vec![Tensor { by_row, shape, element: Element::Text, cells }])
+                let cells = Cells::Texts(texts.collect::<Result<Vec<TextCell>, _>>()?);
+                Ok(vec![Tensor { by_row, shape, element: TensorElement::Text, cells }])
             }
             _ => Ok(vec![Tensor::numbers(by_row, shape, element, columns)]),
         }
@@ -206,7 +210,7 @@ fn number_entry(
     if keys.iter().any(|key| key.abs() >= EXACT && key.is_finite()) {
         return Err(node.refuse("has keys of 2^53 or more, which double precision cannot distinguish"));
     }
-    let of = builder.cast(&[cell], Element::F64)?[0];
+    let of = builder.cast(&[cell], TensorElement::F64)?[0];
     let mut sorted: Vec<(f64, ColumnValue)> = keys.iter().copied().zip(values.iter().copied()).collect();
     let missing = sorted.iter().find(|(key, _)| key.is_nan()).map_or(other, |(_, value)| *value);
     sorted.retain(|(key, _)| !key.is_nan());
@@ -249,7 +253,7 @@ pub(super) fn label_encoder(node: &GraphNode, builder: &mut GraphColumns) -> Out
         true => Mapping::of_label_encoder(node)?,
         false => {
             let numbers = (0..classes.len() as i64).collect();
-            Mapping::between(node, classes, numbers, of.element == Element::Text)?
+            Mapping::between(node, classes, numbers, of.element == TensorElement::Text)?
         }
     };
     mapping.applied(node, builder, of)
@@ -260,7 +264,7 @@ pub(super) fn category_mapper(node: &GraphNode, builder: &mut GraphColumns) -> O
     let texts = node.attributes.texts("cats_strings")?.map(|text| text?.as_text());
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
     let numbers = node.ints("cats_int64s")?.unwrap_or_default();
-    Mapping::between(node, texts, numbers, of.element == Element::Text)?.applied(node, builder, of)
+    Mapping::between(node, texts, numbers, of.element == TensorElement::Text)?.applied(node, builder, of)
 }
 
 /// `OneHotEncoder` of `ai.onnx.ml`.
@@ -272,23 +276,26 @@ pub(super) fn one_hot_encoder(node: &GraphNode, builder: &mut GraphColumns) -> O
         (Cells::Texts(_), false) => {
             let numbers: Vec<i64> = (0..texts.len() as i64).collect();
             let mapping = Mapping {
-                keys: Items::Texts(texts),
-                values: Items::Numbers(Element::I64, numbers.iter().copied().map(ColumnValue::I64).collect()),
+                keys: MappingItems::Texts(texts),
+                values: MappingItems::Numbers(
+                    TensorElement::I64,
+                    numbers.iter().copied().map(ColumnValue::I64).collect(),
+                ),
                 other: OtherValue::Number(ColumnValue::I64(-1)),
             };
             let mut places = mapping.applied(node, builder, of)?;
             (places.remove(0), numbers)
         }
         (Cells::Numbers(cells), true) => {
-            let cells = builder.cast(cells, Element::I64)?;
-            let places = Tensor::numbers(of.by_row, of.shape.clone(), Element::I64, cells);
+            let cells = builder.cast(cells, TensorElement::I64)?;
+            let places = Tensor::numbers(of.by_row, of.shape.clone(), TensorElement::I64, cells);
             (places, node.ints("cats_int64s")?.unwrap_or_default())
         }
         _ => return Err(node.refuse("has categories of another type than its input")),
     };
     let [on, off] = [1.0, 0.0].map(|value| builder.columns.constant(ColumnValue::F32(value)));
     let keys: Vec<Vec<i64>> = keys.into_iter().map(|key| vec![key]).collect();
-    one_hot_of(node, builder, (&places, &keys), (on, off), Element::F32)
+    one_hot_of(node, builder, (&places, &keys), (on, off), TensorElement::F32)
 }
 
 /// A tensor with one more axis at the end: for each list of keys, `on` if the cell is one of the keys, else
@@ -298,7 +305,7 @@ fn one_hot_of(
     builder: &mut GraphColumns,
     (of, keys): (&Tensor, &[Vec<i64>]),
     (on, off): (ColumnId, ColumnId),
-    element: Element,
+    element: TensorElement,
 ) -> Outputs {
     let count = of.cells.len().checked_mul(keys.len());
     let mut cells = Vec::with_capacity(builder.count_cells(count)?);
@@ -331,8 +338,8 @@ pub(super) fn one_hot(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let &[off, on] = node.numbers(values)? else {
         return Err(node.refuse("lacks two values, for off and on"));
     };
-    let cells = builder.cast(node.numbers(of)?, Element::I64)?;
-    let places = Tensor::numbers(of.by_row, of.shape.clone(), Element::I64, cells);
+    let cells = builder.cast(node.numbers(of)?, TensorElement::I64)?;
+    let places = Tensor::numbers(of.by_row, of.shape.clone(), TensorElement::I64, cells);
     // A negative index counts from the end.
     let keys: Vec<Vec<i64>> = (0..depth).map(|key| vec![key, key - depth]).collect();
     one_hot_of(node, builder, (&places, &keys), (on, off), values.element)

@@ -4,19 +4,16 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{ColumnResult, Outputs, TensorElement};
 use super::whole;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
-type Cell = Result<ColumnId, ModelError>;
 
 /// Applies a formula to each cell of a tensor of floats.
 fn unary(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    mut formula: impl FnMut(&mut Formula, ColumnId) -> Cell,
+    mut formula: impl FnMut(&mut Formula, ColumnId) -> ColumnResult,
 ) -> Outputs {
     let of = node.input(0)?;
     if !of.element.is_float() {
@@ -240,7 +237,7 @@ pub(super) fn is_inf(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     if !element.is_float() {
         return Err(node.refuse(&format!("computes with values of the type {}", element.name())));
     }
-    let computed = node.elementwise(builder, &[of], Element::Bool, |builder, cells| {
+    let computed = node.elementwise(builder, &[of], TensorElement::Bool, |builder, cells| {
         let mut formula = Formula { builder, element };
         let mut is = formula.builder.columns.constant(ColumnValue::Bool(false));
         for (detects, bound) in [(negative, f64::NEG_INFINITY), (positive, f64::INFINITY)] {
@@ -257,11 +254,11 @@ pub(super) fn is_inf(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// Whether exactly one of two truth values holds.
 pub(super) fn xor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (left, right) = (node.input(0)?, node.input(1)?);
-    let is_truth = [left, right].iter().all(|tensor| tensor.element == Element::Bool);
+    let is_truth = [left, right].iter().all(|tensor| tensor.element == TensorElement::Bool);
     if !is_truth {
         return Err(node.refuse("combines numbers and not truth values"));
     }
-    let computed = node.elementwise(builder, &[left, right], Element::Bool, |builder, cells| {
+    let computed = node.elementwise(builder, &[left, right], TensorElement::Bool, |builder, cells| {
         let equal = builder.add(Expr::Binary(Binary::Equal, cells[0], cells[1]))?;
         builder.add(Expr::Unary(Unary::Not, equal))
     });
@@ -285,7 +282,7 @@ pub(super) fn mean(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 fn variadic(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    formula: impl Fn(&mut Formula, &[ColumnId]) -> Cell,
+    formula: impl Fn(&mut Formula, &[ColumnId]) -> ColumnResult,
 ) -> Outputs {
     let element = node.input(0)?.element;
     let count = node.inputs.len();
@@ -318,7 +315,7 @@ pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
                 _ => builder.add(Expr::Binary(Binary::Multiply, square, x)),
             };
         }
-        let within = if exponent.element == own { own } else { Element::F64 };
+        let within = if exponent.element == own { own } else { TensorElement::F64 };
         let operands = builder.cast(&[x, y], within)?;
         let power = builder.add(Expr::Binary(Binary::Power, operands[0], operands[1]))?;
         Ok(builder.cast(&[power], own)?[0])

@@ -14,12 +14,12 @@ use super::inputs::GraphInputs;
 use super::node::{GraphNode, OUTSIDE_HELP, not_understood};
 use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node, trees_below_trees};
-use super::outcome::{Operand, Trees};
+use super::outcome::{GraphTrees, NodeInput};
 use super::parts::PartForest;
 use super::stacked::{MaybeStacked, run, stacked_result};
-use super::tensor::{Element, Tensor};
+use super::tensor::{Tensor, TensorElement};
 use crate::pipeline::Pipeline;
-use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor};
+use sched_forest::onnx::{Attributes, Message, TensorProto};
 use sched_forest::{ModelError, Note, codes};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -140,7 +140,7 @@ impl<'a> GraphReader<'a> {
             return Ok(Some(value.clone()));
         }
         let Some(constant) = self.constants.get(name) else { return Ok(None) };
-        let tensor = constant_tensor(&mut self.builder, FileTensor::new(*constant)?)?;
+        let tensor = constant_tensor(&mut self.builder, TensorProto::new(*constant)?)?;
         let value = GraphValue::Tensor(Rc::new(tensor));
         self.values.insert(name, value.clone());
         Ok(Some(value))
@@ -194,7 +194,7 @@ impl<'a> GraphReader<'a> {
         let arranged: Vec<Option<MaybeStacked>> =
             inputs.iter().map(|input| input.as_ref().and_then(arranged)).collect();
         let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor_of).collect();
-        let is_single = |input: &Rc<Tensor>| input.by_row && input.element == Element::F32;
+        let is_single = |input: &Rc<Tensor>| input.by_row && input.element == TensorElement::F32;
         let scales =
             matches!(name, "Scaler" | "Sub" | "Div" | "Mul") && inputs.iter().flatten().any(is_single);
         let is_first = self.single_scaler.is_none() && self.parts.as_ref().is_none_or(Vec::is_empty);
@@ -226,12 +226,12 @@ impl<'a> GraphReader<'a> {
     ) -> Result<GraphValue, ModelError> {
         let Some(found) = &self.found else { return Err(not_understood(label, "after")) };
         let operand = |value| match value {
-            GraphValue::Tensor(tensor) => Ok(Operand::Constant(tensor)),
-            GraphValue::AfterTrees(result) => Ok(Operand::AfterTrees(result)),
+            GraphValue::Tensor(tensor) => Ok(NodeInput::Constant(tensor)),
+            GraphValue::AfterTrees(result) => Ok(NodeInput::AfterTrees(result)),
             GraphValue::Stacked(_) => Err(not_understood(label, "after")),
         };
         let operands = inputs.into_iter().flatten().map(operand).collect::<Result<Vec<_>, _>>()?;
-        let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
+        let trees = GraphTrees { forest: &found.forest, columns: &self.builder.columns };
         let value = trees.follow(name, Attributes::of(node), &operands)?;
         value.map(GraphValue::AfterTrees).ok_or_else(|| not_understood(label, "after"))
     }

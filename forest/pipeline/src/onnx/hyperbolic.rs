@@ -4,13 +4,9 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{ColumnResult, Outputs, TensorElement};
 use sched_columns::{Binary, ColumnId, Expr, Unary};
-use sched_forest::ModelError;
 use std::f64::consts::LN_2;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
-type Cell = Result<ColumnId, ModelError>;
 
 /// Below this magnitude, an odd function returns its argument.
 const SMALL_ARGUMENT: f64 = 1e-9;
@@ -25,22 +21,26 @@ const LARGE_ROOT_ARGUMENT: f64 = 1e9;
 fn wide(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    formula: impl Fn(&mut Formula, ColumnId) -> Cell,
+    formula: impl Fn(&mut Formula, ColumnId) -> ColumnResult,
 ) -> Outputs {
     let of = node.input(0)?;
     if !of.element.is_float() {
         return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
     }
     let computed = node.elementwise(builder, &[of], of.element, |builder, cells| {
-        let x = builder.cast(cells, Element::F64)?[0];
-        let result = formula(&mut Formula { builder, element: Element::F64 }, x)?;
+        let x = builder.cast(cells, TensorElement::F64)?[0];
+        let result = formula(&mut Formula { builder, element: TensorElement::F64 }, x)?;
         Ok(builder.cast(&[result], of.element)?[0])
     });
     Ok(vec![computed?])
 }
 
 /// An odd function, computed by `above` for the magnitude of `x`.
-fn odd(formula: &mut Formula, x: ColumnId, above: impl Fn(&mut Formula, ColumnId) -> Cell) -> Cell {
+fn odd(
+    formula: &mut Formula,
+    x: ColumnId,
+    above: impl Fn(&mut Formula, ColumnId) -> ColumnResult,
+) -> ColumnResult {
     let size = formula.unary(Unary::Abs, x)?;
     let result = above(formula, size)?;
     let negative = formula.unary(Unary::Negate, result)?;
@@ -49,7 +49,7 @@ fn odd(formula: &mut Formula, x: ColumnId, above: impl Fn(&mut Formula, ColumnId
 }
 
 /// `exp(x) / 2` for a large number, without overflow of intermediate results.
-fn half_power(formula: &mut Formula, x: ColumnId) -> Cell {
+fn half_power(formula: &mut Formula, x: ColumnId) -> ColumnResult {
     let half = formula.with(Binary::Multiply, x, 0.5)?;
     let root = formula.unary(Unary::Exp, half)?;
     let part = formula.with(Binary::Multiply, root, 0.5)?;
@@ -57,7 +57,7 @@ fn half_power(formula: &mut Formula, x: ColumnId) -> Cell {
 }
 
 /// `above` where `x` is above a bound, else `below`.
-fn beyond(formula: &mut Formula, x: ColumnId, bound: f64, above: ColumnId, below: ColumnId) -> Cell {
+fn beyond(formula: &mut Formula, x: ColumnId, bound: f64, above: ColumnId, below: ColumnId) -> ColumnResult {
     let bound = formula.number(bound)?;
     let condition = formula.binary(Binary::Less, bound, x)?;
     formula.builder.add(Expr::Select { condition, then: above, otherwise: below })
@@ -93,7 +93,7 @@ pub(super) fn cosh(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 }
 
 /// `log(2 x)` for a large number.
-fn log_of_double(formula: &mut Formula, x: ColumnId) -> Cell {
+fn log_of_double(formula: &mut Formula, x: ColumnId) -> ColumnResult {
     let log = formula.unary(Unary::Log, x)?;
     formula.with(Binary::Add, log, LN_2)
 }

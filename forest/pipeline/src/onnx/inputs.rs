@@ -2,8 +2,8 @@
 
 use super::builder::GraphColumns;
 use super::field;
-use super::tensor::{Cells, Element, Tensor, Text, size};
-use crate::pipeline::{Input, InputKind};
+use super::tensor::{Cells, Tensor, TensorElement, TextCell, size};
+use crate::pipeline::{InputKind, PipelineInput};
 use sched_columns::{ColumnId, ColumnType, Expr, Unary};
 use sched_forest::onnx::{Message, element};
 use sched_forest::{Float, Label, ModelError, Names, codes};
@@ -16,7 +16,7 @@ const MOST_AXES: usize = 8;
 /// The features of rows, in the order of the inputs.
 #[derive(Default)]
 pub(super) struct GraphInputs {
-    features: Vec<Input>,
+    features: Vec<PipelineInput>,
     /// For each input of the graph, its name and the indices of its features.
     of_inputs: Vec<(String, Range<usize>)>,
     /// Features that are texts: their indices and columns.
@@ -66,7 +66,7 @@ impl GraphInputs {
                 return refuse(message, "convert the model with inputs of the shape [None, columns]");
             }
         }
-        let Some(element) = Element::of_code(code) else {
+        let Some(element) = TensorElement::of_code(code) else {
             let message =
                 format!("the input `{name}` has the type {}, which is not supported", element::name(code));
             let help = "schedc reads inputs of float, double, int32, int64, bool and string";
@@ -79,12 +79,13 @@ impl GraphInputs {
             let own = if count == 1 { name.to_owned() } else { format!("{name}[{cell}]") };
             let column = self.feature(own, element, builder)?;
             match element {
-                Element::Text => texts.push(Text::ByCode(column)),
+                TensorElement::Text => texts.push(TextCell::ByCode(column)),
                 _ => columns.push(column),
             }
         }
         self.of_inputs.push((name.to_owned(), first..self.features.len()));
-        let cells = if element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
+        let cells =
+            if element == TensorElement::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
         Ok(Tensor { by_row: true, shape, element, cells })
     }
 
@@ -92,19 +93,21 @@ impl GraphInputs {
     fn feature(
         &mut self,
         name: String,
-        element: Element,
+        element: TensorElement,
         builder: &mut GraphColumns,
     ) -> Result<ColumnId, ModelError> {
         let feature = self.features.len() as u32;
         let (kind, names) = match element {
-            Element::F32 => (InputKind::Float(Float::F32), Names::default()),
-            Element::F64 => (InputKind::Float(Float::F64), Names::default()),
-            Element::I32 | Element::I64 => (InputKind::Integer, Names::default()),
-            Element::Bool => (InputKind::Truth, Names::listed(vec![Label::Truth(false), Label::Truth(true)])),
-            Element::Text => (InputKind::Text, Names::default()),
+            TensorElement::F32 => (InputKind::Float(Float::F32), Names::default()),
+            TensorElement::F64 => (InputKind::Float(Float::F64), Names::default()),
+            TensorElement::I32 | TensorElement::I64 => (InputKind::Integer, Names::default()),
+            TensorElement::Bool => {
+                (InputKind::Truth, Names::listed(vec![Label::Truth(false), Label::Truth(true)]))
+            }
+            TensorElement::Text => (InputKind::Text, Names::default()),
         };
-        self.features.push(Input { name, kind, names });
-        let float = if element == Element::F32 { Float::F32 } else { Float::F64 };
+        self.features.push(PipelineInput { name, kind, names });
+        let float = if element == TensorElement::F32 { Float::F32 } else { Float::F64 };
         let column = builder.columns.input(feature, float);
         match element.column_type() {
             None => {
@@ -121,7 +124,7 @@ impl GraphInputs {
 
     /// The features, with the names of texts that the nodes have collected. `read` has the names of the
     /// inputs that some node or output reads.
-    pub fn finish(mut self, builder: &GraphColumns, read: &HashSet<&str>) -> Vec<Input> {
+    pub fn finish(mut self, builder: &GraphColumns, read: &HashSet<&str>) -> Vec<PipelineInput> {
         for (feature, column) in &self.texts {
             let names = builder.names(*column);
             let labels = names.iter().map(|name| Label::Text(name.to_string()));

@@ -4,15 +4,13 @@ use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::normalize;
 use super::reduce::index_of_largest;
-use super::tensor::{Cells, Element, Tensor};
+use super::tensor::{Cells, Outputs, Tensor, TensorElement};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, Unary};
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, ModelError, NodeRef, Target,
-    Tree, Types,
+    Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, ModelError, NodeRef, Tree,
+    TreeTarget, Types,
 };
 use std::collections::HashMap;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// A weighted sum: a number, and products that are added to it.
 pub(super) struct WeightedSum {
@@ -32,8 +30,8 @@ pub(super) fn linear_model(
 ) -> Result<Option<(Forest, Vec<ColumnId>)>, ModelError> {
     let Cells::Numbers(cells) = &scores.cells else { return Ok(None) };
     let float = match scores.element {
-        Element::F32 => Float::F32,
-        Element::F64 => Float::F64,
+        TensorElement::F32 => Float::F32,
+        TensorElement::F64 => Float::F64,
         _ => return Ok(None),
     };
     let mut places: HashMap<ColumnId, u32> = HashMap::new();
@@ -53,7 +51,7 @@ pub(super) fn linear_model(
             root: NodeRef::Leaf(0),
             inner: Vec::new(),
             leaves: vec![Leaf { source: 0, values: [0.0].into() }],
-            target: Target::One(number),
+            target: TreeTarget::One(number),
             source: number,
         });
     }
@@ -161,7 +159,7 @@ pub(super) fn gemm(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let is_transposed = node.attributes.int("transB")?.unwrap_or(0) != 0;
     let mut matrix = if is_transposed { matrix.transposed() } else { matrix };
     if alpha != 1.0 {
-        let is_single = node.input(0)?.element == Element::F32;
+        let is_single = node.input(0)?.element == TensorElement::F32;
         let round = |x: f64| if is_single { f64::from(x as f32) } else { x };
         matrix.entries.iter_mut().for_each(|entry| *entry = round(*entry * alpha));
     }
@@ -227,9 +225,9 @@ pub(super) fn class_label(
     }
     if names.len() == classes {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let place = builder.cast(&[number], Element::F64)?;
+        let place = builder.cast(&[number], TensorElement::F64)?;
         let cells = Cells::Texts(vec![builder.texts_of(place[0], &names, "")?]);
-        return Ok(Tensor { by_row: true, shape: Vec::new(), element: Element::Text, cells });
+        return Ok(Tensor { by_row: true, shape: Vec::new(), element: TensorElement::Text, cells });
     }
     let labels = node.ints("classlabels_ints")?.unwrap_or_default();
     if labels.len() != classes {
@@ -237,7 +235,7 @@ pub(super) fn class_label(
     }
     let values = labels.into_iter().map(ColumnValue::I64).collect();
     let label = builder.add(Expr::Pick { of: number, values })?;
-    Ok(Tensor::numbers(true, Vec::new(), Element::I64, vec![label]))
+    Ok(Tensor::numbers(true, Vec::new(), TensorElement::I64, vec![label]))
 }
 
 /// The weighted sums of the attributes `coefficients` and `intercepts`.
@@ -246,7 +244,7 @@ fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, 
     if !rows.by_row || rows.shape.len() > 1 {
         return Err(node.refuse("needs rows of numbers as its input"));
     }
-    let cells = builder.cast(node.numbers(rows)?, Element::F32)?;
+    let cells = builder.cast(node.numbers(rows)?, TensorElement::F32)?;
     let coefficients = node.attributes.floats("coefficients")?;
     let targets = coefficients.len().checked_div(cells.len()).unwrap_or(0);
     if targets == 0 || coefficients.len() != targets * cells.len() {
@@ -262,7 +260,7 @@ fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, 
         terms: cells.iter().copied().zip(row.iter().copied()).collect(),
     };
     let sums = coefficients.chunks(cells.len()).enumerate().map(sum).collect();
-    SumTensor { element: Element::F32, shape: vec![targets], sums }.tensor(builder)
+    SumTensor { element: TensorElement::F32, shape: vec![targets], sums }.tensor(builder)
 }
 
 /// The sum of `sums` and `added` times `beta`, where both depend on the row.
@@ -275,7 +273,7 @@ fn plus_rows(
 ) -> Outputs {
     let sums = sums.tensor(builder)?;
     let factor = match sums.element {
-        Element::F32 => ColumnValue::F32(beta as f32),
+        TensorElement::F32 => ColumnValue::F32(beta as f32),
         _ => ColumnValue::F64(beta),
     };
     let factor = builder.columns.constant(factor);
@@ -291,7 +289,7 @@ fn plus_rows(
 
 /// A tensor whose cells are weighted sums.
 struct SumTensor {
-    element: Element,
+    element: TensorElement,
     shape: Vec<usize>,
     sums: Vec<WeightedSum>,
 }
@@ -299,7 +297,7 @@ struct SumTensor {
 impl SumTensor {
     fn tensor(self, builder: &mut GraphColumns) -> Result<Tensor, ModelError> {
         let value = |x: f64| match self.element {
-            Element::F32 => ColumnValue::F32(x as f32),
+            TensorElement::F32 => ColumnValue::F32(x as f32),
             _ => ColumnValue::F64(x),
         };
         let mut cells = Vec::with_capacity(self.sums.len());

@@ -37,7 +37,7 @@ mod tensor;
 mod tree_columns;
 mod whole;
 
-use crate::pipeline::{Pipeline, Stage};
+use crate::pipeline::{Pipeline, PipelineStage};
 use builder::Constants;
 use graph::GraphFile;
 use operators::OperatorSet;
@@ -116,7 +116,7 @@ fn read_with(bytes: &[u8], constants: Constants) -> Result<ReadPipeline, ModelEr
             record_probabilities(&mut pipeline, &about);
         }
     }
-    let has_tests = pipeline.stages.iter().filter_map(Stage::forest).any(|forest| {
+    let has_tests = pipeline.stages.iter().filter_map(PipelineStage::forest).any(|forest| {
         let mut trees = forest.trees.iter();
         trees.any(|tree| !tree.inner.is_empty())
     });
@@ -147,7 +147,7 @@ fn name_inputs(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
 /// Marks the columns of a single input that the fitted object drops, from the metadata of an export, if no
 /// column of a stage depends on them.
 fn mark_dropped(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
-    let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(Stage::tested).copied().collect();
+    let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(PipelineStage::tested).copied().collect();
     let needed = pipeline.columns.needed_for(&tested).into_iter();
     let read: HashSet<usize> = needed
         .filter_map(|column| match pipeline.columns.expr(column) {
@@ -176,7 +176,7 @@ fn record_probabilities(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
     let Some(outputs) = metadata["promise"].as_object() else { return };
     let mut names = outputs.keys().map(|name| name.trim_start_matches("output."));
     let are_probabilities = names.any(|name| name == "probabilities");
-    for Stage::Forest { forest, .. } in &mut pipeline.stages {
+    for PipelineStage::Forest { forest, .. } in &mut pipeline.stages {
         if let Some(classes) = &mut forest.output.classes {
             classes.are_probabilities = Some(are_probabilities);
         }
@@ -186,13 +186,13 @@ fn record_probabilities(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::{Input, InputKind};
+    use crate::pipeline::{InputKind, PipelineInput};
     use sched_columns::Columns;
     use sched_forest::Float;
 
     #[test]
     fn inputs_have_the_names_of_a_frame() {
-        let input = |name: &str| Input {
+        let input = |name: &str| PipelineInput {
             name: name.into(),
             kind: InputKind::Float(Float::F64),
             names: Names::default(),

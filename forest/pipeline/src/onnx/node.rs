@@ -1,7 +1,7 @@
 //! Nodes of a graph, with the values that they read.
 
 use super::builder::{Broadcast, BroadcastError, GraphColumns};
-use super::tensor::{Cells, Element, Tensor};
+use super::tensor::{Cells, Tensor, TensorElement};
 use sched_columns::{ColumnId, ColumnValue};
 use sched_forest::onnx::Attributes;
 use sched_forest::{ModelError, codes};
@@ -20,7 +20,7 @@ pub(super) struct GraphNode<'a> {
 
 /// The size of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Size {
+pub(super) enum AxisSize {
     /// The number of rows of a call.
     Rows,
     /// A constant.
@@ -150,7 +150,7 @@ impl GraphNode<'_> {
         &self,
         builder: &mut GraphColumns,
         tensors: &[&Tensor],
-        element: Element,
+        element: TensorElement,
         mut operation: impl FnMut(&mut GraphColumns, &[ColumnId]) -> Result<ColumnId, ModelError>,
     ) -> Result<Tensor, ModelError> {
         let side_by_side = self.broadcast(builder, tensors)?;

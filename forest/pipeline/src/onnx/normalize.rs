@@ -3,11 +3,9 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor, places};
+use super::tensor::{Outputs, Tensor, TensorElement, places};
 use sched_columns::{Binary, ColumnId, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// First version of the standard operators in which `Softmax` works along one axis, the last one by default.
 const FIRST_ONE_AXIS_VERSION: i64 = 13;
@@ -63,7 +61,7 @@ pub(super) fn softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// The softmax of some cells.
 pub(super) fn softmax_of(
     builder: &mut GraphColumns,
-    element: Element,
+    element: TensorElement,
     cells: &[ColumnId],
 ) -> Result<Vec<ColumnId>, ModelError> {
     softmax_with(&mut Formula { builder, element }, cells)
@@ -74,8 +72,8 @@ pub(super) fn softmax_of(
 fn softmax_with(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
     let largest = formula.largest(cells)?;
     let powers = formula.powers_from(cells, largest)?;
-    let wide = formula.builder.cast(&powers, Element::F64)?;
-    let sum = Formula { builder: formula.builder, element: Element::F64 }.sum(&wide)?;
+    let wide = formula.builder.cast(&powers, TensorElement::F64)?;
+    let sum = Formula { builder: formula.builder, element: TensorElement::F64 }.sum(&wide)?;
     let sum = formula.builder.cast(&[sum], formula.element)?[0];
     powers.into_iter().map(|power| formula.binary(Binary::Divide, power, sum)).collect()
 }
@@ -102,8 +100,8 @@ pub(super) fn log_softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outpu
 pub(super) fn normalizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let last = of.shape.len().checked_sub(1).ok_or_else(|| node.refuse("normalizes a single number"))?;
-    let cells = builder.cast(node.numbers(of)?, Element::F32)?;
-    let of = Tensor::numbers(of.by_row, of.shape.clone(), Element::F32, cells);
+    let cells = builder.cast(node.numbers(of)?, TensorElement::F32)?;
+    let of = Tensor::numbers(of.by_row, of.shape.clone(), TensorElement::F32, cells);
     let norm = node.attributes.text("norm")?;
     let norm = if norm.is_empty() { "MAX" } else { norm };
     if !["MAX", "L1", "L2"].contains(&norm) {

@@ -2,11 +2,10 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::Tensor;
+use super::tensor::Outputs;
 use super::{
     arithmetic, encode, functions, hyperbolic, linear, normalize, reduce, scale, shape, sizes, svm, whole,
 };
-use sched_forest::ModelError;
 
 /// The set of operators that an operator belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ pub(super) struct OperatorRow {
     pub name: &'static str,
     pub domain: OperatorSet,
     /// Computes the outputs of a node.
-    pub run: fn(&GraphNode, &mut GraphColumns) -> Result<Vec<Tensor>, ModelError>,
+    pub run: fn(&GraphNode, &mut GraphColumns) -> Outputs,
 }
 
 /// The operator with this name, if the reader understands it.

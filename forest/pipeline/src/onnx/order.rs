@@ -64,7 +64,7 @@ pub(super) fn trees_below_trees(
 /// # Errors
 /// `M0003` if the file is damaged.
 pub(super) fn scores_node(graph: Message<'_>, needed: &HashSet<usize>) -> Result<Option<usize>, ModelError> {
-    let mut steps = Steps::of(graph, needed)?;
+    let mut steps = RowNodes::of(graph, needed)?;
     if steps.has_trees {
         return Ok(None);
     }
@@ -84,12 +84,12 @@ pub(super) fn scores_node(graph: Message<'_>, needed: &HashSet<usize>) -> Result
 }
 
 /// The nodes that compute with a row's values, in the order of the file.
-struct Steps {
-    all: Vec<Step>,
+struct RowNodes {
+    all: Vec<RowNode>,
     has_trees: bool,
 }
 
-struct Step {
+struct RowNode {
     /// Its index among the nodes.
     index: usize,
     /// Whether it adds values of a row.
@@ -100,8 +100,8 @@ struct Step {
     is_cut: bool,
 }
 
-impl Steps {
-    fn of(graph: Message<'_>, needed: &HashSet<usize>) -> Result<Steps, ModelError> {
+impl RowNodes {
+    fn of(graph: Message<'_>, needed: &HashSet<usize>) -> Result<RowNodes, ModelError> {
         let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
         // For each value, the position of the last node that reads it, or the number of nodes if it is an
         // output.
@@ -121,7 +121,7 @@ impl Steps {
         for constant in graph.all(field::GRAPH_CONSTANT) {
             of_rows.remove(constant?.text(field::CONSTANT_NAME)?);
         }
-        let mut steps = Steps { all: Vec::new(), has_trees: false };
+        let mut steps = RowNodes { all: Vec::new(), has_trees: false };
         for (index, node) in nodes.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
             let mut reads_rows = false;
             for input in node.all(field::NODE_INPUT) {
@@ -138,7 +138,7 @@ impl Steps {
             }
             of_rows.extend(&own);
             of_rows.retain(|value| last_read.get(value).is_some_and(|last| *last > index));
-            steps.all.push(Step {
+            steps.all.push(RowNode {
                 index,
                 is_sum: is_sum(name),
                 turns_scores: turns_scores(name),

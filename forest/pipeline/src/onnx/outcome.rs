@@ -1,6 +1,6 @@
 //! Operators after the trees: from margins to the results of the graph.
 
-use super::tensor::{Cells, Element, Tensor, Text};
+use super::tensor::{Cells, Tensor, TensorElement, TextCell};
 use sched_columns::{ColumnValue, Columns};
 use sched_forest::onnx::Attributes;
 use sched_forest::{
@@ -40,18 +40,18 @@ pub(super) enum ClassChoice {
 const MOST_STEPS: usize = 8;
 
 /// An input of a node after the trees.
-pub(super) enum Operand {
+pub(super) enum NodeInput {
     AfterTrees(AfterTrees),
     Constant(Rc<Tensor>),
 }
 
 /// The trees, whose results later nodes read.
-pub(super) struct Trees<'a> {
+pub(super) struct GraphTrees<'a> {
     pub forest: &'a Forest,
     pub columns: &'a Columns,
 }
 
-impl Trees<'_> {
+impl GraphTrees<'_> {
     /// The numbers of a constant.
     fn numbers(&self, tensor: &Tensor) -> Option<Vec<ColumnValue>> {
         let Cells::Numbers(cells) = &tensor.cells else { return None };
@@ -78,9 +78,9 @@ impl Trees<'_> {
 
     fn labels(&self, tensor: &Tensor) -> Option<Vec<Label>> {
         if let Cells::Texts(texts) = &tensor.cells {
-            let label = |text: &Text| match text {
-                Text::Known(text) => Some(Label::Text(text.to_string())),
-                Text::ByCode(_) => None,
+            let label = |text: &TextCell| match text {
+                TextCell::Known(text) => Some(Label::Text(text.to_string())),
+                TextCell::ByCode(_) => None,
             };
             return texts.iter().map(label).collect();
         }
@@ -97,7 +97,7 @@ impl Trees<'_> {
         &self,
         name: &str,
         attributes: Attributes,
-        inputs: &[Operand],
+        inputs: &[NodeInput],
     ) -> Result<Option<AfterTrees>, ModelError> {
         use AfterTrees::{Class, Complement, Labels, Scores, Widened};
         let single = self.forest.num_margins == 1;
@@ -110,48 +110,48 @@ impl Trees<'_> {
         let scale =
             |steps: &[Transform], factor: f64, bias: Vec<f64>| step(steps, Transform::Scale { factor, bias });
         let value = match (name, inputs) {
-            ("Identity" | "ZipMap", [Operand::AfterTrees(value)]) => Some(value.clone()),
-            ("Cast", [Operand::AfterTrees(value)]) => {
-                self.cast(value, Element::of_code(attributes.int("to")?.unwrap_or(0)))
+            ("Identity" | "ZipMap", [NodeInput::AfterTrees(value)]) => Some(value.clone()),
+            ("Cast", [NodeInput::AfterTrees(value)]) => {
+                self.cast(value, TensorElement::of_code(attributes.int("to")?.unwrap_or(0)))
             }
-            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::AfterTrees(value), ..]) => {
+            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [NodeInput::AfterTrees(value), ..]) => {
                 (single || !matches!(value, Scores(_) | Widened(_))).then(|| value.clone())
             }
-            ("Sigmoid", [Operand::AfterTrees(Scores(steps))]) => {
+            ("Sigmoid", [NodeInput::AfterTrees(Scores(steps))]) => {
                 step(steps, Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 }))
             }
-            ("Exp", [Operand::AfterTrees(Scores(steps))]) => step(steps, Transform::Exp),
-            ("Softmax", [Operand::AfterTrees(Scores(steps))]) if is_last(-1) => {
+            ("Exp", [NodeInput::AfterTrees(Scores(steps))]) => step(steps, Transform::Exp),
+            ("Softmax", [NodeInput::AfterTrees(Scores(steps))]) if is_last(-1) => {
                 // The standard does not define the type in which the softmax adds.
                 step(steps, Transform::Softmax(Softmax::Doubled))
             }
-            ("Div", [Operand::AfterTrees(Scores(steps)), Operand::Constant(by)]) => {
+            ("Div", [NodeInput::AfterTrees(Scores(steps)), NodeInput::Constant(by)]) => {
                 self.number(by).and_then(|by| step(steps, Transform::Divide { by }))
             }
-            ("Mul", [Operand::AfterTrees(Scores(steps)), Operand::Constant(by)])
-            | ("Mul", [Operand::Constant(by), Operand::AfterTrees(Scores(steps))]) => {
+            ("Mul", [NodeInput::AfterTrees(Scores(steps)), NodeInput::Constant(by)])
+            | ("Mul", [NodeInput::Constant(by), NodeInput::AfterTrees(Scores(steps))]) => {
                 let zeros = vec![0.0; self.forest.num_margins];
                 self.number(by).and_then(|factor| scale(steps, factor, zeros))
             }
-            ("Add", [Operand::AfterTrees(Scores(steps)), Operand::Constant(bias)])
-            | ("Add", [Operand::Constant(bias), Operand::AfterTrees(Scores(steps))]) => {
+            ("Add", [NodeInput::AfterTrees(Scores(steps)), NodeInput::Constant(bias)])
+            | ("Add", [NodeInput::Constant(bias), NodeInput::AfterTrees(Scores(steps))]) => {
                 self.of_margins(bias).and_then(|bias| scale(steps, 1.0, bias))
             }
-            ("Sub", [Operand::AfterTrees(Scores(steps)), Operand::Constant(bias)]) => {
+            ("Sub", [NodeInput::AfterTrees(Scores(steps)), NodeInput::Constant(bias)]) => {
                 let bias = self.of_margins(bias);
                 bias.and_then(|bias| scale(steps, 1.0, bias.iter().map(|bias| -bias).collect()))
             }
-            ("Sub", [Operand::Constant(one), Operand::AfterTrees(Scores(steps))]) => {
+            ("Sub", [NodeInput::Constant(one), NodeInput::AfterTrees(Scores(steps))]) => {
                 (single && self.number(one) == Some(1.0)).then(|| Complement(steps.clone()))
             }
-            ("Concat", [Operand::AfterTrees(Complement(rest)), Operand::AfterTrees(Scores(steps))])
+            ("Concat", [NodeInput::AfterTrees(Complement(rest)), NodeInput::AfterTrees(Scores(steps))])
                 if single && is_last(1) && rest == steps =>
             {
                 step(steps, Transform::Complement)
             }
             (
                 "Greater" | "GreaterOrEqual",
-                [Operand::AfterTrees(Scores(steps)), Operand::Constant(bound)],
+                [NodeInput::AfterTrees(Scores(steps)), NodeInput::Constant(bound)],
             ) => {
                 let bound = self.number(bound).map(|bound| match (name, self.forest.types.accumulator) {
                     ("Greater", _) => bound,
@@ -161,33 +161,34 @@ impl Trees<'_> {
                 let is_one = single && steps.iter().all(Transform::is_by_value);
                 bound.filter(|_| is_one).map(|bound| Class(ClassChoice::Above(steps.clone(), bound)))
             }
-            ("ArgMax", [Operand::AfterTrees(Scores(steps) | Widened(steps))])
+            ("ArgMax", [NodeInput::AfterTrees(Scores(steps) | Widened(steps))])
                 if is_last(0) && attributes.int("select_last_index")?.unwrap_or(0) == 0 =>
             {
                 Some(Class(ClassChoice::Largest(steps.clone())))
             }
-            ("Gather", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))])
+            ("Gather", [NodeInput::Constant(labels), NodeInput::AfterTrees(Class(choice))])
                 if axis.unwrap_or(0) == 0 =>
             {
                 self.labels(labels).map(|labels| Labels(choice.clone(), labels))
             }
-            ("ArrayFeatureExtractor", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))]) => {
-                self.labels(labels).map(|labels| Labels(choice.clone(), labels))
-            }
+            (
+                "ArrayFeatureExtractor",
+                [NodeInput::Constant(labels), NodeInput::AfterTrees(Class(choice))],
+            ) => self.labels(labels).map(|labels| Labels(choice.clone(), labels)),
             _ => None,
         };
         Ok(value)
     }
 
     /// A value cast to another type; `None` if no model supports that.
-    fn cast(&self, value: &AfterTrees, to: Option<Element>) -> Option<AfterTrees> {
+    fn cast(&self, value: &AfterTrees, to: Option<TensorElement>) -> Option<AfterTrees> {
         use AfterTrees::{Complement, Scores, Widened};
         match (value, self.forest.types.accumulator, to?) {
-            (Scores(_) | Complement(_), Float::F32, Element::F32) => Some(value.clone()),
-            (Scores(_) | Complement(_), Float::F64, Element::F64) => Some(value.clone()),
-            (Scores(steps), Float::F32, Element::F64) => Some(Widened(steps.clone())),
-            (Widened(_), _, Element::F64) => Some(value.clone()),
-            (Widened(steps), _, Element::F32) => Some(Scores(steps.clone())),
+            (Scores(_) | Complement(_), Float::F32, TensorElement::F32) => Some(value.clone()),
+            (Scores(_) | Complement(_), Float::F64, TensorElement::F64) => Some(value.clone()),
+            (Scores(steps), Float::F32, TensorElement::F64) => Some(Widened(steps.clone())),
+            (Widened(_), _, TensorElement::F64) => Some(value.clone()),
+            (Widened(steps), _, TensorElement::F32) => Some(Scores(steps.clone())),
             (Scores(_) | Widened(_) | Complement(_), ..) => None,
             _ => Some(value.clone()),
         }

@@ -6,11 +6,11 @@
 use super::builder::GraphColumns;
 use super::linear::WeightedSum;
 use super::margins::{ReadMargins, margin_input, reads_margins};
-use super::tensor::{Element, Tensor};
+use super::tensor::{Tensor, TensorElement};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch};
 use sched_forest::{
     CategorySet, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, LinearMissing, ModelError,
-    NodeRef, Predicate, Target, Transform, Tree, Types, codes,
+    NodeRef, Predicate, Transform, Tree, TreeTarget, Types, codes,
 };
 use std::collections::HashMap;
 
@@ -132,10 +132,10 @@ impl Merging<'_> {
         self.out.single_margins.resize(self.out.base.len(), is_rounded);
         for tree in &forest.trees {
             let own: Vec<(usize, u32)> = match tree.target {
-                Target::One(margin) => {
+                TreeTarget::One(margin) => {
                     margins[margin as usize].map(|margin| (0, margin)).into_iter().collect()
                 }
-                Target::All => margins
+                TreeTarget::All => margins
                     .iter()
                     .copied()
                     .enumerate()
@@ -156,7 +156,7 @@ impl Merging<'_> {
                     root: tree.root,
                     inner: inner.clone(),
                     leaves: tree.leaves.iter().map(leaf).collect(),
-                    target: Target::One(margin),
+                    target: TreeTarget::One(margin),
                     source: 0,
                 });
             }
@@ -209,7 +209,7 @@ impl Merging<'_> {
             root: NodeRef::Leaf(0),
             inner: Vec::new(),
             leaves: vec![Leaf { source: 0, values: [0.0].into() }],
-            target: Target::One(margin),
+            target: TreeTarget::One(margin),
             source: 0,
         });
         Ok(())
@@ -262,8 +262,8 @@ impl PartForest {
         Tensor::numbers(true, vec![cells.len()], self.element(), cells)
     }
 
-    fn element(&self) -> Element {
-        if self.forest.types.accumulator == Float::F32 { Element::F32 } else { Element::F64 }
+    fn element(&self) -> TensorElement {
+        if self.forest.types.accumulator == Float::F32 { TensorElement::F32 } else { TensorElement::F64 }
     }
 
     /// Cells with some steps of the forest's node applied.
@@ -293,11 +293,11 @@ fn applied(
     step: &Transform,
     cells: Vec<ColumnId>,
     builder: &mut GraphColumns,
-    element: Element,
+    element: TensorElement,
 ) -> Result<Option<Vec<ColumnId>>, ModelError> {
     let number = |builder: &mut GraphColumns, x: f64| {
         builder.columns.constant(match element {
-            Element::F32 => ColumnValue::F32(x as f32),
+            TensorElement::F32 => ColumnValue::F32(x as f32),
             _ => ColumnValue::F64(x),
         })
     };

@@ -4,18 +4,16 @@ use super::builder::GraphColumns;
 use super::distance;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor, places, size};
+use super::tensor::{Outputs, Tensor, TensorElement, places, size};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Replaces each group of cells along some axes by the result of an operation on the group.
 fn reduced(
     node: &GraphNode,
     builder: &mut GraphColumns,
     axes: &[usize],
-    element: Element,
+    element: TensorElement,
     mut operation: impl FnMut(&mut GraphColumns, &[ColumnId]) -> Result<ColumnId, ModelError>,
 ) -> Outputs {
     let of = node.input(0)?;
@@ -64,12 +62,12 @@ fn axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelErr
 fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let axes = axes(node, builder)?;
     let element = node.input(0)?.element;
-    if element == Element::I32 && matches!(op, Binary::Add | Binary::Multiply) {
+    if element == TensorElement::I32 && matches!(op, Binary::Add | Binary::Multiply) {
         return Err(node.refuse("adds or multiplies int32, which is not supported; for int64 it is"));
     }
     let op = match (element, op) {
-        (Element::Bool, Binary::Max) => Binary::Or,
-        (Element::Bool, Binary::Min) => Binary::And,
+        (TensorElement::Bool, Binary::Max) => Binary::Or,
+        (TensorElement::Bool, Binary::Min) => Binary::And,
         _ => op,
     };
     reduced(node, builder, &axes, element, |builder, cells| {
@@ -166,9 +164,9 @@ fn best(node: &GraphNode, builder: &mut GraphColumns, is_smallest: bool) -> Outp
     let op = if takes_last { Binary::LessOrEqual } else { Binary::Less };
     let of = node.input(0)?;
     let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
-    let is_truth = of.element == Element::Bool;
-    reduced(node, builder, &[axis], Element::I64, |builder, cells| {
-        let cells = if is_truth { builder.cast(cells, Element::I64)? } else { cells.to_vec() };
+    let is_truth = of.element == TensorElement::Bool;
+    reduced(node, builder, &[axis], TensorElement::I64, |builder, cells| {
+        let cells = if is_truth { builder.cast(cells, TensorElement::I64)? } else { cells.to_vec() };
         index_of_best(builder, &cells, |cell, best| match is_smallest {
             true => Expr::Binary(op, cell, best),
             false => Expr::Binary(op, best, cell),

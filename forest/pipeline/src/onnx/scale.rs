@@ -2,29 +2,27 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{Outputs, Tensor, TensorElement};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
 
-type Outputs = Result<Vec<Tensor>, ModelError>;
-
 /// Parameters for the cells along the last axis: one for all cells, or one for each.
-struct Parameters {
+struct AxisParameters {
     columns: Vec<ColumnId>,
     width: usize,
 }
 
-impl Parameters {
+impl AxisParameters {
     fn new(
         node: &GraphNode,
         of: &Tensor,
         name: &str,
         columns: Vec<ColumnId>,
-    ) -> Result<Parameters, ModelError> {
+    ) -> Result<AxisParameters, ModelError> {
         let width = of.shape.last().copied().unwrap_or(1);
         match columns.len() {
-            1 => Ok(Parameters { columns, width }),
-            count if count == width => Ok(Parameters { columns, width }),
+            1 => Ok(AxisParameters { columns, width }),
+            count if count == width => Ok(AxisParameters { columns, width }),
             count => {
                 let what = format!("has {count} numbers in `{name}` for {width} columns");
                 Err(node.refuse(&what))
@@ -43,7 +41,7 @@ fn floats(
     node: &GraphNode,
     builder: &mut GraphColumns,
     name: &str,
-    to: Element,
+    to: TensorElement,
 ) -> Result<Vec<ColumnId>, ModelError> {
     let numbers = node.attributes.floats(name)?;
     let columns: Vec<ColumnId> =
@@ -55,10 +53,10 @@ fn floats(
 /// precision. The result is in single precision.
 pub(super) fn scaler(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
-    let within = if of.element == Element::F64 { Element::F64 } else { Element::F32 };
+    let within = if of.element == TensorElement::F64 { TensorElement::F64 } else { TensorElement::F32 };
     let parameters = |builder: &mut GraphColumns, name| {
         let columns = floats(node, builder, name, within)?;
-        Parameters::new(node, of, name, columns)
+        AxisParameters::new(node, of, name, columns)
     };
     let (offset, scale) = (parameters(builder, "offset")?, parameters(builder, "scale")?);
     builder.count_cells(Some(of.cells.len()))?;
@@ -67,8 +65,8 @@ pub(super) fn scaler(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         let moved = builder.add(Expr::Binary(Binary::Subtract, *column, offset.of_cell(cell)))?;
         *column = builder.add(Expr::Binary(Binary::Multiply, moved, scale.of_cell(cell)))?;
     }
-    let cells = builder.cast(&cells, Element::F32)?;
-    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), Element::F32, cells)])
+    let cells = builder.cast(&cells, TensorElement::F32)?;
+    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), TensorElement::F32, cells)])
 }
 
 pub(super) fn imputer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -87,7 +85,7 @@ pub(super) fn imputer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             (name, columns, ColumnValue::I64(node.attributes.int("replaced_value_int64")?.unwrap_or(0)))
         }
     };
-    let values = Parameters::new(node, of, name, columns)?;
+    let values = AxisParameters::new(node, of, name, columns)?;
     let is_nan = replaced.is_nan();
     let replaced = builder.columns.constant(replaced);
     let replaced = builder.cast(&[replaced], of.element)?[0];

@@ -1,14 +1,12 @@
 //! Operators that only rearrange cells.
 
 use super::builder::GraphColumns;
-use super::node::{GraphNode, Size};
-use super::tensor::{Cells, Element, Tensor, Text, places, size};
+use super::node::{AxisSize, GraphNode};
+use super::tensor::{Cells, Outputs, Tensor, TensorElement, TextCell, places, size};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 use sched_forest::ModelError;
 use std::rc::Rc;
 use std::sync::Arc;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// A view of a tensor as a new tensor: cells from position `start` on, with these strides.
 pub(super) fn moved(
@@ -63,7 +61,8 @@ pub(super) fn concatenated(
             }
         }
     }
-    let cells = if first.element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(numbers) };
+    let cells =
+        if first.element == TensorElement::Text { Cells::Texts(texts) } else { Cells::Numbers(numbers) };
     Ok(Tensor { by_row, shape, element: first.element, cells })
 }
 
@@ -99,8 +98,8 @@ pub(super) fn feature_vectorizer(node: &GraphNode, builder: &mut GraphColumns) -
         if size.is_some_and(|size| usize::try_from(size) != Ok(width)) || tensor.shape.len() > 1 {
             return Err(node.refuse("truncates or pads its inputs"));
         }
-        let cells = builder.cast(node.numbers(tensor)?, Element::F32)?;
-        *tensor = Rc::new(Tensor::numbers(tensor.by_row, vec![width], Element::F32, cells));
+        let cells = builder.cast(node.numbers(tensor)?, TensorElement::F32)?;
+        *tensor = Rc::new(Tensor::numbers(tensor.by_row, vec![width], TensorElement::F32, cells));
     }
     Ok(vec![concatenated(node, builder, &tensors, 1)?])
 }
@@ -196,7 +195,7 @@ fn places_from_start(
 ) -> Result<Vec<ColumnId>, ModelError> {
     let [zero, length] = [0, count as i64].map(|number| builder.columns.constant(ColumnValue::I64(number)));
     let mut places = Vec::new();
-    for index in builder.cast(node.numbers(indices)?, Element::I64)? {
+    for index in builder.cast(node.numbers(indices)?, TensorElement::I64)? {
         let condition = builder.add(Expr::Binary(Binary::Less, index, zero))?;
         let then = builder.add(Expr::Binary(Binary::Add, index, length))?;
         places.push(builder.add(Expr::Select { condition, then, otherwise: index })?);
@@ -208,19 +207,19 @@ fn places_from_start(
 fn names_at(
     node: &GraphNode,
     builder: &mut GraphColumns,
-    names: &[Text],
+    names: &[TextCell],
     (indices, places): (&Tensor, &[ColumnId]),
 ) -> Outputs {
-    let known = |text: &Text| match text {
-        Text::Known(text) => Ok(Rc::clone(text)),
-        Text::ByCode(_) => Err(node.refuse("looks up texts in a table that the graph computes")),
+    let known = |text: &TextCell| match text {
+        TextCell::Known(text) => Ok(Rc::clone(text)),
+        TextCell::ByCode(_) => Err(node.refuse("looks up texts in a table that the graph computes")),
     };
     let names = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    let places = builder.cast(places, Element::F64)?;
+    let places = builder.cast(places, TensorElement::F64)?;
     let texts = places.into_iter().map(|place| builder.texts_of(place, &names, ""));
     let cells = Cells::Texts(texts.collect::<Result<_, _>>()?);
-    Ok(vec![Tensor { by_row: true, shape: indices.shape.clone(), element: Element::Text, cells }])
+    Ok(vec![Tensor { by_row: true, shape: indices.shape.clone(), element: TensorElement::Text, cells }])
 }
 
 pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -361,17 +360,17 @@ pub(super) fn reshape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         Some(_) => node.sizes(builder, 1)?,
         None => {
             let sizes = node.ints("shape")?.ok_or_else(|| node.refuse("lacks a shape"))?;
-            sizes.into_iter().map(Size::Cells).collect()
+            sizes.into_iter().map(AxisSize::Cells).collect()
         }
     };
-    if node.attributes.int("allowzero")?.unwrap_or(0) != 0 && sizes.contains(&Size::Cells(0)) {
+    if node.attributes.int("allowzero")?.unwrap_or(0) != 0 && sizes.contains(&AxisSize::Cells(0)) {
         return Err(node.refuse("makes an empty tensor"));
     }
-    let kept = |(axis, size): (usize, Size)| match size {
-        Size::Cells(count) => Ok(count),
+    let kept = |(axis, size): (usize, AxisSize)| match size {
+        AxisSize::Cells(count) => Ok(count),
         // A size of 0 means that the axis keeps its size.
-        Size::Rows if of.by_row && axis == 0 => Ok(0),
-        Size::Rows => Err(node.refuse("moves values between rows")),
+        AxisSize::Rows if of.by_row && axis == 0 => Ok(0),
+        AxisSize::Rows => Err(node.refuse("moves values between rows")),
     };
     let wanted = sizes.into_iter().enumerate().map(kept).collect::<Result<Vec<_>, _>>()?;
     reshaped(node, of, &wanted)

@@ -1,15 +1,13 @@
-//! The operators Shape, ConstantOfShape, Expand and Tile. The number of rows is symbolic ([`Size::Rows`]) and
-//! only allowed as the first axis.
+//! The operators Shape, ConstantOfShape, Expand and Tile. The number of rows is symbolic ([`AxisSize::Rows`])
+//! and only allowed as the first axis.
 
 use super::builder::GraphColumns;
 use super::constant::constant_tensor;
-use super::node::{GraphNode, Size};
+use super::node::{AxisSize, GraphNode};
 use super::shape::moved;
-use super::tensor::{Cells, Element, Tensor, size};
+use super::tensor::{Cells, Outputs, Tensor, TensorElement, size};
 use sched_columns::ColumnValue;
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// `Shape`: the sizes of a tensor's axes.
 pub(super) fn shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -26,7 +24,7 @@ pub(super) fn shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let start = place(node.attributes.int("start")?.unwrap_or(0));
     let end = place(node.attributes.int("end")?.unwrap_or(rank));
     let cells = sizes.get(start..end).unwrap_or_default().to_vec();
-    Ok(vec![Tensor::numbers(false, vec![cells.len()], Element::I64, cells)])
+    Ok(vec![Tensor::numbers(false, vec![cells.len()], TensorElement::I64, cells)])
 }
 
 /// A shape whose sizes are constants, but the first may be the number of rows.
@@ -40,10 +38,10 @@ impl Sizes {
     /// Reads a shape from the values of an input.
     fn read(node: &GraphNode, builder: &GraphColumns, input: usize) -> Result<Sizes, ModelError> {
         let sizes = node.sizes(builder, input)?;
-        let by_row = sizes.first() == Some(&Size::Rows);
-        let count = |size: &Size| match size {
-            Size::Cells(count) => usize::try_from(*count).map_err(|_| node.refuse("has a negative size")),
-            Size::Rows => Err(node.refuse("has rows along another axis than the first one")),
+        let by_row = sizes.first() == Some(&AxisSize::Rows);
+        let count = |size: &AxisSize| match size {
+            AxisSize::Cells(count) => usize::try_from(*count).map_err(|_| node.refuse("has a negative size")),
+            AxisSize::Rows => Err(node.refuse("has rows along another axis than the first one")),
         };
         let shape = sizes[usize::from(by_row)..].iter().map(count).collect::<Result<_, _>>()?;
         Ok(Sizes { by_row, shape })
@@ -54,7 +52,7 @@ impl Sizes {
 pub(super) fn constant_of_shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let Sizes { by_row, shape } = Sizes::read(node, builder, 0)?;
     let (element, cell) = match node.attributes.tensor("value")? {
-        None => (Element::F32, builder.columns.constant(ColumnValue::F32(0.0))),
+        None => (TensorElement::F32, builder.columns.constant(ColumnValue::F32(0.0))),
         Some(tensor) => {
             let value = constant_tensor(builder, tensor)?;
             match node.numbers(&value)? {
@@ -85,13 +83,13 @@ pub(super) fn tile(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         return Err(node.refuse("repeats axes that its input does not have"));
     }
     // A constant that is repeated for each row becomes a value of rows.
-    let becomes_row = !of.by_row && repeats.first() == Some(&Size::Rows) && of.shape[0] == 1;
+    let becomes_row = !of.by_row && repeats.first() == Some(&AxisSize::Rows) && of.shape[0] == 1;
     let of = match becomes_row {
         true => &Tensor { by_row: true, shape: of.shape[1..].to_vec(), ..Tensor::clone(of) },
         false => of,
     };
     let own = match (of.by_row, &repeats[..usize::from(of.by_row)]) {
-        (true, [Size::Cells(1)]) => &repeats[1..],
+        (true, [AxisSize::Cells(1)]) => &repeats[1..],
         (true, _) if becomes_row => &repeats[1..],
         (true, _) => return Err(node.refuse("repeats rows")),
         (false, _) => &repeats[..],
@@ -99,8 +97,8 @@ pub(super) fn tile(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (mut shape, mut steps, mut tiled) = (Vec::new(), Vec::new(), Vec::new());
     for ((count, step), repeats) in of.shape.iter().zip(of.strides()).zip(own) {
         let repeats = match repeats {
-            Size::Cells(repeats) => usize::try_from(*repeats).ok(),
-            Size::Rows => None,
+            AxisSize::Cells(repeats) => usize::try_from(*repeats).ok(),
+            AxisSize::Rows => None,
         };
         let repeats = repeats
             .ok_or_else(|| node.refuse("repeats values along another axis as often as there are rows"))?;
@@ -117,15 +115,15 @@ impl GraphNode<'_> {
     ///
     /// # Errors
     /// `M0040` if a size is neither a constant nor the number of rows.
-    pub fn sizes(&self, builder: &GraphColumns, input: usize) -> Result<Vec<Size>, ModelError> {
+    pub fn sizes(&self, builder: &GraphColumns, input: usize) -> Result<Vec<AxisSize>, ModelError> {
         let Cells::Numbers(cells) = &self.input(input)?.cells else {
             return Err(self.refuse("has texts as a shape"));
         };
         let is_list = !self.input(input)?.by_row && self.input(input)?.shape.len() <= 1;
         let read =
             |cell| match builder.constant(cell) {
-                _ if builder.is_row_count(cell) => Ok(Size::Rows),
-                Some(ColumnValue::I64(count)) => Ok(Size::Cells(count)),
+                _ if builder.is_row_count(cell) => Ok(AxisSize::Rows),
+                Some(ColumnValue::I64(count)) => Ok(AxisSize::Cells(count)),
                 Some(_) => Err(self.refuse("has a parameter that is not a whole number")),
                 None => Err(self
                     .refuse("has a parameter that is computed from the rows; only constants are supported")),

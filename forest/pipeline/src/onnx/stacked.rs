@@ -5,10 +5,10 @@
 //! the other axes.
 
 use super::builder::GraphColumns;
-use super::node::{GraphNode, Size};
+use super::node::{AxisSize, GraphNode};
 use super::operators::{OperatorSet, operator};
 use super::shape::{concatenated, moved};
-use super::tensor::{Element, Tensor, size};
+use super::tensor::{Tensor, TensorElement, size};
 use sched_columns::ColumnValue;
 use sched_forest::ModelError;
 use std::rc::Rc;
@@ -18,12 +18,12 @@ use std::rc::Rc;
 pub(super) struct Stacked {
     /// The values with the axis of rows in front.
     tensor: Tensor,
-    layout: Layout,
+    layout: StackedAxes,
 }
 
 /// The axes of a stacked tensor in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum StackedAxes {
     /// The axis of rows is at this position, after others.
     LaterAxis(usize),
     /// The first axis merges models and rows: the rows of one model, then those of the next.
@@ -68,16 +68,16 @@ impl Stacked {
     pub fn arranged(tensor: Tensor, row_axis: usize) -> MaybeStacked {
         match row_axis {
             0 => MaybeStacked::Rows(Rc::new(tensor)),
-            _ => Stacked::with(tensor, Layout::LaterAxis(row_axis)),
+            _ => Stacked::with(tensor, StackedAxes::LaterAxis(row_axis)),
         }
     }
 
-    fn with(tensor: Tensor, layout: Layout) -> MaybeStacked {
+    fn with(tensor: Tensor, layout: StackedAxes) -> MaybeStacked {
         MaybeStacked::Stacked(Rc::new(Stacked { tensor, layout }))
     }
 }
 
-/// A stacked tensor with the layout [`Layout::LaterAxis`].
+/// A stacked tensor with the layout [`StackedAxes::LaterAxis`].
 struct LaterAxis<'a> {
     tensor: &'a Tensor,
     /// The position of the axis of rows in the file.
@@ -128,7 +128,7 @@ pub(super) fn stacked_result(
         }
         "Concat" => joined(node, builder),
         "Flatten" if node.attributes.int("axis")? == Some(0) => {
-            Ok(Some(Stacked::with(Tensor::clone(of), Layout::Flat)))
+            Ok(Some(Stacked::with(Tensor::clone(of), StackedAxes::Flat)))
         }
         _ => Ok(None),
     }
@@ -150,12 +150,12 @@ fn with_number(
 }
 
 /// A tensor with the new shape `[1, .., rows, ..]`. `None` for other shapes.
-fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<MaybeStacked> {
-    let is_rows = |size: &Size| matches!(size, Size::Rows | Size::Cells(-1));
+fn reshaped(of: &Tensor, sizes: &[AxisSize]) -> Option<MaybeStacked> {
+    let is_rows = |size: &AxisSize| matches!(size, AxisSize::Rows | AxisSize::Cells(-1));
     let row_axis = sizes.iter().position(is_rows)?;
-    let count = |size: &Size| match size {
-        Size::Cells(count) => usize::try_from(*count).ok().filter(|count| *count > 0),
-        Size::Rows => None,
+    let count = |size: &AxisSize| match size {
+        AxisSize::Cells(count) => usize::try_from(*count).ok().filter(|count| *count > 0),
+        AxisSize::Rows => None,
     };
     let others = sizes[..row_axis].iter().chain(&sizes[row_axis + 1..]);
     let shape: Vec<usize> = others.map(count).collect::<Option<_>>()?;
@@ -204,7 +204,7 @@ fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<MaybeSt
     builder.count_cells(Some(cells.len()))?;
     let shape = [&[tensors.len()], first.shape.as_slice()].concat();
     let tensor = Tensor::numbers(true, shape, first.element, cells);
-    Ok(Some(Stacked::with(tensor, Layout::Joined)))
+    Ok(Some(Stacked::with(tensor, StackedAxes::Joined)))
 }
 
 /// The order of axes in the attribute `perm`.
@@ -241,15 +241,15 @@ pub(super) fn run(
     };
     let of = inputs.iter().find_map(stacked).ok_or_else(|| refused(node))?;
     match of.layout {
-        Layout::Joined if name == "Reshape" => split(node, builder, &of.tensor),
-        Layout::Joined => {
+        StackedAxes::Joined if name == "Reshape" => split(node, builder, &of.tensor),
+        StackedAxes::Joined => {
             Err(node.refuse("works on rows of several models that were appended to each other"))
         }
-        Layout::Flat => flat(node, (name, &of.tensor), inputs, builder),
-        Layout::LaterAxis(_) if !matches!(inputs.first(), Some(Some(MaybeStacked::Stacked(_)))) => {
+        StackedAxes::Flat => flat(node, (name, &of.tensor), inputs, builder),
+        StackedAxes::LaterAxis(_) if !matches!(inputs.first(), Some(Some(MaybeStacked::Stacked(_)))) => {
             Err(refused(node))
         }
-        Layout::LaterAxis(row_axis) => {
+        StackedAxes::LaterAxis(row_axis) => {
             on_later_axis(node, (name, LaterAxis { tensor: &of.tensor, row_axis }), inputs, builder)
         }
     }
@@ -259,7 +259,7 @@ fn refused(node: &GraphNode) -> ModelError {
     node.refuse("works on rows along another axis than the first one")
 }
 
-/// The result of an operator on a stacked tensor with the layout [`Layout::LaterAxis`].
+/// The result of an operator on a stacked tensor with the layout [`StackedAxes::LaterAxis`].
 fn on_later_axis(
     node: &GraphNode,
     (name, of): (&str, LaterAxis),
@@ -276,7 +276,7 @@ fn on_later_axis(
         }
         "Concat" => {
             let own = |input: &Option<MaybeStacked>| match input {
-                Some(MaybeStacked::Stacked(other)) if other.layout == Layout::LaterAxis(of.row_axis) => {
+                Some(MaybeStacked::Stacked(other)) if other.layout == StackedAxes::LaterAxis(of.row_axis) => {
                     Some(Rc::new(other.tensor.clone()))
                 }
                 _ => None,
@@ -311,7 +311,7 @@ fn flat(
     builder: &mut GraphColumns,
 ) -> Result<MaybeStacked, ModelError> {
     match name {
-        "Flatten" | "Identity" => return Ok(Stacked::with(of.clone(), Layout::Flat)),
+        "Flatten" | "Identity" => return Ok(Stacked::with(of.clone(), StackedAxes::Flat)),
         "Reshape" => {
             let made = reshaped(of, &node.sizes(builder, 1)?);
             return made.filter(|made| matches!(made, MaybeStacked::Rows(_))).ok_or_else(|| refused(node));
@@ -324,7 +324,7 @@ fn flat(
     }
     let in_front = |(number, input): (usize, &Option<MaybeStacked>)| match input {
         Some(MaybeStacked::Stacked(other))
-            if other.layout == Layout::Flat && other.tensor.shape == of.shape =>
+            if other.layout == StackedAxes::Flat && other.tensor.shape == of.shape =>
         {
             Some(Rc::new(other.tensor.clone()))
         }
@@ -339,13 +339,13 @@ fn flat(
     let fronts = inputs.iter().enumerate().map(in_front).collect::<Option<Vec<_>>>();
     let fronts = fronts.ok_or_else(|| refused(node))?;
     let result = with_inputs(node, name, fronts.into_iter().map(Some).collect(), builder)?;
-    Ok(Stacked::with(result, Layout::Flat))
+    Ok(Stacked::with(result, StackedAxes::Flat))
 }
 
 /// A joined tensor, reshaped so that each row has the results of all models.
 fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<MaybeStacked, ModelError> {
     let sizes = node.sizes(builder, 1)?;
-    let (Some(&models), [Size::Cells(count), Size::Cells(-1) | Size::Rows, rest @ ..]) =
+    let (Some(&models), [AxisSize::Cells(count), AxisSize::Cells(-1) | AxisSize::Rows, rest @ ..]) =
         (of.shape.first(), sizes.as_slice())
     else {
         return Err(node.refuse("merges the axis of rows with another axis"));
@@ -353,7 +353,7 @@ fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<MaybeS
     let mut shape = vec![models];
     for size in rest {
         match size {
-            Size::Cells(count) if *count > 0 => shape.push(*count as usize),
+            AxisSize::Cells(count) if *count > 0 => shape.push(*count as usize),
             _ => return Err(node.refuse("merges the axis of rows with another axis")),
         }
     }
@@ -384,7 +384,7 @@ fn along_others(
         places.push(builder.columns.constant(ColumnValue::I64(place as i64)));
     }
     let keeps = name != "Squeeze" && node.attributes.int("keepdims")?.unwrap_or(1) != 0;
-    let axes = Tensor::numbers(false, vec![places.len()], Element::I64, places);
+    let axes = Tensor::numbers(false, vec![places.len()], TensorElement::I64, places);
     let result = on_rows(node, (name, of.tensor), vec![Some(Rc::new(axes))], builder)?;
     Ok(Stacked::arranged(result, of.row_axis - if keeps { 0 } else { before }))
 }

@@ -8,11 +8,9 @@ use super::formula::Formula;
 use super::linear::class_label;
 use super::node::GraphNode;
 use super::reduce::index_of_largest;
-use super::tensor::{Element, Tensor};
+use super::tensor::{Outputs, Tensor, TensorElement};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Term, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Largest degree up to which a polynomial kernel is computed by repeated multiplication.
 const MOST_FACTORS: f64 = 16.0;
@@ -58,12 +56,12 @@ impl Kernel {
         if let Kernel::Radial { gamma } = self {
             let point = vector.iter().map(|at| ColumnValue::F64(*at)).collect();
             let distance = builder.add(Expr::SquaredDistance { of: row.into(), point })?;
-            let mut formula = Formula { builder, element: Element::F64 };
+            let mut formula = Formula { builder, element: TensorElement::F64 };
             let exponent = formula.with(Binary::Multiply, distance, -gamma)?;
             return formula.unary(Unary::Exp, exponent);
         }
         let product = weighted(builder, 0.0, row.iter().copied().zip(vector.iter().copied()))?;
-        let mut formula = Formula { builder, element: Element::F64 };
+        let mut formula = Formula { builder, element: TensorElement::F64 };
         let mut moved = |gamma, coef0| {
             let scaled = formula.with(Binary::Multiply, product, gamma)?;
             formula.with(Binary::Add, scaled, coef0)
@@ -102,8 +100,8 @@ fn row_of(node: &GraphNode, builder: &mut GraphColumns) -> Result<Vec<ColumnId>,
     if !rows.by_row || rows.shape.len() > 1 {
         return Err(node.refuse("needs rows of numbers as its input"));
     }
-    let singles = builder.cast(node.numbers(rows)?, Element::F32)?;
-    builder.cast(&singles, Element::F64)
+    let singles = builder.cast(node.numbers(rows)?, TensorElement::F32)?;
+    builder.cast(&singles, TensorElement::F64)
 }
 
 /// Support vectors, and their kernel values with the row.
@@ -191,17 +189,17 @@ pub(super) fn svm_regressor(node: &GraphNode, builder: &mut GraphColumns) -> Out
             weighted(builder, start, row.into_iter().zip(coefficients))?
         }
     };
-    let result = builder.cast(&[sum], Element::F32)?[0];
+    let result = builder.cast(&[sum], TensorElement::F32)?[0];
     let result = match node.attributes.int("one_class")?.unwrap_or(0) {
         0 => result,
         _ => {
-            let mut formula = Formula { builder, element: Element::F32 };
+            let mut formula = Formula { builder, element: TensorElement::F32 };
             let [zero, one, minus] = [0.0, 1.0, -1.0].map(|number| formula.number(number));
             let condition = formula.binary(Binary::Less, zero?, result)?;
             builder.add(Expr::Select { condition, then: one?, otherwise: minus? })?
         }
     };
-    Ok(vec![Tensor::numbers(true, vec![1], Element::F32, vec![result])])
+    Ok(vec![Tensor::numbers(true, vec![1], TensorElement::F32, vec![result])])
 }
 
 /// `SVMClassifier` with vectors: a sum for each pair of classes, and the class that wins most pairs, the
@@ -247,7 +245,7 @@ pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Ou
             let weights: Vec<(usize, f64)> = of(first, second - 1).chain(of(second, first)).collect();
             let sum = vectors.sum(builder, rho[sums.len()], &weights)?;
             sums.push(sum);
-            let mut formula = Formula { builder, element: Element::F64 };
+            let mut formula = Formula { builder, element: TensorElement::F64 };
             let none = formula.number(0.0)?;
             let condition = formula.binary(Binary::Less, none, sum)?;
             for (class, then, otherwise) in [(first, one, zero), (second, zero, one)] {
@@ -258,9 +256,9 @@ pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Ou
     }
     let best = index_of_largest(builder, &votes)?;
     let label = class_label(node, builder, best, classes)?;
-    let mut scores = builder.cast(&sums, Element::F32)?;
+    let mut scores = builder.cast(&sums, TensorElement::F32)?;
     if let [score] = *scores {
         scores = vec![builder.add(Expr::Unary(Unary::Negate, score))?, score];
     }
-    Ok(vec![label, Tensor::numbers(true, vec![scores.len()], Element::F32, scores)])
+    Ok(vec![label, Tensor::numbers(true, vec![scores.len()], TensorElement::F32, scores)])
 }

@@ -1,12 +1,13 @@
 //! Tensors: the values of a graph. Their first axis can be the axis of rows.
 
 use sched_columns::{ColumnId, ColumnType};
+use sched_forest::ModelError;
 use sched_forest::onnx::element;
 use std::rc::Rc;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(super) enum TensorElement {
     F32,
     F64,
     I32,
@@ -15,16 +16,16 @@ pub(super) enum Element {
     Text,
 }
 
-impl Element {
+impl TensorElement {
     /// The type with this number in files, if it is supported.
-    pub fn of_code(code: i64) -> Option<Element> {
+    pub fn of_code(code: i64) -> Option<TensorElement> {
         match code {
-            element::FLOAT => Some(Element::F32),
-            element::DOUBLE => Some(Element::F64),
-            element::INT32 => Some(Element::I32),
-            element::INT64 => Some(Element::I64),
-            element::BOOL => Some(Element::Bool),
-            element::STRING => Some(Element::Text),
+            element::FLOAT => Some(TensorElement::F32),
+            element::DOUBLE => Some(TensorElement::F64),
+            element::INT32 => Some(TensorElement::I32),
+            element::INT64 => Some(TensorElement::I64),
+            element::BOOL => Some(TensorElement::Bool),
+            element::STRING => Some(TensorElement::Text),
             _ => None,
         }
     }
@@ -32,28 +33,28 @@ impl Element {
     /// The type of columns that hold these elements; `None` for texts.
     pub fn column_type(self) -> Option<ColumnType> {
         match self {
-            Element::F32 => Some(ColumnType::F32),
-            Element::F64 => Some(ColumnType::F64),
-            Element::I32 | Element::I64 => Some(ColumnType::I64),
-            Element::Bool => Some(ColumnType::Bool),
-            Element::Text => None,
+            TensorElement::F32 => Some(ColumnType::F32),
+            TensorElement::F64 => Some(ColumnType::F64),
+            TensorElement::I32 | TensorElement::I64 => Some(ColumnType::I64),
+            TensorElement::Bool => Some(ColumnType::Bool),
+            TensorElement::Text => None,
         }
     }
 
     /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
-            Element::F32 => "float",
-            Element::F64 => "double",
-            Element::I32 => "int32",
-            Element::I64 => "int64",
-            Element::Bool => "bool",
-            Element::Text => "string",
+            TensorElement::F32 => "float",
+            TensorElement::F64 => "double",
+            TensorElement::I32 => "int32",
+            TensorElement::I64 => "int64",
+            TensorElement::Bool => "bool",
+            TensorElement::Text => "string",
         }
     }
 
     pub fn is_float(self) -> bool {
-        matches!(self, Element::F32 | Element::F64)
+        matches!(self, TensorElement::F32 | TensorElement::F64)
     }
 }
 
@@ -64,20 +65,26 @@ pub(super) struct Tensor {
     pub by_row: bool,
     /// The number of cells along each axis.
     pub shape: Vec<usize>,
-    pub element: Element,
+    pub element: TensorElement,
     pub cells: Cells,
 }
+
+/// The outputs of a node, or the reason why it is refused.
+pub(super) type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// The column of a formula's result, or the reason why the formula is refused.
+pub(super) type ColumnResult = Result<ColumnId, ModelError>;
 
 /// The cells of a tensor, the last axis fastest.
 #[derive(Clone, Debug)]
 pub(super) enum Cells {
     Numbers(Vec<ColumnId>),
-    Texts(Vec<Text>),
+    Texts(Vec<TextCell>),
 }
 
 /// A text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Text {
+pub(super) enum TextCell {
     /// A constant text of the file.
     Known(Rc<str>),
     /// A text of the row: this column holds its code in a list of names.
@@ -102,7 +109,7 @@ impl Cells {
 }
 
 impl Tensor {
-    pub fn numbers(by_row: bool, shape: Vec<usize>, element: Element, cells: Vec<ColumnId>) -> Tensor {
+    pub fn numbers(by_row: bool, shape: Vec<usize>, element: TensorElement, cells: Vec<ColumnId>) -> Tensor {
         Tensor { by_row, shape, element, cells: Cells::Numbers(cells) }
     }
 

@@ -3,7 +3,7 @@
 use super::builder::GraphColumns;
 use super::parts::PartForest;
 use super::reduce::index_of_largest;
-use super::tensor::{Cells, Element, Tensor};
+use super::tensor::{Cells, Outputs, Tensor, TensorElement};
 use crate::leaf_vectors::merged;
 use crate::prepared::{PreparedForest, SetTests};
 use sched_columns::{
@@ -12,7 +12,7 @@ use sched_columns::{
 };
 use sched_forest::{
     ClassRule, Classes, Comparison, Float, Forest, Inner, Label, ModelError, NodeRef, Output, Predicate,
-    Target, Tree, codes,
+    Tree, TreeTarget, codes,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,11 +21,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// `M0019` for trees that are too large, and `M0040` for post-transforms that mix margins.
-pub(super) fn results_as_columns(
-    part: &PartForest,
-    builder: &mut GraphColumns,
-    label: &str,
-) -> Result<Vec<Tensor>, ModelError> {
+pub(super) fn results_as_columns(part: &PartForest, builder: &mut GraphColumns, label: &str) -> Outputs {
     let Output { raw, value, classes } = &part.forest.output;
     let sums = tree_columns(part, builder)?;
     let margins = part.after(raw, sums, builder, label)?;
@@ -45,7 +41,7 @@ pub(super) fn results_as_columns(
 
 /// The class number by a threshold: 1 if the single score is above the bound, else 0.
 fn above(builder: &mut GraphColumns, scores: &[ColumnId], bound: f64) -> Result<ColumnId, ModelError> {
-    let score = builder.cast(&scores[..1], Element::F64)?[0];
+    let score = builder.cast(&scores[..1], TensorElement::F64)?[0];
     let bound = builder.columns.constant(ColumnValue::F64(bound));
     let is_above = builder.add(Expr::Binary(Binary::Less, bound, score))?;
     builder.add(Expr::Unary(Unary::Cast(ColumnType::I64), is_above))
@@ -60,13 +56,13 @@ fn label_of(builder: &mut GraphColumns, number: ColumnId, labels: &[Label]) -> R
     });
     if let Some(values) = whole.collect::<Option<Vec<_>>>().filter(|values| !values.is_empty()) {
         let label = builder.add(Expr::Pick { of: number, values: values.into() })?;
-        return Ok(Tensor::numbers(by_row, shape, Element::I64, vec![label]));
+        return Ok(Tensor::numbers(by_row, shape, TensorElement::I64, vec![label]));
     }
     let texts: Vec<String> = labels.iter().map(ToString::to_string).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let place = builder.cast(&[number], Element::F64)?[0];
+    let place = builder.cast(&[number], TensorElement::F64)?[0];
     let cells = Cells::Texts(vec![builder.texts_of(place, &texts, "")?]);
-    Ok(Tensor { by_row, shape, element: Element::Text, cells })
+    Ok(Tensor { by_row, shape, element: TensorElement::Text, cells })
 }
 
 /// The margins of a forest as columns.
@@ -158,14 +154,14 @@ impl TreesConversion<'_> {
     /// margin, all margins share the same trees.
     fn all_margins(&self) -> Result<Vec<(Arc<ColumnTrees>, u32)>, ModelError> {
         let margins = self.forest.num_margins as u32;
-        if self.forest.trees.iter().all(|tree| tree.target == Target::All) {
+        if self.forest.trees.iter().all(|tree| tree.target == TreeTarget::All) {
             let trees = Arc::new(self.trees(margins, |_| Some(None))?);
             return Ok((0..margins).map(|margin| (Arc::clone(&trees), margin)).collect());
         }
         let of_margin = |margin: u32| {
             let value = |tree: &Tree| match tree.target {
-                Target::All => Some(Some(margin as usize)),
-                Target::One(own) => (own == margin).then_some(Some(0)),
+                TreeTarget::All => Some(Some(margin as usize)),
+                TreeTarget::One(own) => (own == margin).then_some(Some(0)),
             };
             Ok((Arc::new(self.trees(1, value)?), 0))
         };

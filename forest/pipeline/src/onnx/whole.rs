@@ -6,12 +6,9 @@
 use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
-use super::tensor::{Element, Tensor};
+use super::tensor::{ColumnResult, Outputs, TensorElement};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
-
-type Outputs = Result<Vec<Tensor>, ModelError>;
-type Cell = Result<ColumnId, ModelError>;
 
 /// Bound of divisors of whole numbers. Doubles represent remainders of up to twice this bound exactly, so
 /// that their quotients, rounded down, are exact too.
@@ -31,7 +28,7 @@ fn by_constant(
     mut operation: impl FnMut(&mut GraphColumns, ColumnId, i64) -> Result<Option<ColumnId>, ModelError>,
 ) -> Outputs {
     let (of, by) = (node.input(0)?, node.input(1)?);
-    if by.element.is_float() || !matches!(of.element, Element::I32 | Element::I64) {
+    if by.element.is_float() || !matches!(of.element, TensorElement::I32 | TensorElement::I64) {
         return Err(node.refuse("mixes whole numbers with other types"));
     }
     let computed = node.elementwise(builder, &[of, by], of.element, |builder, cells| {
@@ -45,38 +42,42 @@ fn by_constant(
 }
 
 /// Quotient and remainder of a whole number.
-struct Division {
+struct QuotientAndRest {
     quotient: ColumnId,
     rest: ColumnId,
 }
 
 /// The quotient, rounded down, and the remainder, which has the sign of the divisor. `None` if the divisor is
 /// 0 or too large.
-fn divided(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<Division>, ModelError> {
+fn divided(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<QuotientAndRest>, ModelError> {
     if by == 0 || by.unsigned_abs() >= LARGEST_DIVISOR {
         return Ok(None);
     }
     let divisor = builder.columns.constant(ColumnValue::I64(by));
     let wide = builder.columns.constant(ColumnValue::F64(by as f64));
     let mut step = |x: ColumnId| {
-        let number = builder.cast(&[x], Element::F64)?[0];
+        let number = builder.cast(&[x], TensorElement::F64)?[0];
         let quotient = builder.add(Expr::Binary(Binary::Divide, number, wide))?;
         let quotient = builder.add(Expr::Unary(Unary::Floor, quotient))?;
-        let quotient = builder.cast(&[quotient], Element::I64)?[0];
+        let quotient = builder.cast(&[quotient], TensorElement::I64)?[0];
         let product = builder.add(Expr::Binary(Binary::Multiply, quotient, divisor))?;
         let rest = builder.add(Expr::Binary(Binary::Subtract, x, product))?;
-        Ok::<_, ModelError>(Division { quotient, rest })
+        Ok::<_, ModelError>(QuotientAndRest { quotient, rest })
     };
     let first = step(x)?;
     let second = step(first.rest)?;
     let quotient = builder.add(Expr::Binary(Binary::Add, first.quotient, second.quotient))?;
-    Ok(Some(Division { quotient, rest: second.rest }))
+    Ok(Some(QuotientAndRest { quotient, rest: second.rest }))
 }
 
 /// The quotient, rounded towards 0, and the remainder, which has the sign of the number. `None` if the
 /// divisor is 0 or too large.
-fn truncated(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<Division>, ModelError> {
-    let Some(Division { quotient, rest }) = divided(builder, x, by)? else { return Ok(None) };
+fn truncated(
+    builder: &mut GraphColumns,
+    x: ColumnId,
+    by: i64,
+) -> Result<Option<QuotientAndRest>, ModelError> {
+    let Some(QuotientAndRest { quotient, rest }) = divided(builder, x, by)? else { return Ok(None) };
     let [zero, one, divisor] = [0, 1, by].map(|number| builder.columns.constant(ColumnValue::I64(number)));
     let (low, high) = if by > 0 { (x, zero) } else { (zero, x) };
     let has_other_sign = builder.add(Expr::Binary(Binary::Less, low, high))?;
@@ -87,7 +88,7 @@ fn truncated(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<
     let less = builder.add(Expr::Binary(Binary::Subtract, rest, divisor))?;
     let quotient = builder.add(Expr::Select { condition, then: next, otherwise: quotient })?;
     let rest = builder.add(Expr::Select { condition, then: less, otherwise: rest })?;
-    Ok(Some(Division { quotient, rest }))
+    Ok(Some(QuotientAndRest { quotient, rest }))
 }
 
 /// `Div` of whole numbers, rounded towards 0.
@@ -101,8 +102,8 @@ pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 pub(super) fn modulo(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let follows_number = node.attributes.int("fmod")?.unwrap_or(0) != 0;
     match node.input(0)?.element {
-        Element::F32 if follows_number => remainders(node, builder),
-        Element::F32 | Element::F64 => {
+        TensorElement::F32 if follows_number => remainders(node, builder),
+        TensorElement::F32 | TensorElement::F64 => {
             Err(node.refuse("computes remainders of floats, which is supported only for float with `fmod`"))
         }
         _ => by_constant(node, builder, |builder, x, by| {
@@ -114,7 +115,7 @@ pub(super) fn modulo(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 /// `Pow` of whole numbers, as products.
 pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    if node.input(0)?.element == Element::I32 {
+    if node.input(0)?.element == TensorElement::I32 {
         return Err(node.refuse("computes powers of int32, which is not supported; for int64 it is"));
     }
     by_constant(node, builder, |builder, x, exponent| {
@@ -142,9 +143,9 @@ fn remainders(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 /// The exact remainder of a single, with its sign. Subtracts multiples of the divisor, the largest first.
 /// Every difference is exact in double precision.
-fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> Cell {
-    let wide = builder.cast(&[x], Element::F64)?[0];
-    let mut formula = Formula { builder, element: Element::F64 };
+fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> ColumnResult {
+    let wide = builder.cast(&[x], TensorElement::F64)?[0];
+    let mut formula = Formula { builder, element: TensorElement::F64 };
     let divisor = f64::from(by.abs());
     let is_divisible = divisor > 0.0;
     let mut rest = formula.unary(Unary::Abs, wide)?;
@@ -169,7 +170,7 @@ fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> Cell {
     let zero = formula.with(Binary::Multiply, wide, 0.0)?;
     let condition = formula.with(Binary::Equal, rest, 0.0)?;
     let result = formula.builder.add(Expr::Select { condition, then: zero, otherwise: signed })?;
-    Ok(formula.builder.cast(&[result], Element::F32)?[0])
+    Ok(formula.builder.cast(&[result], TensorElement::F32)?[0])
 }
 
 #[cfg(test)]

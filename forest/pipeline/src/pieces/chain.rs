@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// A column and the columns on which it depends, all over one feature.
 #[derive(Debug)]
-pub(crate) struct Chain {
+pub(crate) struct FeatureChain {
     /// The columns, each after those that it reads, as expressions over feature 0.
     exprs: Columns,
     values: Vec<ColumnValue>,
@@ -38,9 +38,9 @@ pub(crate) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, N
     }
 }
 
-impl Chain {
+impl FeatureChain {
     /// The chain of a column, which must depend on this feature alone.
-    pub fn new(columns: &Columns, column: ColumnId, feature: u32, domain: FeatureDomain) -> Chain {
+    pub fn new(columns: &Columns, column: ColumnId, feature: u32, domain: FeatureDomain) -> FeatureChain {
         let mut exprs = Columns::default();
         let mut numbers = HashMap::new();
         for old in columns.needed_for(&[column]) {
@@ -50,7 +50,7 @@ impl Chain {
             };
             numbers.insert(old, exprs.insert(expr, columns.column_type(old)));
         }
-        Chain { values: Vec::with_capacity(exprs.len()), exprs, feature, domain }
+        FeatureChain { values: Vec::with_capacity(exprs.len()), exprs, feature, domain }
     }
 
     /// The number of columns. The last one is the column of the chain.

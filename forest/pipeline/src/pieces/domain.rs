@@ -3,7 +3,7 @@
 //! Each value has an *index*, and a larger value has a larger index. For floating-point numbers, the index
 //! follows from the bits, so that a search for a threshold is a bisection over whole numbers.
 
-use crate::pipeline::{Input, InputKind};
+use crate::pipeline::{InputKind, PipelineInput};
 use sched_forest::Float;
 
 /// Whole numbers up to this magnitude are exact in double precision.
@@ -25,7 +25,7 @@ pub(crate) enum FeatureDomain {
 
 impl FeatureDomain {
     /// The domain of an input, in rows of a type.
-    pub fn of(input: &Input, rows: Float) -> FeatureDomain {
+    pub fn of(input: &PipelineInput, rows: Float) -> FeatureDomain {
         match input.kind {
             InputKind::Float(_) => FeatureDomain::Float(rows),
             InputKind::Integer => FeatureDomain::Whole,

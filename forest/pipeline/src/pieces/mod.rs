@@ -10,7 +10,7 @@ pub(crate) mod chain;
 pub(crate) mod domain;
 pub(crate) mod runs;
 
-use chain::Chain;
+use chain::FeatureChain;
 use runs::{IndexRun, category, in_runs, sign};
 use sched_columns::{Binary, ColumnType, ColumnValue, Expr, Unary};
 use std::cmp::Ordering;
@@ -79,7 +79,7 @@ impl Interval {
 }
 
 /// The pieces of the chain's last column, ascending.
-pub(crate) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
+pub(crate) fn pieces(chain: &mut FeatureChain) -> Result<Vec<Piece>, NoPieces> {
     let mut all: Vec<Vec<Piece>> = Vec::with_capacity(chain.len());
     for column in 0..chain.len() {
         let found = PieceFinder { chain, column, all: &all }.find();
@@ -91,7 +91,7 @@ pub(crate) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
 
 /// The search for the pieces of a column, given those of the columns before it.
 struct PieceFinder<'a> {
-    chain: &'a mut Chain,
+    chain: &'a mut FeatureChain,
     column: usize,
     all: &'a [Vec<Piece>],
 }

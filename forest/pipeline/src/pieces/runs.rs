@@ -1,6 +1,6 @@
 //! Runs: parts of an interval on which a column keeps a property, such as its sign.
 
-use super::chain::Chain;
+use super::chain::FeatureChain;
 use sched_columns::ColumnValue;
 use sched_forest::CategoryRule;
 use std::cmp::Ordering;
@@ -39,7 +39,7 @@ pub(crate) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool)
 /// Divides an interval into runs by a property of a column. Indices with the same property must be
 /// consecutive, as they are if the column rises or falls. `None` if there are too many runs.
 pub(crate) fn in_runs<K: PartialEq>(
-    chain: &mut Chain,
+    chain: &mut FeatureChain,
     column: usize,
     (first, last): (i64, i64),
     property: impl Fn(ColumnValue) -> K,
@@ -86,7 +86,7 @@ mod tests {
     fn runs_have_exact_ends() {
         let mut columns = Columns::default();
         let x = columns.input(0, Float::F64);
-        let mut chain = Chain::new(&columns, x, 0, FeatureDomain::Float(Float::F64));
+        let mut chain = FeatureChain::new(&columns, x, 0, FeatureDomain::Float(Float::F64));
         let (low, high) = chain.domain.bounds();
         let runs = in_runs(&mut chain, 0, (low, high), sign).expect("three runs");
         let ends: Vec<[f64; 2]> =

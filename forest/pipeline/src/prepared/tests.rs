@@ -1,5 +1,5 @@
 use super::*;
-use sched_forest::{CategoryRule, Comparison, ForestParts, Leaf, NodeRef, Target, Tree, predict_margins};
+use sched_forest::{CategoryRule, Comparison, ForestParts, Leaf, NodeRef, Tree, TreeTarget, predict_margins};
 
 /// One stump for each of these tests. Missing values go left at stumps of even numbers. The left leaf of
 /// stump `i` adds `2^i`, so that a margin says where the row went left.
@@ -9,7 +9,7 @@ fn stumps(tests: Vec<(u32, Predicate)>, sets: Vec<Vec<u32>>, rule: CategoryRule)
         let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(1));
         let inner = vec![Inner { feature, predicate, missing_left: source % 2 == 0, left, right }];
         let leaves = vec![leaf(1, 2_f64.powi(source as i32)), leaf(2, 0.0)];
-        Tree { root: NodeRef::Inner(0), inner, leaves, target: Target::One(0), source }
+        Tree { root: NodeRef::Inner(0), inner, leaves, target: TreeTarget::One(0), source }
     };
     let num_features = tests.iter().map(|(feature, _)| *feature as usize + 1).max().unwrap_or(0);
     let trees = (0..).zip(tests).map(stump).collect();

@@ -17,7 +17,7 @@ mod trees;
 
 use crate::additions::{Additions, Readers};
 use crate::pieces::domain::FeatureDomain;
-use crate::pipeline::{Pipeline, Stage};
+use crate::pipeline::{Pipeline, PipelineStage};
 use entries::{Entries, longest_chain};
 use group::{FeatureTerms, TermGroup, product};
 use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
@@ -54,13 +54,13 @@ pub fn tabulate(pipeline: Pipeline) -> Result<Tabulation, ModelError> {
 
 /// The stage with tables or trees for its sums, and the features that it no longer reads.
 fn stage_with_tables(
-    stage: Stage,
+    stage: PipelineStage,
     (domains, rows): (&[FeatureDomain], Float),
     columns: &mut Columns,
-) -> Result<(Stage, HashSet<u32>), ModelError> {
-    let Stage::Forest { name, forest, tested } = stage;
+) -> Result<(PipelineStage, HashSet<u32>), ModelError> {
+    let PipelineStage::Forest { name, forest, tested } = stage;
     if !adds_columns(&forest) {
-        return Ok((Stage::Forest { name, forest, tested }, HashSet::new()));
+        return Ok((PipelineStage::Forest { name, forest, tested }, HashSet::new()));
     }
     let before = read_features(&forest);
     if let Some((forest, tested)) = with_added_terms(&forest, &tested, columns)? {
@@ -193,10 +193,10 @@ fn with_trees(
     mut tested: Vec<ColumnId>,
     (tables, rows): (Vec<VectorTable>, Float),
     (columns, before): (&mut Columns, &HashSet<u32>),
-) -> Result<(Stage, HashSet<u32>), ModelError> {
+) -> Result<(PipelineStage, HashSet<u32>), ModelError> {
     let forest = Box::new(forest_of(forest, &mut tested, (tables, rows), columns)?);
     let replaced = before.difference(&read_features(&forest)).copied().collect();
-    Ok((Stage::Forest { name, forest, tested }, replaced))
+    Ok((PipelineStage::Forest { name, forest, tested }, replaced))
 }
 
 /// The stage whose sums have these parts, and the features that it no longer reads.
@@ -206,7 +206,7 @@ fn with_tables(
     mut tested: Vec<ColumnId>,
     (leaves, float, rows): (Vec<Vec<SumPart>>, Float, Float),
     columns: &mut Columns,
-) -> Result<(Stage, HashSet<u32>), ModelError> {
+) -> Result<(PipelineStage, HashSet<u32>), ModelError> {
     let before = read_features(&forest);
     let all = leaves.iter().flatten().filter_map(|part| match part {
         SumPart::Table(entries) => Some(entries),
@@ -235,7 +235,7 @@ fn with_tables(
     let forest = Box::new(Forest::new(parts)?);
     let after = read_features(&forest);
     let replaced = before.difference(&after).copied().collect();
-    Ok((Stage::Forest { name, forest, tested }, replaced))
+    Ok((PipelineStage::Forest { name, forest, tested }, replaced))
 }
 
 /// The features that nodes test or sums read.

@@ -1,6 +1,6 @@
 //! Columns that are constant on pieces of one feature's values.
 
-use crate::pieces::chain::{Chain, only_feature};
+use crate::pieces::chain::{FeatureChain, only_feature};
 use crate::pieces::domain::FeatureDomain;
 use crate::pieces::{Course, pieces};
 use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
@@ -65,7 +65,7 @@ impl<'a> StepSearch<'a> {
     fn search(&mut self, column: ColumnId) -> Option<StepColumn> {
         let feature = only_feature(self.columns, column).ok()?;
         let domain = *self.domains.get(feature as usize)?;
-        let mut chain = Chain::new(self.columns, column, feature, domain);
+        let mut chain = FeatureChain::new(self.columns, column, feature, domain);
         let (low, high) = domain.bounds();
         let is_small = high.abs_diff(low) < FEW_VALUES;
         let values = if is_small { high.abs_diff(low) + 1 } else { BISECTION_EVALUATIONS };
@@ -84,7 +84,7 @@ impl<'a> StepSearch<'a> {
 }
 
 /// The pieces of a chain's column, if it is constant on each.
-fn constant_pieces(chain: &mut Chain) -> Option<Vec<(i64, f64)>> {
+fn constant_pieces(chain: &mut FeatureChain) -> Option<Vec<(i64, f64)>> {
     let constant = |course| match course {
         Course::Constant(value) => Some(value.to_f64()),
         Course::Rising | Course::Falling => None,

@@ -8,7 +8,9 @@ use super::entries::Entries;
 use super::group::{FeatureTerms, TermGroup, operations};
 use crate::pieces::domain::FeatureDomain;
 use sched_columns::{ColumnId, Columns};
-use sched_forest::{Comparison, Float, Forest, Inner, Leaf, ModelError, NodeRef, Predicate, Target, Tree};
+use sched_forest::{
+    Comparison, Float, Forest, Inner, Leaf, ModelError, NodeRef, Predicate, Tree, TreeTarget,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Work of a step of a walk. The unit is half the work of a product in one of several sums. On Zen 4, in
@@ -78,7 +80,8 @@ fn work_of_products(groups: &[Vec<TermGroup>], columns: &Columns) -> usize {
 /// Whether the forest has exactly one sum for each margin, in order, and rows and thresholds have the type
 /// `rows`.
 fn has_sums_of_all_margins(forest: &Forest, rows: Float) -> bool {
-    let is_sum = |(margin, tree): (u32, &Tree)| tree.inner.is_empty() && tree.target == Target::One(margin);
+    let is_sum =
+        |(margin, tree): (u32, &Tree)| tree.inner.is_empty() && tree.target == TreeTarget::One(margin);
     forest.num_margins > 1
         && forest.trees.len() == forest.num_margins
         && (0..).zip(&forest.trees).all(is_sum)
@@ -179,7 +182,7 @@ impl VectorTable {
     /// root's test.
     fn tree(self, feature: u32, source: u32) -> Tree {
         let missing = self.missing_piece();
-        let mut nodes = Nodes { table: &self, feature, missing, inner: Vec::new() };
+        let mut nodes = PieceNodes { table: &self, feature, missing, inner: Vec::new() };
         let count = self.pieces.len() as u32;
         let root = match missing {
             Some(_) => nodes.of(0, self.pieces.len()),
@@ -194,12 +197,12 @@ impl VectorTable {
         let own = missing.is_none().then_some(self.missing);
         let vectors = self.pieces.into_iter().map(|(_, values)| values).chain(own);
         let leaves = (0..).zip(vectors).map(|(source, values)| Leaf { source, values: values.into() });
-        Tree { root, inner, leaves: leaves.collect(), target: Target::All, source }
+        Tree { root, inner, leaves: leaves.collect(), target: TreeTarget::All, source }
     }
 }
 
 /// The inner nodes of a tree over the pieces of a feature.
-struct Nodes<'a> {
+struct PieceNodes<'a> {
     table: &'a VectorTable,
     feature: u32,
     /// The piece to which missing values go.
@@ -207,7 +210,7 @@ struct Nodes<'a> {
     inner: Vec<Inner>,
 }
 
-impl Nodes<'_> {
+impl PieceNodes<'_> {
     /// The subtree for the pieces from `first` up to but without `end`.
     fn of(&mut self, first: usize, end: usize) -> NodeRef {
         if first + 1 == end {

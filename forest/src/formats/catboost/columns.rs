@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::document::{CategoricalFeature, Features, Split};
+use super::document::{CategoricalFeature, FeaturesInfo, Split};
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Float, Predicate};
@@ -11,7 +11,7 @@ use crate::widen::widened;
 use sched_categories::{Names, is_wide};
 
 /// The features of a model.
-pub(super) struct Columns {
+pub(super) struct ModelFeatures {
     floats: HashMap<u32, Numeric>,
     categories: HashMap<u32, Categorical>,
     /// Columns of a row.
@@ -51,11 +51,15 @@ pub(super) struct SplitTest {
 /// on).
 const MOST_SINGLE_CODES: usize = 1 << 22;
 
-impl Columns {
+impl ModelFeatures {
     /// Reads the table of features of a file of `bytes` bytes.
-    pub fn new(features: Features, bytes: usize, notes: &mut Vec<Note>) -> Result<Columns, ModelError> {
+    pub fn new(
+        features: FeaturesInfo,
+        bytes: usize,
+        notes: &mut Vec<Note>,
+    ) -> Result<ModelFeatures, ModelError> {
         refuse_others(&features)?;
-        let Features { float_features, categorical_features, cat_features_hash, .. } = features;
+        let FeaturesInfo { float_features, categorical_features, cat_features_hash, .. } = features;
         let places = float_features.iter().map(|it| (it.flat_feature_index, it.name()));
         let places: Vec<_> =
             places.chain(categorical_features.iter().map(|it| (it.flat_feature_index, it.name()))).collect();
@@ -80,7 +84,7 @@ impl Columns {
             cat_features_hash.iter().map(|it| (it.hash as u32, it.value.as_str())).collect();
         let mut known: Vec<&str> = hashed.values().copied().collect();
         known.sort_unstable();
-        let mut columns = Columns {
+        let mut columns = ModelFeatures {
             floats,
             categories: HashMap::new(),
             count,
@@ -199,7 +203,7 @@ fn no_feature(place: &str, index: Option<u32>) -> ModelError {
     ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at(place)
 }
 
-fn refuse_others(features: &Features) -> Result<(), ModelError> {
+fn refuse_others(features: &FeaturesInfo) -> Result<(), ModelError> {
     let kinds = [("text", &features.text_features), ("embedding", &features.embedding_features)];
     for (kind, listed) in kinds {
         if let Some(first) = listed.first() {

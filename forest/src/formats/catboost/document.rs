@@ -4,13 +4,13 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 #[derive(Deserialize)]
-pub(super) struct Document {
+pub(super) struct CatboostDocument {
     #[serde(default)]
-    pub features_info: Features,
+    pub features_info: FeaturesInfo,
     #[serde(default)]
-    pub model_info: ModelInfo,
-    pub oblivious_trees: Option<Vec<Oblivious>>,
-    pub trees: Option<Vec<Node>>,
+    pub model_info: ModelMetadata,
+    pub oblivious_trees: Option<Vec<ObliviousTree>>,
+    pub trees: Option<Vec<NonSymmetricNode>>,
     pub scale_and_bias: Option<(f64, Bias)>,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Bias {
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Features {
+pub(super) struct FeaturesInfo {
     #[serde(default, deserialize_with = "list")]
     pub float_features: Vec<FloatFeature>,
     #[serde(default, deserialize_with = "list")]
@@ -95,7 +95,7 @@ pub(super) struct Hashed {
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct ModelInfo {
+pub(super) struct ModelMetadata {
     #[serde(default)]
     pub params: Value,
     #[serde(default)]
@@ -113,7 +113,7 @@ pub(super) struct ClassParams {
 
 /// An oblivious tree: all nodes of a level make the same test.
 #[derive(Deserialize)]
-pub(super) struct Oblivious {
+pub(super) struct ObliviousTree {
     /// The tests of the levels. The result of the first one is the lowest bit of a leaf's number. Absent or
     /// null in a tree of one leaf.
     #[serde(default)]
@@ -124,11 +124,11 @@ pub(super) struct Oblivious {
 
 /// A node of a tree of any shape: a split with two children, or values.
 #[derive(Deserialize)]
-pub(super) struct Node {
+pub(super) struct NonSymmetricNode {
     pub split: Option<Split>,
-    pub left: Option<Box<Node>>,
-    pub right: Option<Box<Node>>,
-    pub value: Option<Values>,
+    pub left: Option<Box<NonSymmetricNode>>,
+    pub right: Option<Box<NonSymmetricNode>>,
+    pub value: Option<NodeValues>,
     /// The number of a leaf, which the reader computes, since the file omits it.
     #[serde(skip)]
     pub number: u32,
@@ -136,7 +136,7 @@ pub(super) struct Node {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Values {
+pub(super) enum NodeValues {
     One(f64),
     Each(Vec<f64>),
 }

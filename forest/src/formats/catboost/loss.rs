@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::document::ModelInfo;
+use super::document::ModelMetadata;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
@@ -42,7 +42,7 @@ const LOSS_PLACE: &str = "model_info.params.loss_function.type";
 
 /// The loss's name and the output that it computes from the model's sums.
 pub(super) fn output(
-    info: &ModelInfo,
+    info: &ModelMetadata,
     count: usize,
     notes: &mut Vec<Note>,
 ) -> Result<(String, Output), ModelError> {
@@ -92,7 +92,7 @@ pub(super) fn output(
 
 /// The margin above which a row is of class 1: the inverse sigmoid of the probability threshold that the user
 /// chose.
-fn class_bound(info: &ModelInfo) -> Result<f64, ModelError> {
+fn class_bound(info: &ModelMetadata) -> Result<f64, ModelError> {
     let chosen = match &info.binclass_probability_threshold {
         None => return Ok(0.0),
         Some(Value::String(text)) => text.trim().parse().ok(),
@@ -108,7 +108,7 @@ fn class_bound(info: &ModelInfo) -> Result<f64, ModelError> {
     }
 }
 
-fn labels(info: &ModelInfo, rule: &ClassRule, count: usize) -> Result<Vec<Label>, ModelError> {
+fn labels(info: &ModelMetadata, rule: &ClassRule, count: usize) -> Result<Vec<Label>, ModelError> {
     let names = &info.class_params.class_names;
     let (expected, is_named) = match rule {
         ClassRule::MarginAbove(_) => (2, count == 1),

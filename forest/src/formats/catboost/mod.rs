@@ -14,13 +14,13 @@ use crate::ForestParts;
 use crate::MAX_MARGINS;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Comparison, Float, Forest, Leaf, Target, Tree, Types};
+use crate::forest::{Comparison, Float, Forest, Leaf, Tree, TreeTarget, Types};
 use crate::grow::{Slot, TreeBuilder};
 use crate::json::keys;
 use crate::loaded::{Iterations, LoadedForest, ModelSource, ReadOptions};
 use crate::output::Transform;
-use columns::{Columns, SplitTest};
-use document::{Bias, Document, ModelInfo, Node, Oblivious, Values};
+use columns::{ModelFeatures, SplitTest};
+use document::{Bias, CatboostDocument, ModelMetadata, NodeValues, NonSymmetricNode, ObliviousTree};
 
 const SAVE_AGAIN_HELP: &str =
     "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
@@ -36,7 +36,7 @@ pub(crate) fn is_model(text: &[u8]) -> bool {
 
 /// Reads a model from a JSON document.
 pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
-    let document: Document =
+    let document: CatboostDocument =
         crate::json::from_json(bytes).map_err(|error| match error.code == codes::STRUCTURE {
             true => error.help(SAVE_AGAIN_HELP),
             false => error,
@@ -49,13 +49,13 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, 
 
 /// Builds the forest of a document of `bytes` bytes, and appends to `notes`.
 fn build_forest(
-    document: Document,
+    document: CatboostDocument,
     bytes: usize,
     iterations: &Iterations,
     notes: &mut Vec<crate::Note>,
 ) -> Result<Forest, ModelError> {
-    let Document { features_info, model_info, oblivious_trees, trees, scale_and_bias } = document;
-    let columns = Columns::new(features_info, bytes, notes)?;
+    let CatboostDocument { features_info, model_info, oblivious_trees, trees, scale_and_bias } = document;
+    let columns = ModelFeatures::new(features_info, bytes, notes)?;
     let (factor, bias) = scale_and_bias.unwrap_or((1.0, Bias::One(0.0)));
     let width = match &bias {
         Bias::Each(bias) => bias.len(),
@@ -139,14 +139,14 @@ fn collect_or_error<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> 
 
 /// Number of margins of a row, from the leaf values of the first tree, since files of old releases record it
 /// nowhere else.
-fn width(oblivious: &Option<Vec<Oblivious>>, trees: &Option<Vec<Node>>) -> usize {
+fn width(oblivious: &Option<Vec<ObliviousTree>>, trees: &Option<Vec<NonSymmetricNode>>) -> usize {
     if let Some(tree) = oblivious.as_ref().and_then(|trees| trees.first()) {
         let depth = tree.splits.as_ref().map_or(0, Vec::len);
         return tree.leaf_values.len().checked_shr(depth as u32).unwrap_or(0);
     }
     let mut node = trees.as_ref().and_then(|trees| trees.first());
     while let Some(inner) = node {
-        if let Some(Values::Each(values)) = &inner.value {
+        if let Some(NodeValues::Each(values)) = &inner.value {
             return values.len();
         }
         node = inner.left.as_deref();
@@ -154,17 +154,17 @@ fn width(oblivious: &Option<Vec<Oblivious>>, trees: &Option<Vec<Node>>) -> usize
     1
 }
 
-fn target(width: usize) -> Target {
-    if width == 1 { Target::One(0) } else { Target::All }
+fn target(width: usize) -> TreeTarget {
+    if width == 1 { TreeTarget::One(0) } else { TreeTarget::All }
 }
 
 /// Converts an oblivious tree to a complete tree. The root makes the test of the last split, so that leaves
 /// keep their order.
 fn convert_oblivious(
-    tree: Oblivious,
+    tree: ObliviousTree,
     source: u32,
     width: usize,
-    columns: &Columns,
+    columns: &ModelFeatures,
 ) -> Result<Tree, ModelError> {
     let splits = tree.splits.unwrap_or_default();
     let leaves = 1usize.checked_shl(splits.len() as u32).and_then(|leaves| leaves.checked_mul(width));
@@ -197,24 +197,29 @@ fn convert_oblivious(
 }
 
 /// Converts a tree of any shape, which the file holds as nested objects.
-fn convert_tree(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
+fn convert_tree(
+    mut tree: NonSymmetricNode,
+    source: u32,
+    width: usize,
+    columns: &ModelFeatures,
+) -> Result<Tree, ModelError> {
     number_leaves(&mut tree);
     let mut out = TreeBuilder::new(target(width), source);
     let mut todo = vec![(Slot::ROOT, tree)];
     while let Some((slot, node)) = todo.pop() {
         let broken = |message: &str| ModelError::new(codes::STRUCTURE, message).help(SAVE_AGAIN_HELP);
         match node {
-            Node { split: Some(split), left: Some(no), right: Some(yes), .. } => {
+            NonSymmetricNode { split: Some(split), left: Some(no), right: Some(yes), .. } => {
                 let SplitTest { feature, predicate, missing_left, is_swapped } = columns.test(&split)?;
                 let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
                 let (of_left, of_right) = if is_swapped { (yes, no) } else { (no, yes) };
                 todo.push((right, *of_right));
                 todo.push((left, *of_left));
             }
-            Node { split: None, left: None, right: None, value: Some(value), number, .. } => {
+            NonSymmetricNode { split: None, left: None, right: None, value: Some(value), number, .. } => {
                 let values = match value {
-                    Values::One(value) => SmallVec::from_slice(&[value]),
-                    Values::Each(values) => SmallVec::from_vec(values),
+                    NodeValues::One(value) => SmallVec::from_slice(&[value]),
+                    NodeValues::Each(values) => SmallVec::from_vec(values),
                 };
                 if values.len() != width {
                     let message = format!("a leaf has {} values for {width} outputs", values.len());
@@ -230,7 +235,7 @@ fn convert_tree(mut tree: Node, source: u32, width: usize, columns: &Columns) ->
 
 /// Numbers leaves as CatBoost does: left before right, but a right child that is a leaf before a left child
 /// that is not.
-fn number_leaves(tree: &mut Node) {
+fn number_leaves(tree: &mut NonSymmetricNode) {
     let mut next = 0;
     let mut todo = vec![tree];
     while let Some(node) = todo.pop() {
@@ -238,7 +243,8 @@ fn number_leaves(tree: &mut Node) {
             node.number = next;
             next += 1;
         }
-        let is_leaf = |child: &Option<Box<Node>>| child.as_ref().is_none_or(|child| child.split.is_none());
+        let is_leaf =
+            |child: &Option<Box<NonSymmetricNode>>| child.as_ref().is_none_or(|child| child.split.is_none());
         let right_first = is_leaf(&node.right) && !is_leaf(&node.left);
         let (mut first, mut second) = (node.left.as_deref_mut(), node.right.as_deref_mut());
         if right_first {
@@ -250,7 +256,7 @@ fn number_leaves(tree: &mut Node) {
 }
 
 /// The release, from a text such as `Branch: tags/v1.2.10`.
-fn version(info: &ModelInfo) -> Vec<u64> {
+fn version(info: &ModelMetadata) -> Vec<u64> {
     let text = info.catboost_version_info.as_str().unwrap_or_default();
     let Some((_, release)) = text.split_once("tags/v") else { return Vec::new() };
     let release = release.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();

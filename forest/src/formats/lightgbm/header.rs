@@ -1,13 +1,13 @@
 //! The lines of a file before its trees.
 
-use super::text::{Fields, SAVE_AGAIN_HELP, excerpt};
+use super::text::{KeyedValues, SAVE_AGAIN_HELP, excerpt};
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
 use crate::{MAX_FEATURES, MAX_MARGINS};
 
 /// The facts that the lines before the trees give.
-pub(super) struct Header<'a> {
+pub(super) struct ModelHeader<'a> {
     /// Columns of a row.
     pub num_features: usize,
     /// Number of raw scores of a row, which is also the number of trees of an iteration.
@@ -38,10 +38,10 @@ const KEYS: [&str; 8] = [
 /// The newest version of the format that was tested.
 const NEWEST_KNOWN: u32 = 4;
 
-impl<'a> Header<'a> {
+impl<'a> ModelHeader<'a> {
     /// Reads the lines before the trees.
-    pub(super) fn read(text: &'a str, notes: &mut Vec<Note>) -> Result<Header<'a>, ModelError> {
-        let (fields, _) = Fields::read(text, &KEYS);
+    pub(super) fn read(text: &'a str, notes: &mut Vec<Note>) -> Result<ModelHeader<'a>, ModelError> {
+        let (fields, _) = KeyedValues::read(text, &KEYS);
         check_version(&fields, notes)?;
         let num_class = bounded(fields.count("num_class")?, "num_class", MAX_MARGINS)?;
         let num_margins = match fields.get("num_tree_per_iteration") {
@@ -57,7 +57,7 @@ impl<'a> Header<'a> {
         }
         let most = MAX_FEATURES - 1;
         let num_features = bounded_by(fields.count("max_feature_idx")?, "max_feature_idx", 0, most)? + 1;
-        Ok(Header {
+        Ok(ModelHeader {
             num_features,
             num_margins,
             objective: fields.get("objective").map(str::trim).filter(|text| !text.is_empty()),
@@ -69,7 +69,10 @@ impl<'a> Header<'a> {
     }
 }
 
-fn check_version<const N: usize>(fields: &Fields<'_, N>, notes: &mut Vec<Note>) -> Result<(), ModelError> {
+fn check_version<const N: usize>(
+    fields: &KeyedValues<'_, N>,
+    notes: &mut Vec<Note>,
+) -> Result<(), ModelError> {
     let version = fields.get("version").map(str::trim);
     let number = version.and_then(|version| version.strip_prefix('v')).and_then(|number| number.parse().ok());
     match (number, version) {

@@ -20,7 +20,7 @@ use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, LinearMissing, Types};
 use crate::json::keys;
 use crate::loaded::{Iterations, LoadedForest, ModelSource, Note, ReadOptions};
-use header::Header;
+use header::ModelHeader;
 use sched_columns::CategoryRule;
 use text::{SAVE_AGAIN_HELP, Sections};
 
@@ -60,7 +60,7 @@ fn forest(
     iterations: &Iterations,
     notes: &mut Vec<Note>,
 ) -> Result<Forest, ModelError> {
-    let header = Header::read(sections.header, notes)?;
+    let header = ModelHeader::read(sections.header, notes)?;
     let per_iteration = header.num_margins;
     let (first, last) = selected_iterations(sections.trees.len(), per_iteration, iterations)?;
     let found = objective::find(header.objective, per_iteration)?;
@@ -81,12 +81,12 @@ fn forest(
         }
         output.value.insert(0, objective::average(last - first)?);
     }
-    let mut sets = tree::Sets::of_file(sections.bytes);
+    let mut sets = tree::FileSets::of_file(sections.bytes);
     let mut trees = Vec::new();
     let mut linear = Vec::new();
     for (index, text) in sections.trees[first * per_iteration..last * per_iteration].iter().enumerate() {
         let position = first * per_iteration + index;
-        let context = tree::Context {
+        let context = tree::TreeTextContext {
             num_features: header.num_features,
             target: (position % per_iteration) as u32,
             source: position as u32,

@@ -6,7 +6,7 @@ use crate::error::ModelError;
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 
 /// The meaning of the line `objective`.
-pub(super) struct Objective {
+pub(super) struct ObjectiveLine {
     /// The steps from raw scores to results.
     pub output: Output,
     /// Whether this is a built-in objective of LightGBM.
@@ -17,11 +17,11 @@ pub(super) struct Objective {
 ///
 /// # Errors
 /// `M0008` for an objective that LightGBM does not have, `M0009` for parameters that do not fit.
-pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, ModelError> {
+pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<ObjectiveLine, ModelError> {
     let line = line.unwrap_or("custom");
     let mut words = line.split(' ').filter(|word| !word.is_empty());
     let name = words.next().unwrap_or_default();
-    let parameters = Parameters { line, of: name };
+    let parameters = ObjectiveParameters { line, of: name };
     let sigmoid = || {
         let slope = parameters.sigmoid()?;
         Ok(Output::of(Transform::Sigmoid(Sigmoid::Plain { slope })))
@@ -62,7 +62,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
             sigmoid().map(|output| (classes, output.with_classes(ClassRule::LargestValue)))
         }),
         "custom" | "none" | "null" | "na" => {
-            return Ok(Objective { output: Output::identity(), is_known: false });
+            return Ok(ObjectiveLine { output: Output::identity(), is_known: false });
         }
         _ => {
             let message = format!("`{}` is not a known objective of LightGBM", excerpt(name));
@@ -80,7 +80,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
         );
         return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE_AGAIN_HELP));
     }
-    Ok(Objective { output, is_known: true })
+    Ok(ObjectiveLine { output, is_known: true })
 }
 
 /// The step that averages over iterations.
@@ -99,12 +99,12 @@ pub(super) fn average(iterations: usize) -> Result<Transform, ModelError> {
 
 /// The parameters after the name of an objective, such as `sigmoid:1`.
 #[derive(Clone, Copy)]
-struct Parameters<'a> {
+struct ObjectiveParameters<'a> {
     line: &'a str,
     of: &'a str,
 }
 
-impl<'a> Parameters<'a> {
+impl<'a> ObjectiveParameters<'a> {
     fn get(self, key: &str) -> Option<&'a str> {
         let mut values = self.line.split(' ').filter_map(|word| word.split_once(':'));
         values.rfind(|(name, _)| *name == key).map(|(_, value)| value)

@@ -3,7 +3,7 @@
 
 /// A column of the training data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
+pub(super) struct TrainingColumn {
     /// Whether trees treat it as categorical.
     pub is_categorical: bool,
     /// Smallest length of a list that has a name for each training value, if the values are codes; `None` if
@@ -11,7 +11,7 @@ pub(super) struct Column {
     pub names_needed: Option<usize>,
 }
 
-impl Column {
+impl TrainingColumn {
     /// Whether a list of `names` names can belong to the column.
     fn fits(self, names: usize) -> bool {
         self.names_needed.is_some_and(|needed| needed <= names)
@@ -40,7 +40,7 @@ const MOST_PAIRS: usize = 10_000_000;
 /// By default, LightGBM's package makes exactly the columns of pandas' type `category` categorical features,
 /// but users can list other ones. So the lists usually belong to the categorical features, and certainly do
 /// if no other assignment fits.
-pub(super) fn owned_lists(columns: &[Column], lists: &[usize]) -> Vec<OwnedList> {
+pub(super) fn owned_lists(columns: &[TrainingColumn], lists: &[usize]) -> Vec<OwnedList> {
     let categorical: Vec<usize> = (0..columns.len()).filter(|&at| columns[at].is_categorical).collect();
     let by_rule = categorical.len() == lists.len()
         && categorical.iter().zip(lists).all(|(&at, &names)| columns[at].fits(names));
@@ -49,16 +49,16 @@ pub(super) fn owned_lists(columns: &[Column], lists: &[usize]) -> Vec<OwnedList>
         false => None,
     };
     let owner = |at: usize| {
-        let choice = choices.as_ref().map_or(Choice::Many, |choices| choices[at]);
+        let choice = choices.as_ref().map_or(ListChoice::Many, |choices| choices[at]);
         let rule = categorical.binary_search(&at).ok().filter(|_| by_rule);
         match (rule, choice) {
-            (Some(list), Choice::List(_)) => OwnedList::Certain(list),
+            (Some(list), ListChoice::List(_)) => OwnedList::Certain(list),
             (Some(list), _) => OwnedList::Likely(list),
             (None, _) if by_rule => OwnedList::None,
-            (None, Choice::List(list)) => OwnedList::Certain(list),
-            (None, Choice::Nothing) => OwnedList::None,
-            (None, Choice::Many) if choices.is_none() && !columns[at].is_categorical => OwnedList::None,
-            (None, Choice::Many) => OwnedList::Unclear,
+            (None, ListChoice::List(list)) => OwnedList::Certain(list),
+            (None, ListChoice::Nothing) => OwnedList::None,
+            (None, ListChoice::Many) if choices.is_none() && !columns[at].is_categorical => OwnedList::None,
+            (None, ListChoice::Many) => OwnedList::Unclear,
         }
     };
     (0..columns.len()).map(owner).collect()
@@ -66,25 +66,25 @@ pub(super) fn owned_lists(columns: &[Column], lists: &[usize]) -> Vec<OwnedList>
 
 /// The list of a feature in all possible assignments: none, always the same list, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
+enum ListChoice {
     Nothing,
     List(usize),
     Many,
 }
 
-impl Choice {
+impl ListChoice {
     /// The choice for the union of two sets of assignments.
-    fn or(before: Option<Choice>, more: Choice) -> Option<Choice> {
+    fn or(before: Option<ListChoice>, more: ListChoice) -> Option<ListChoice> {
         match before {
             None => Some(more),
             Some(before) if before == more => Some(before),
-            Some(_) => Some(Choice::Many),
+            Some(_) => Some(ListChoice::Many),
         }
     }
 }
 
 /// The choice of each feature; `None` if no assignment is possible.
-fn choices(columns: &[Column], lists: &[usize]) -> Option<Vec<Choice>> {
+fn choices(columns: &[TrainingColumn], lists: &[usize]) -> Option<Vec<ListChoice>> {
     let (features, count) = (columns.len(), lists.len());
     // before[f][l]: the first `l` lists can belong to the first `f` features. after[f][l]: the lists from `l`
     // on can belong to the features from `f` on.
@@ -108,10 +108,10 @@ fn choices(columns: &[Column], lists: &[usize]) -> Option<Vec<Choice>> {
         let mut choice = None;
         for l in 0..=count {
             if before[f][l] && after[f + 1][l] {
-                choice = Choice::or(choice, Choice::Nothing);
+                choice = ListChoice::or(choice, ListChoice::Nothing);
             }
             if l < count && before[f][l] && columns[f].fits(lists[l]) && after[f + 1][l + 1] {
-                choice = Choice::or(choice, Choice::List(l));
+                choice = ListChoice::or(choice, ListChoice::List(l));
             }
         }
         choice
@@ -123,12 +123,12 @@ fn choices(columns: &[Column], lists: &[usize]) -> Option<Vec<Choice>> {
 mod tests {
     use super::*;
 
-    fn categorical(needed: usize) -> Column {
-        Column { is_categorical: true, names_needed: Some(needed) }
+    fn categorical(needed: usize) -> TrainingColumn {
+        TrainingColumn { is_categorical: true, names_needed: Some(needed) }
     }
 
-    fn numeric(needed: Option<usize>) -> Column {
-        Column { is_categorical: false, names_needed: needed }
+    fn numeric(needed: Option<usize>) -> TrainingColumn {
+        TrainingColumn { is_categorical: false, names_needed: needed }
     }
 
     #[test]

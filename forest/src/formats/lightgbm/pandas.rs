@@ -1,8 +1,8 @@
 //! Names of categories, which LightGBM's Python package appends to the files of models that were trained with
 //! pandas.
 
-use super::header::Header;
-use super::owners::{Column, OwnedList, owned_lists};
+use super::header::ModelHeader;
+use super::owners::{OwnedList, TrainingColumn, owned_lists};
 use super::text::{SAVE_AGAIN_HELP, Sections};
 use crate::codes;
 use crate::error::ModelError;
@@ -22,7 +22,7 @@ use std::fmt;
 /// `M0003` if the list is no JSON, `M0019` if it has more names than fit a file of this size.
 pub(super) fn categories(
     sections: &Sections<'_>,
-    header: &Header<'_>,
+    header: &ModelHeader<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Names>, ModelError> {
     let lists = name_lists(sections)?;
@@ -52,13 +52,13 @@ pub(super) fn categories(
 }
 
 /// The columns of the training data, as far as the file describes them.
-fn columns(sections: &Sections<'_>, header: &Header<'_>) -> Vec<Column> {
+fn columns(sections: &Sections<'_>, header: &ModelHeader<'_>) -> Vec<TrainingColumn> {
     let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
     let categorical: HashSet<usize> = declared_categorical(sections.footer)
         .unwrap_or_else(|| categorical_by_info(&infos))
         .into_iter()
         .collect();
-    let column = |feature: usize| Column {
+    let column = |feature: usize| TrainingColumn {
         is_categorical: categorical.contains(&feature),
         names_needed: infos.get(feature).and_then(|info| names_needed(info)),
     };

@@ -76,15 +76,18 @@ fn is_last_line(line: &str) -> bool {
 }
 
 /// The values of a fixed list of keys in lines of `key=value`.
-pub(super) struct Fields<'a, const N: usize> {
+pub(super) struct KeyedValues<'a, const N: usize> {
     keys: &'static [&'static str; N],
     values: [Option<&'a str>; N],
 }
 
-impl<'a, const N: usize> Fields<'a, N> {
+impl<'a, const N: usize> KeyedValues<'a, N> {
     /// Reads the lines. Also returns the first line without `=`; such a line counts as a key with an empty
     /// value. If several lines have the same key, the last one counts, as in LightGBM.
-    pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> (Fields<'a, N>, Option<&'a str>) {
+    pub(super) fn read(
+        text: &'a str,
+        keys: &'static [&'static str; N],
+    ) -> (KeyedValues<'a, N>, Option<&'a str>) {
         let mut bare = None;
         let mut values = [None; N];
         for line in text.split('\n') {
@@ -99,7 +102,7 @@ impl<'a, const N: usize> Fields<'a, N> {
                 values[place] = Some(value);
             }
         }
-        (Fields { keys, values }, bare)
+        (KeyedValues { keys, values }, bare)
     }
 
     /// The value of a key, if there is one.

@@ -1,16 +1,16 @@
 //! Converts the lines of a tree to a [`Tree`].
 
-use super::text::{Fields, SAVE_AGAIN_HELP, excerpt};
+use super::text::{KeyedValues, SAVE_AGAIN_HELP, excerpt};
 use crate::MAX_DEPTH;
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Inner, Leaf, LinearLeaf, NodeRef, Predicate, Tree, TreeTarget};
 use sched_diagnostics::Code;
 use std::collections::HashMap;
 
 /// Properties of the model that the conversion of a tree uses.
-pub(super) struct Context {
+pub(super) struct TreeTextContext {
     pub num_features: usize,
     pub target: u32,
     /// The tree's position in the file.
@@ -18,18 +18,18 @@ pub(super) struct Context {
 }
 
 /// Sets of categories, each stored once.
-pub(super) struct Sets {
+pub(super) struct FileSets {
     places: HashMap<CategorySet, u32>,
     /// Number of members that may still be added.
     room: usize,
 }
 
-impl Sets {
+impl FileSets {
     /// An empty collection for a file of `bytes` bytes, which limits the number of members. A few bytes of
     /// text encode up to 32 members, so that without a limit a small file could exhaust memory. LightGBM's
     /// own files stay below the limit, since it puts at most half of a feature's categories into a set.
-    pub(super) fn of_file(bytes: usize) -> Sets {
-        Sets { places: HashMap::new(), room: bytes.saturating_mul(2) }
+    pub(super) fn of_file(bytes: usize) -> FileSets {
+        FileSets { places: HashMap::new(), room: bytes.saturating_mul(2) }
     }
 
     fn place(&mut self, words: &[u32]) -> Option<u32> {
@@ -71,15 +71,15 @@ const KEYS: [&str; 15] = [
     "leaf_coeff",
 ];
 
-type Lines<'a> = Fields<'a, 15>;
+type TreeLines<'a> = KeyedValues<'a, 15>;
 
 /// Converts a tree. The list has its linear leaves; it is empty if all leaves are constants.
 pub(super) fn convert(
     text: &str,
-    context: &Context,
-    sets: &mut Sets,
+    context: &TreeTextContext,
+    sets: &mut FileSets,
 ) -> Result<(Tree, Vec<LinearLeaf>), ModelError> {
-    let (lines, bare) = Fields::read(text, &KEYS);
+    let (lines, bare) = KeyedValues::read(text, &KEYS);
     if let Some(line) = bare {
         let message = format!("the tree has the line `{}`, which has no value", excerpt(line));
         return Err(ModelError::new(codes::SYNTAX, message).help(SAVE_AGAIN_HELP));
@@ -98,10 +98,10 @@ pub(super) fn convert(
         }
     };
     let nodes = match num_leaves {
-        1 => Nodes::default(),
-        _ => Nodes::read(&lines, num_leaves - 1, context)?,
+        1 => InnerArrays::default(),
+        _ => InnerArrays::read(&lines, num_leaves - 1, context)?,
     };
-    let mut categories = Categories::read(&lines, num_leaves)?;
+    let mut categories = TreeSets::read(&lines, num_leaves)?;
     let mut tree = sort_nodes(&nodes, &values, context, |node| categories.predicate(&nodes, node, sets))?;
     if linear.iter().all(|leaf| leaf.terms.is_empty()) {
         // If all linear leaves are constants, they become plain leaves.
@@ -122,7 +122,7 @@ const NAN_LEAF_HELP: &str = "LightGBM predicts NaN for rows that reach the leaf:
                              large; scale or remove them and train again";
 
 /// A list of numbers, none of them NaN.
-fn numbers(lines: &Lines<'_>, key: &str, count: usize) -> Result<Vec<f64>, ModelError> {
+fn numbers(lines: &TreeLines<'_>, key: &str, count: usize) -> Result<Vec<f64>, ModelError> {
     let numbers: Vec<f64> = lines.list(key, count)?;
     match numbers.iter().position(|number| number.is_nan()) {
         Some(at) => {
@@ -135,7 +135,7 @@ fn numbers(lines: &Lines<'_>, key: &str, count: usize) -> Result<Vec<f64>, Model
 
 /// The arrays of inner nodes.
 #[derive(Default)]
-struct Nodes {
+struct InnerArrays {
     features: Vec<u32>,
     thresholds: Vec<f64>,
     kinds: Vec<u8>,
@@ -149,26 +149,30 @@ const DEFAULT_LEFT: u8 = 2;
 
 /// The values that a numeric node treats as missing.
 #[derive(Clone, Copy, PartialEq)]
-enum Missing {
+enum MissingType {
     Nothing,
     Zero,
     Nan,
 }
 
-impl Missing {
-    fn of(kind: u8) -> Option<Missing> {
+impl MissingType {
+    fn of(kind: u8) -> Option<MissingType> {
         match kind >> 2 {
-            0 => Some(Missing::Nothing),
-            1 => Some(Missing::Zero),
-            2 => Some(Missing::Nan),
+            0 => Some(MissingType::Nothing),
+            1 => Some(MissingType::Zero),
+            2 => Some(MissingType::Nan),
             _ => None,
         }
     }
 }
 
-impl Nodes {
-    fn read(lines: &Lines<'_>, count: usize, context: &Context) -> Result<Nodes, ModelError> {
-        let nodes = Nodes {
+impl InnerArrays {
+    fn read(
+        lines: &TreeLines<'_>,
+        count: usize,
+        context: &TreeTextContext,
+    ) -> Result<InnerArrays, ModelError> {
+        let nodes = InnerArrays {
             features: lines.list("split_feature", count)?,
             thresholds: numbers(lines, "threshold", count)?,
             kinds: match lines.get("decision_type") {
@@ -178,7 +182,7 @@ impl Nodes {
             left: lines.list("left_child", count)?,
             right: lines.list("right_child", count)?,
         };
-        if let Some(at) = nodes.kinds.iter().position(|kind| Missing::of(*kind).is_none()) {
+        if let Some(at) = nodes.kinds.iter().position(|kind| MissingType::of(*kind).is_none()) {
             let message = format!("node {at} has the decision type {}, which is not known", nodes.kinds[at]);
             return Err(ModelError::new(codes::UNKNOWN_SPLIT, message)
                 .at(format!("decision_type[{at}]"))
@@ -195,7 +199,7 @@ impl Nodes {
     /// LightGBM replaces values that are nearly zero by zero before a node tests them, and NaN too unless the
     /// node treats it as missing. So a threshold that is nearly zero is moved until all such values go to the
     /// side of zero.
-    fn numeric(&self, node: usize, missing: Missing) -> (Predicate, bool) {
+    fn numeric(&self, node: usize, missing: MissingType) -> (Predicate, bool) {
         let threshold = match self.thresholds[node] {
             near if near.abs() > NEARLY_ZERO => near,
             near if near >= 0.0 => NEARLY_ZERO,
@@ -203,14 +207,14 @@ impl Nodes {
         };
         let default_left = self.kinds[node] & DEFAULT_LEFT != 0;
         match missing {
-            Missing::Nothing => (Predicate::Numeric { threshold }, 0.0 <= threshold),
-            Missing::Zero => (Predicate::NumericNotZero { threshold }, default_left),
-            Missing::Nan => (Predicate::Numeric { threshold }, default_left),
+            MissingType::Nothing => (Predicate::Numeric { threshold }, 0.0 <= threshold),
+            MissingType::Zero => (Predicate::NumericNotZero { threshold }, default_left),
+            MissingType::Nan => (Predicate::Numeric { threshold }, default_left),
         }
     }
 }
 
-fn check_features(features: &[u32], key: &str, context: &Context) -> Result<(), ModelError> {
+fn check_features(features: &[u32], key: &str, context: &TreeTextContext) -> Result<(), ModelError> {
     let bad = features.iter().position(|feature| *feature as usize >= context.num_features);
     bad.map_or(Ok(()), |at| {
         let (feature, count) = (features[at], context.num_features);
@@ -220,21 +224,21 @@ fn check_features(features: &[u32], key: &str, context: &Context) -> Result<(), 
 }
 
 /// The sets of categories of a tree: consecutive ranges of a list of 32-bit words.
-struct Categories {
+struct TreeSets {
     bounds: Vec<usize>,
     words: Vec<u32>,
     /// For each set of the tree, its index among the forest's sets; `None` until a node uses the set.
     places: Vec<Option<u32>>,
 }
 
-impl Categories {
-    fn read(lines: &Lines<'_>, num_leaves: usize) -> Result<Categories, ModelError> {
+impl TreeSets {
+    fn read(lines: &TreeLines<'_>, num_leaves: usize) -> Result<TreeSets, ModelError> {
         let count = match lines.get("num_cat") {
             Some(_) if num_leaves > 1 => lines.count("num_cat")?,
             _ => 0,
         };
         if count == 0 {
-            return Ok(Categories { bounds: vec![0], words: Vec::new(), places: Vec::new() });
+            return Ok(TreeSets { bounds: vec![0], words: Vec::new(), places: Vec::new() });
         }
         let bounds: Vec<usize> = lines.list("cat_boundaries", count.saturating_add(1))?;
         if bounds.first() != Some(&0) || !bounds.is_sorted() {
@@ -242,19 +246,19 @@ impl Categories {
             return Err(damaged(codes::BAD_VALUE, message.into(), "cat_boundaries", None));
         }
         let words = lines.list("cat_threshold", bounds[count])?;
-        Ok(Categories { bounds, words, places: vec![None; count] })
+        Ok(TreeSets { bounds, words, places: vec![None; count] })
     }
 
     /// The test of a node, and whether a missing value goes left. Members go left; NaN is no category.
     fn predicate(
         &mut self,
-        nodes: &Nodes,
+        nodes: &InnerArrays,
         node: usize,
-        sets: &mut Sets,
+        sets: &mut FileSets,
     ) -> Result<(Predicate, bool), ModelError> {
         let kind = nodes.kinds[node];
         if kind & CATEGORICAL == 0 {
-            return Ok(nodes.numeric(node, Missing::of(kind).unwrap_or(Missing::Nothing)));
+            return Ok(nodes.numeric(node, MissingType::of(kind).unwrap_or(MissingType::Nothing)));
         }
         // The threshold of a categorical node is the number of its set.
         let number = nodes.thresholds[node];
@@ -299,9 +303,9 @@ fn members(words: &[u32], count: usize) -> CategorySet {
 
 /// The linear leaves in the file's order.
 fn linear_leaves(
-    lines: &Lines<'_>,
+    lines: &TreeLines<'_>,
     num_leaves: usize,
-    context: &Context,
+    context: &TreeTextContext,
 ) -> Result<Vec<LinearLeaf>, ModelError> {
     let constants = numbers(lines, "leaf_const", num_leaves)?;
     let counts: Vec<u32> = lines.list("num_features", num_leaves)?;
@@ -319,15 +323,15 @@ fn linear_leaves(
 }
 
 /// A node to visit. A negative number is the bitwise complement of a leaf's index; others are inner nodes.
-struct Todo {
+struct UnreadNode {
     node: i32,
     depth: u32,
-    link: Option<Link>,
+    link: Option<ChildSlot>,
 }
 
 /// The child slot of a parent, to be filled with a node.
 #[derive(Clone, Copy)]
-struct Link {
+struct ChildSlot {
     /// The parent in the forest.
     inner: usize,
     /// The parent in the file.
@@ -337,9 +341,9 @@ struct Link {
 
 /// Sorts the nodes into depth-first order.
 fn sort_nodes(
-    nodes: &Nodes,
+    nodes: &InnerArrays,
     values: &[f64],
-    context: &Context,
+    context: &TreeTextContext,
     mut predicate: impl FnMut(usize) -> Result<(Predicate, bool), ModelError>,
 ) -> Result<Tree, ModelError> {
     let count = nodes.features.len();
@@ -348,12 +352,12 @@ fn sort_nodes(
         root: NodeRef::Leaf(0),
         inner: Vec::with_capacity(count),
         leaves: Vec::with_capacity(values.len()),
-        target: Target::One(context.target),
+        target: TreeTarget::One(context.target),
         source: context.source,
     };
     let root = if count == 0 { !0 } else { 0 };
-    let mut todo = vec![Todo { node: root, depth: 0, link: None }];
-    while let Some(Todo { node, depth, link }) = todo.pop() {
+    let mut todo = vec![UnreadNode { node: root, depth: 0, link: None }];
+    while let Some(UnreadNode { node, depth, link }) = todo.pop() {
         let index = visited.mark(node, link)?;
         if depth > MAX_DEPTH {
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
@@ -368,8 +372,8 @@ fn sort_nodes(
             let (predicate, missing_left) = predicate(index)?;
             let inner = tree.inner.len();
             for (child, is_left) in [(nodes.right[index], false), (nodes.left[index], true)] {
-                let link = Some(Link { inner, parent: index, is_left });
-                todo.push(Todo { node: child, depth: depth + 1, link });
+                let link = Some(ChildSlot { inner, parent: index, is_left });
+                todo.push(UnreadNode { node: child, depth: depth + 1, link });
             }
             let waiting = NodeRef::Leaf(u32::MAX);
             let feature = nodes.features[index];
@@ -378,8 +382,8 @@ fn sort_nodes(
         };
         match link {
             None => tree.root = new,
-            Some(Link { inner, is_left: true, .. }) => tree.inner[inner].left = new,
-            Some(Link { inner, is_left: false, .. }) => tree.inner[inner].right = new,
+            Some(ChildSlot { inner, is_left: true, .. }) => tree.inner[inner].left = new,
+            Some(ChildSlot { inner, is_left: false, .. }) => tree.inner[inner].right = new,
         }
     }
     if tree.inner.len() < count {
@@ -400,10 +404,10 @@ impl VisitedNodes {
     ///
     /// # Errors
     /// `NOT_A_TREE` if it was visited before, `CHILD_OUT_OF_RANGE` if it does not exist.
-    fn mark(&mut self, node: i32, link: Option<Link>) -> Result<usize, ModelError> {
+    fn mark(&mut self, node: i32, link: Option<ChildSlot>) -> Result<usize, ModelError> {
         let (array, parent) = match link {
-            Some(Link { parent, is_left: false, .. }) => ("right_child", parent),
-            Some(Link { parent, .. }) => ("left_child", parent),
+            Some(ChildSlot { parent, is_left: false, .. }) => ("right_child", parent),
+            Some(ChildSlot { parent, .. }) => ("left_child", parent),
             None => ("left_child", 0),
         };
         let (index, list) = match node >= 0 {
@@ -455,13 +459,17 @@ mod tests {
         for threshold in
             [-1.0, (-edge).next_down(), -edge, -1e-40, -0.0, 0.0, 1e-40, edge, edge.next_up(), 1.0]
         {
-            let nodes = Nodes { thresholds: vec![threshold], kinds: vec![DEFAULT_LEFT], ..Nodes::default() };
-            for missing in [Missing::Nothing, Missing::Zero, Missing::Nan] {
+            let nodes = InnerArrays {
+                thresholds: vec![threshold],
+                kinds: vec![DEFAULT_LEFT],
+                ..InnerArrays::default()
+            };
+            for missing in [MissingType::Nothing, MissingType::Zero, MissingType::Nan] {
                 for value in values {
                     let zero = |x: f64| if x.abs() <= edge { 0.0 } else { x };
                     let expected = match (missing, value) {
-                        (Missing::Nan, x) if x.is_nan() => true,
-                        (Missing::Zero, x) if x.is_nan() || zero(x) == 0.0 => true,
+                        (MissingType::Nan, x) if x.is_nan() => true,
+                        (MissingType::Zero, x) if x.is_nan() || zero(x) == 0.0 => true,
                         (_, x) if x.is_nan() => 0.0 <= threshold,
                         (_, x) => zero(x) <= threshold,
                     };

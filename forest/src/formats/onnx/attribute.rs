@@ -1,8 +1,8 @@
 //! Attributes of nodes: numbers, texts and arrays of these.
 
 use super::numbers::{fixed, varints};
-use super::tensor::Tensor;
-use super::wire::{Message, Value};
+use super::tensor::TensorProto;
+use super::wire::{FieldValue, Message};
 use crate::error::ModelError;
 use crate::forest::Float;
 
@@ -35,7 +35,7 @@ impl<'a> Attributes<'a> {
             // The name usually comes first, so the search does not read the values.
             for field in attribute.fields() {
                 match field? {
-                    (NAME, Value::Bytes(found)) if found.bytes() == name.as_bytes() => {
+                    (NAME, FieldValue::Bytes(found)) if found.bytes() == name.as_bytes() => {
                         return Ok(Some(attribute));
                     }
                     (NAME, _) => break,
@@ -121,7 +121,7 @@ impl<'a> Attributes<'a> {
     pub fn float(self, name: &str) -> Result<Option<f32>, ModelError> {
         let Some(attribute) = self.find(name)? else { return Ok(None) };
         match attribute.last(FLOAT)? {
-            Some(Value::Fixed32(bytes)) => Ok(Some(f32::from_le_bytes(bytes))),
+            Some(FieldValue::Fixed32(bytes)) => Ok(Some(f32::from_le_bytes(bytes))),
             Some(_) => Err(attribute.wrong_type(FLOAT)),
             None => Ok(None),
         }
@@ -131,10 +131,10 @@ impl<'a> Attributes<'a> {
     ///
     /// # Errors
     /// `M0042` if its numbers are in another file.
-    pub fn tensor(self, name: &str) -> Result<Option<Tensor<'a>>, ModelError> {
+    pub fn tensor(self, name: &str) -> Result<Option<TensorProto<'a>>, ModelError> {
         let Some(attribute) = self.find(name)? else { return Ok(None) };
         let message = attribute.child(TENSOR)?;
-        Tensor::new(message).map(Some).map_err(|error| error.at(name))
+        TensorProto::new(message).map(Some).map_err(|error| error.at(name))
     }
 
     /// The numbers of a tensor whose elements have the type `float`; `None` if there is no such attribute.

@@ -5,7 +5,7 @@ use crate::forest::Float;
 
 /// The context of the readers of tree ensembles, [`nodes`](super::nodes) and [`v5`](super::v5).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Context<'a> {
+pub(super) struct EnsembleContext<'a> {
     pub ensemble: &'a Ensemble<'a>,
     /// The type of thresholds, weights and sums.
     pub float: Float,

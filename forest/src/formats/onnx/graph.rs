@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::attribute::Attributes;
 use super::tensor::{element, single_number};
-use super::wire::{Message, Value};
+use super::wire::{FieldValue, Message};
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Float;
@@ -26,7 +26,7 @@ pub(super) enum Operator {
 pub(super) struct Ensemble<'a> {
     pub operator: Operator,
     pub attributes: Attributes<'a>,
-    pub rows: Rows,
+    pub rows: GraphInput,
     /// The arithmetic after the ensemble, which applies to each of its results.
     pub after: Vec<Arithmetic>,
     /// The path of the node.
@@ -76,7 +76,7 @@ impl Arithmetic {
 
 /// The input of the graph, after the casts so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rows {
+pub(super) struct GraphInput {
     element: i64,
     /// Whether values have been rounded to single precision, by their own type or by a cast.
     is_single: bool,
@@ -84,14 +84,14 @@ pub(super) struct Rows {
     pub features: Option<usize>,
 }
 
-impl Rows {
+impl GraphInput {
     /// Rows of computed values.
-    pub fn of(float: Float, features: usize) -> Rows {
+    pub fn of(float: Float, features: usize) -> GraphInput {
         let element = match float {
             Float::F32 => element::FLOAT,
             Float::F64 => element::DOUBLE,
         };
-        Rows { element, is_single: float == Float::F32, features: Some(features) }
+        GraphInput { element, is_single: float == Float::F32, features: Some(features) }
     }
 
     /// The type to which the forest rounds rows: singles if any cast on the way rounds to single precision.
@@ -114,7 +114,7 @@ impl Rows {
 /// The value that a name of the graph stands for.
 #[derive(Clone, Copy, Debug)]
 enum NamedValue {
-    Rows(Rows),
+    Rows(GraphInput),
     Scores,
     Labels,
     /// A constant of the file.
@@ -236,7 +236,7 @@ pub(super) fn operator(name: &str) -> Option<Operator> {
 }
 
 /// The type and shape of an input. They are checked once an ensemble reads it.
-fn rows(input: Message) -> Result<Rows, ModelError> {
+fn rows(input: Message) -> Result<GraphInput, ModelError> {
     let tensor = input.child(field::INPUT_TYPE)?.child(field::TYPE_TENSOR)?;
     let element = tensor.integer(field::TENSOR_ELEMENT)?.unwrap_or(0);
     let (mut dimensions, mut size) = (0, None);
@@ -245,11 +245,15 @@ fn rows(input: Message) -> Result<Rows, ModelError> {
         size = dimension?.integer(field::DIMENSION_SIZE)?;
     }
     let features = size.filter(|_| dimensions == 2).and_then(|size| usize::try_from(size).ok());
-    Ok(Rows { element, is_single: element == element::FLOAT, features: features.filter(|&size| size > 0) })
+    Ok(GraphInput {
+        element,
+        is_single: element == element::FLOAT,
+        features: features.filter(|&size| size > 0),
+    })
 }
 
 /// Checks that an ensemble can read rows of this type.
-fn check_row_type(rows: Rows) -> Result<Rows, ModelError> {
+fn check_row_type(rows: GraphInput) -> Result<GraphInput, ModelError> {
     match rows.element {
         element::FLOAT | element::DOUBLE | element::INT32 | element::INT64 => Ok(rows),
         other => {
@@ -268,7 +272,7 @@ fn cast(value: NamedValue, to: i64) -> Result<NamedValue, ModelError> {
     match value {
         NamedValue::Rows(rows) if is_float(to) => {
             let is_single = rows.is_single || to == element::FLOAT;
-            Ok(NamedValue::Rows(Rows { element: to, is_single, ..rows }))
+            Ok(NamedValue::Rows(GraphInput { element: to, is_single, ..rows }))
         }
         NamedValue::Rows(rows)
             if rows.element == to || (rows.element == element::INT32 && to == element::INT64) =>
@@ -300,7 +304,7 @@ fn unknown_operator(
         _ => format!("{domain}.{name}"),
     };
     let called = match node.last(field::NODE_NAME)? {
-        Some(Value::Bytes(text)) if !text.bytes().is_empty() => format!(" (node `{}`)", text.as_text()?),
+        Some(FieldValue::Bytes(text)) if !text.bytes().is_empty() => format!(" (node `{}`)", text.as_text()?),
         _ => String::new(),
     };
     let side = if is_after_trees { "after" } else { "before" };

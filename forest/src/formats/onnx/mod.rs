@@ -22,12 +22,12 @@ use crate::ForestParts;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
 use crate::loaded::{LoadedForest, ModelSource, Note, ReadOptions};
-use context::Context;
-use graph::{Ensemble, Operator, Rows};
+use context::EnsembleContext;
+use graph::{Ensemble, GraphInput, Operator};
 
 pub use attribute::Attributes;
-pub use tensor::{Tensor, element};
-pub use wire::{Field, Fields, Message, Value};
+pub use tensor::{TensorProto, element};
+pub use wire::{FieldValue, Message, MessageField, MessageFields};
 
 /// The newest version of the operator set `ai.onnx.ml` that was tested.
 const NEWEST_KNOWN: i64 = 5;
@@ -48,7 +48,8 @@ pub(crate) fn is_model(bytes: &[u8]) -> bool {
         match rest.next() {
             _ if is_graph => return true,
             Some(Ok(
-                (1 | 5, Value::Varint(_)) | (2 | 3 | 4 | 6 | 8 | 14 | 20 | 25 | 26, Value::Bytes(_)),
+                (1 | 5, FieldValue::Varint(_))
+                | (2 | 3 | 4 | 6 | 8 | 14 | 20 | 25 | 26, FieldValue::Bytes(_)),
             )) => {}
             _ => return false,
         }
@@ -94,7 +95,7 @@ pub fn node_forest(
     let found = Ensemble {
         operator,
         attributes: Attributes::of(node),
-        rows: Rows::of(float, num_features),
+        rows: GraphInput::of(float, num_features),
         after: Vec::new(),
         place: String::new(),
     };
@@ -104,7 +105,7 @@ pub fn node_forest(
 /// The forest of an ensemble with the steps after it.
 fn ensemble(found: &Ensemble, file_bytes: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
     let float = found.rows.comparison_type();
-    let context = Context { ensemble: found, float, most_values: file_bytes / 2 + (1 << 16) };
+    let context = EnsembleContext { ensemble: found, float, most_values: file_bytes / 2 + (1 << 16) };
     let mut parts = match found.operator {
         Operator::Regressor | Operator::Classifier => nodes::read(&context, notes)?,
         Operator::Ensemble => v5::read(&context, notes)?,

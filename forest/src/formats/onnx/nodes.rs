@@ -3,27 +3,27 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::context::Context;
+use super::context::EnsembleContext;
 use super::graph::Operator;
 use super::outcome::{self, PostTransform, VoteRule, unsupported};
 use super::sets::DistinctSets;
-use super::tree::{InnerNode, Mode, Node, NodeMarks, Trees};
+use super::tree::{ConvertedTrees, EnsembleNode, InnerNode, NodeMarks, NodeMode};
 use super::votes::{RawVotes, VoteList};
 use crate::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::Target;
+use crate::forest::TreeTarget;
 use crate::loaded::Note;
 use sched_columns::CategoryRule;
 
 /// The nodes of all trees: in each array, one entry for each node.
-struct Nodes {
+struct NodeArrays {
     tree_ids: Vec<i32>,
     ids: Vec<i32>,
     features: Vec<i32>,
     children: [Vec<i32>; 2],
     /// The comparison of inner nodes; `None` for leaves.
-    modes: Vec<Option<Mode>>,
+    modes: Vec<Option<NodeMode>>,
     values: Vec<f64>,
     /// For each node, 1 if a missing value passes its test. Empty if no missing value passes.
     tracks: Vec<i32>,
@@ -31,9 +31,9 @@ struct Nodes {
 
 const CHILDREN: [&str; 2] = ["nodes_truenodeids", "nodes_falsenodeids"];
 
-pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
+pub(super) fn read(context: &EnsembleContext, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
     let attributes = context.ensemble.attributes;
-    let nodes = Nodes::read(context)?;
+    let nodes = NodeArrays::read(context)?;
     let runs = Runs::find(&nodes)?;
     let is_classifier = context.ensemble.operator == Operator::Classifier;
     let post = PostTransform::named(attributes.text("post_transform")?)?;
@@ -88,7 +88,7 @@ pub(super) fn unsupported_aggregate(name: &str) -> ModelError {
 
 /// The numbers of an attribute: a list in single precision, or a tensor `NAME_as_tensor` of the ensemble's
 /// type.
-fn numbers(context: &Context, name: &str) -> Result<Vec<f64>, ModelError> {
+fn numbers(context: &EnsembleContext, name: &str) -> Result<Vec<f64>, ModelError> {
     let attributes = context.ensemble.attributes;
     let tensor = format!("{name}_as_tensor");
     match attributes.tensor_floats(&tensor, context.float)?.filter(|values| !values.is_empty()) {
@@ -110,8 +110,8 @@ pub(super) fn same_length(name: &str, length: usize, expected: usize, of: &str) 
     Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(name))
 }
 
-impl Nodes {
-    fn read(context: &Context) -> Result<Nodes, ModelError> {
+impl NodeArrays {
+    fn read(context: &EnsembleContext) -> Result<NodeArrays, ModelError> {
         let attributes = context.ensemble.attributes;
         let ids = attributes.ints("nodes_nodeids")?;
         let count = ids.len();
@@ -129,7 +129,7 @@ impl Nodes {
         if !tracks.is_empty() {
             same_length("nodes_missing_value_tracks_true", tracks.len(), count, "nodes_nodeids")?;
         }
-        Ok(Nodes { tree_ids, ids, features, children, modes, values, tracks })
+        Ok(NodeArrays { tree_ids, ids, features, children, modes, values, tracks })
     }
 
     /// The test of a node, without its children. `None` for a leaf.
@@ -161,18 +161,18 @@ pub(super) fn threshold(value: f64) -> Result<(), ModelError> {
     }
 }
 
-fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelError> {
+fn modes(context: &EnsembleContext, count: usize) -> Result<Vec<Option<NodeMode>>, ModelError> {
     let name = "nodes_modes";
     let mut modes = Vec::with_capacity(count);
     for (index, mode) in context.ensemble.attributes.texts(name)?.enumerate() {
         modes.push(match mode?.bytes() {
             b"LEAF" => None,
-            b"BRANCH_LEQ" => Some(Mode::LessOrEqual),
-            b"BRANCH_LT" => Some(Mode::Less),
-            b"BRANCH_GTE" => Some(Mode::GreaterOrEqual),
-            b"BRANCH_GT" => Some(Mode::Greater),
-            b"BRANCH_EQ" => Some(Mode::Equal),
-            b"BRANCH_NEQ" => Some(Mode::NotEqual),
+            b"BRANCH_LEQ" => Some(NodeMode::LessOrEqual),
+            b"BRANCH_LT" => Some(NodeMode::Less),
+            b"BRANCH_GTE" => Some(NodeMode::GreaterOrEqual),
+            b"BRANCH_GT" => Some(NodeMode::Greater),
+            b"BRANCH_EQ" => Some(NodeMode::Equal),
+            b"BRANCH_NEQ" => Some(NodeMode::NotEqual),
             other => {
                 let message =
                     format!("a node has the mode `{}`, which is not known", String::from_utf8_lossy(other));
@@ -196,7 +196,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn find(nodes: &Nodes) -> Result<Runs, ModelError> {
+    fn find(nodes: &NodeArrays) -> Result<Runs, ModelError> {
         let mut runs = Runs { ranges: Vec::new(), trees: HashMap::new(), sorted: Vec::new() };
         let mut start = 0;
         for run in nodes.tree_ids.chunk_by(|left, right| left == right) {
@@ -233,7 +233,7 @@ impl Runs {
     }
 
     /// The position in the list of the node with a number, in a tree.
-    fn node(&self, nodes: &Nodes, tree: usize, id: i32) -> Option<usize> {
+    fn node(&self, nodes: &NodeArrays, tree: usize, id: i32) -> Option<usize> {
         let range = self.ranges[tree].clone();
         let guess = range.start + usize::try_from(id).ok()?;
         if guess < range.end && nodes.ids[guess] == id {
@@ -244,7 +244,7 @@ impl Runs {
         Some(places[found] as usize)
     }
 
-    fn child(&self, nodes: &Nodes, tree: usize, node: usize, side: usize) -> Result<usize, ModelError> {
+    fn child(&self, nodes: &NodeArrays, tree: usize, node: usize, side: usize) -> Result<usize, ModelError> {
         let id = nodes.children[side][node];
         self.node(nodes, tree, id).ok_or_else(|| {
             let message = format!("the tree has no node {id}");
@@ -254,7 +254,7 @@ impl Runs {
 }
 
 /// The root of each tree: the node that the file lists first, as in ONNX Runtime.
-fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, ModelError> {
+fn roots(nodes: &NodeArrays, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, ModelError> {
     let mut is_child = vec![false; nodes.ids.len()];
     let mut odd = None;
     for (tree, range) in runs.ranges.iter().enumerate() {
@@ -277,7 +277,12 @@ fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, 
     Ok(runs.ranges.iter().map(|range| range.start as u32).collect())
 }
 
-fn read_votes(context: &Context, nodes: &Nodes, runs: &Runs, count: usize) -> Result<VoteList, ModelError> {
+fn read_votes(
+    context: &EnsembleContext,
+    nodes: &NodeArrays,
+    runs: &Runs,
+    count: usize,
+) -> Result<VoteList, ModelError> {
     let attributes = context.ensemble.attributes;
     let prefix = if context.ensemble.operator == Operator::Classifier { "class" } else { "target" };
     let name = |suffix: &str| format!("{prefix}_{suffix}");
@@ -308,20 +313,20 @@ fn read_votes(context: &Context, nodes: &Nodes, runs: &Runs, count: usize) -> Re
 }
 
 fn build(
-    context: &Context,
-    nodes: &Nodes,
+    context: &EnsembleContext,
+    nodes: &NodeArrays,
     runs: &Runs,
     roots: &[u32],
     votes: &VoteList,
     (kind, num_margins): (VoteRule, usize),
     sets: &mut DistinctSets,
-) -> Result<Trees, ModelError> {
-    let mut trees = Trees::with_capacity(roots.len());
+) -> Result<ConvertedTrees, ModelError> {
+    let mut trees = ConvertedTrees::with_capacity(roots.len());
     let mut met = NodeMarks::new(nodes.ids.len());
     let mut values_left = context.most_values;
     for (tree, &root) in roots.iter().enumerate() {
         let target = votes.target(runs.ranges[tree].clone(), kind);
-        let per_leaf = if target == Target::All { num_margins } else { 0 };
+        let per_leaf = if target == TreeTarget::All { num_margins } else { 0 };
         let expand = |number: u32| {
             let node = number as usize;
             met.mark(node).map_err(|error| error.at(at("nodes_nodeids", node)))?;
@@ -329,10 +334,10 @@ fn build(
                 for side in 0..2 {
                     inner.children[side] = runs.child(nodes, tree, node, side)? as u32;
                 }
-                if nodes.modes[node] == Some(Mode::Equal) {
+                if nodes.modes[node] == Some(NodeMode::Equal) {
                     merge_set_chain(nodes, runs, (tree, node), &mut met, sets, &mut inner)?;
                 }
-                return Ok(Node::Inner(inner));
+                return Ok(EnsembleNode::Inner(inner));
             }
             values_left = values_left.checked_sub(per_leaf).ok_or_else(|| too_many_values(num_margins))?;
             let place = || at("nodes_nodeids", node);
@@ -343,7 +348,7 @@ fn build(
             let source = u32::try_from(nodes.ids[node]).map_err(|_| {
                 ModelError::new(codes::BAD_VALUE, "the number of a node is negative").at(place())
             })?;
-            Ok(Node::Leaf { source, values })
+            Ok(EnsembleNode::Leaf { source, values })
         };
         trees.add(root, target, expand)?;
     }
@@ -353,7 +358,7 @@ fn build(
 
 /// Refuses votes of leaves that no walk reaches, if the first node of the list is a leaf: ONNX Runtime then
 /// counts the votes for that leaf.
-fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &NodeMarks) -> Result<(), ModelError> {
+fn check_unreached(nodes: &NodeArrays, votes: &VoteList, met: &NodeMarks) -> Result<(), ModelError> {
     let is_counted = nodes.modes.first().is_some_and(Option::is_none);
     let unreached = |&node: &usize| !met.is_marked(node) && votes.of(node).len() > 0;
     match (0..nodes.ids.len()).find(unreached).filter(|_| is_counted) {
@@ -371,7 +376,7 @@ fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &NodeMarks) -> Result<(
 /// Merges a chain of nodes that together test a set: each node tests one number, its child for false is the
 /// next node of the chain, and all nodes share the child for true.
 fn merge_set_chain(
-    nodes: &Nodes,
+    nodes: &NodeArrays,
     runs: &Runs,
     (tree, first): (usize, usize),
     met: &mut NodeMarks,
@@ -382,7 +387,7 @@ fn merge_set_chain(
     let [if_true, mut next] = inner.children;
     loop {
         let node = next as usize;
-        let continues = nodes.modes[node] == Some(Mode::Equal)
+        let continues = nodes.modes[node] == Some(NodeMode::Equal)
             && nodes.features[node] == nodes.features[first]
             && runs.child(nodes, tree, node, 0)? == if_true as usize;
         if !continues {

@@ -1,6 +1,6 @@
 //! Repeated fields of numbers. The file has them one by one or packed.
 
-use super::wire::{Fields, Message, Value};
+use super::wire::{FieldValue, Message, MessageFields};
 use crate::codes;
 use crate::error::ModelError;
 
@@ -8,9 +8,9 @@ use crate::error::ModelError;
 pub(super) fn varints(message: Message, number: u32, mut each: impl FnMut(i64)) -> Result<(), ModelError> {
     for field in message.fields() {
         match field? {
-            (found, Value::Varint(value)) if found == number => each(value as i64),
-            (found, Value::Bytes(packed)) if found == number => {
-                let mut numbers: Fields = packed.fields();
+            (found, FieldValue::Varint(value)) if found == number => each(value as i64),
+            (found, FieldValue::Bytes(packed)) if found == number => {
+                let mut numbers: MessageFields = packed.fields();
                 while !numbers.is_empty() {
                     each(numbers.varint()? as i64);
                 }
@@ -35,13 +35,13 @@ pub(super) fn fixed<const N: usize>(
             continue;
         }
         let single: &[u8] = match &value {
-            Value::Fixed32(bytes) => bytes,
-            Value::Fixed64(bytes) => bytes,
-            Value::Bytes(packed) => {
+            FieldValue::Fixed32(bytes) => bytes,
+            FieldValue::Fixed64(bytes) => bytes,
+            FieldValue::Bytes(packed) => {
                 values.append(&mut raw_numbers(*packed, &read)?);
                 continue;
             }
-            Value::Varint(_) => return Err(message.wrong_type(number)),
+            FieldValue::Varint(_) => return Err(message.wrong_type(number)),
         };
         values.push(read(single.try_into().map_err(|_| message.wrong_type(number))?));
     }

@@ -66,7 +66,7 @@ pub(super) enum VoteRule {
 
 /// The results that a node computes from votes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct EnsembleOutcome {
     pub votes: VoteRule,
     pub num_margins: usize,
     pub output: Output,
@@ -91,7 +91,7 @@ pub(super) fn regressor(
     post: PostTransform,
     average: Option<usize>,
     base: &[f64],
-) -> Result<Outcome, ModelError> {
+) -> Result<EnsembleOutcome, ModelError> {
     if !base.is_empty() && base.len() != targets {
         let message = format!("`base_values` has {} entries for {targets} targets", base.len());
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
@@ -104,7 +104,7 @@ pub(super) fn regressor(
     let divide = average.map(|trees| Transform::Divide { by: trees as f64 });
     let raw = divide.into_iter().chain(added(base)).collect();
     let votes = if targets == 1 { VoteRule::Single } else { VoteRule::Each };
-    Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
+    Ok(EnsembleOutcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
 }
 
 /// The base values of a regressor that ONNX Runtime adds. It omits the base value of a target without votes.
@@ -182,7 +182,7 @@ pub(super) fn classifier(
     base: &[f64],
     summary: &VoteSummary,
     notes: &mut Vec<Note>,
-) -> Result<Outcome, ModelError> {
+) -> Result<EnsembleOutcome, ModelError> {
     match labels.len() {
         1 => Err(unsupported(
             "a classifier has one class, for which ONNX Runtime gives labels that the model does not have",
@@ -203,7 +203,7 @@ fn many_classes(
     post: PostTransform,
     base: &[f64],
     summary: &VoteSummary,
-) -> Result<Outcome, ModelError> {
+) -> Result<EnsembleOutcome, ModelError> {
     let num_margins = labels.len();
     if !base.is_empty() && base.len() != num_margins {
         let message = format!("`base_values` has {} entries for {num_margins} classes", base.len());
@@ -222,7 +222,7 @@ fn many_classes(
     }
     let classes = classes(ClassRule::LargestMargin, labels);
     let output = Output { raw: added(base).into_iter().collect(), value: post.steps(), classes };
-    Ok(Outcome { votes: VoteRule::Each, num_margins, output })
+    Ok(EnsembleOutcome { votes: VoteRule::Each, num_margins, output })
 }
 
 const ONE_COLUMN_HELP: &str = "convert the model so that all votes are for class 0 and there is one base \
@@ -234,10 +234,10 @@ fn two_classes(
     base: &[f64],
     summary: &VoteSummary,
     notes: &mut Vec<Note>,
-) -> Result<Outcome, ModelError> {
+) -> Result<EnsembleOutcome, ModelError> {
     let each = |rule, labels| {
         let output = Output { raw: Vec::new(), value: post.steps(), classes: classes(rule, labels) };
-        Ok(Outcome { votes: VoteRule::Each, num_margins: 2, output })
+        Ok(EnsembleOutcome { votes: VoteRule::Each, num_margins: 2, output })
     };
     match (summary.voted.as_slice(), base.len()) {
         ([true, false], 0 | 1) => one_column(labels, post, base, summary.any_negative),
@@ -272,14 +272,14 @@ fn one_column(
     post: PostTransform,
     base: &[f64],
     any_negative: bool,
-) -> Result<Outcome, ModelError> {
+) -> Result<EnsembleOutcome, ModelError> {
     // As in ONNX Runtime: votes without a negative one count as probabilities, with the bound 0.5 for class
     // 1.
     let bound = if any_negative { 0.0 } else { 0.5 };
     let single = |value| {
         let raw = added(base).into_iter().collect();
         let classes = Some(Classes::new(ClassRule::MarginAbove(bound), labels.clone()));
-        Outcome { votes: VoteRule::Single, num_margins: 1, output: Output { raw, value, classes } }
+        EnsembleOutcome { votes: VoteRule::Single, num_margins: 1, output: Output { raw, value, classes } }
     };
     match (post, any_negative) {
         (PostTransform::Probit, _) => Err(unsupported(
@@ -300,7 +300,7 @@ fn one_column(
             // above 0.
             let classes = Some(Classes::new(ClassRule::LargestMargin, labels));
             let output = Output { raw, value: Vec::new(), classes };
-            Ok(Outcome { votes: VoteRule::Mirrored, num_margins: 2, output })
+            Ok(EnsembleOutcome { votes: VoteRule::Mirrored, num_margins: 2, output })
         }
     }
 }

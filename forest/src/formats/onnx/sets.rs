@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::outcome::unsupported;
-use super::tree::Split;
+use super::tree::InnerTest;
 use crate::category::CategorySet;
 use crate::error::ModelError;
 use sched_columns::CategoryRule;
@@ -11,16 +11,16 @@ use sched_columns::CategoryRule;
 /// Distinct sets of categories.
 #[derive(Debug, Default)]
 pub(super) struct DistinctSets {
-    /// The sets, by their index in [`Split::Member`].
+    /// The sets, by their index in [`InnerTest::Member`].
     pub list: Vec<CategorySet>,
     indices: HashMap<CategorySet, u32>,
 }
 
 impl DistinctSets {
     /// The test whether a value is one of `members`. Adds their set if it is new.
-    pub fn test(&mut self, members: &[f64]) -> Result<Split, ModelError> {
+    pub fn test(&mut self, members: &[f64]) -> Result<InnerTest, ModelError> {
         if let [member] = members {
-            return Ok(Split::Equal(*member));
+            return Ok(InnerTest::Equal(*member));
         }
         let category = |&member: &f64| CategoryRule::Whole.category(member);
         let Some(set) = members.iter().map(category).collect::<Option<CategorySet>>() else {
@@ -30,11 +30,11 @@ impl DistinctSets {
             ));
         };
         if let Some(&number) = self.indices.get(&set) {
-            return Ok(Split::Member(number));
+            return Ok(InnerTest::Member(number));
         }
         let number = self.list.len() as u32;
         self.list.push(set.clone());
         self.indices.insert(set, number);
-        Ok(Split::Member(number))
+        Ok(InnerTest::Member(number))
     }
 }

@@ -1,7 +1,7 @@
 //! Tensors: arrays of numbers or texts in a file.
 
 use super::numbers::{fixed, raw_numbers, varints};
-use super::wire::{Message, Value};
+use super::wire::{FieldValue, Message};
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Float;
@@ -54,7 +54,7 @@ pub(super) fn single_number(tensor: Message) -> Result<Option<f64>, ModelError> 
     if tensor.integer(DATA_TYPE)? != Some(element::FLOAT) {
         return Ok(None);
     }
-    match Tensor::new(tensor)?.floats(Float::F32)?.as_slice() {
+    match TensorProto::new(tensor)?.floats(Float::F32)?.as_slice() {
         &[number] => Ok(Some(number)),
         _ => Ok(None),
     }
@@ -62,7 +62,7 @@ pub(super) fn single_number(tensor: Message) -> Result<Option<f64>, ModelError> 
 
 /// A tensor in a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Tensor<'a> {
+pub struct TensorProto<'a> {
     message: Message<'a>,
     element: i64,
     raw: Option<Message<'a>>,
@@ -81,12 +81,12 @@ const RAW_DATA: u32 = 9;
 const DOUBLE_DATA: u32 = 10;
 const DATA_LOCATION: u32 = 14;
 
-impl<'a> Tensor<'a> {
+impl<'a> TensorProto<'a> {
     /// The tensor of a message.
     ///
     /// # Errors
     /// `M0042` if its numbers are in another file.
-    pub fn new(message: Message<'a>) -> Result<Tensor<'a>, ModelError> {
+    pub fn new(message: Message<'a>) -> Result<TensorProto<'a>, ModelError> {
         if message.integer(DATA_LOCATION)?.unwrap_or(0) != 0 {
             return Err(ModelError::new(codes::ONNX_TYPE, "the numbers of a tensor are in another file")
                 .help(
@@ -95,11 +95,11 @@ impl<'a> Tensor<'a> {
                 ));
         }
         let raw = match message.last(RAW_DATA)? {
-            Some(Value::Bytes(raw)) if !raw.bytes().is_empty() => Some(raw),
-            Some(Value::Bytes(_)) | None => None,
+            Some(FieldValue::Bytes(raw)) if !raw.bytes().is_empty() => Some(raw),
+            Some(FieldValue::Bytes(_)) | None => None,
             Some(_) => return Err(message.wrong_type(RAW_DATA)),
         };
-        Ok(Tensor { message, element: message.integer(DATA_TYPE)?.unwrap_or(0), raw })
+        Ok(TensorProto { message, element: message.integer(DATA_TYPE)?.unwrap_or(0), raw })
     }
 
     /// The type of its elements, one of the numbers in [`element`].

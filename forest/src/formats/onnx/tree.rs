@@ -3,11 +3,11 @@
 use crate::codes;
 use crate::compare::{NumericTest, unify_comparisons};
 use crate::error::ModelError;
-use crate::forest::{Comparison, Float, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Comparison, Float, Inner, Leaf, LeafValues, NodeRef, Predicate, Tree, TreeTarget};
 
 /// Comparison of a node, as ONNX's tree operators name it (`BRANCH_LEQ` and others).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Mode {
+pub(super) enum NodeMode {
     LessOrEqual,
     Less,
     GreaterOrEqual,
@@ -19,7 +19,7 @@ pub(super) enum Mode {
 
 /// The test of an inner node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Split {
+pub(super) enum InnerTest {
     Numeric(NumericTest),
     /// Equality with a value.
     Equal(f64),
@@ -29,7 +29,7 @@ pub(super) enum Split {
 
 /// A node of a model file. Children are node numbers of the file.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum EnsembleNode {
     Leaf { source: u32, values: LeafValues },
     Inner(InnerNode),
 }
@@ -38,7 +38,7 @@ pub(super) enum Node {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerNode {
     pub feature: u32,
-    pub split: Split,
+    pub split: InnerTest,
     /// Whether the children are exchanged: the child for true becomes the right one.
     pub is_swapped: bool,
     /// Whether a missing value passes the test of the operator.
@@ -48,53 +48,53 @@ pub(super) struct InnerNode {
 
 impl InnerNode {
     /// A node with the operator's comparison. A missing value passes if `tracks_true` is set.
-    pub fn new(mode: Mode, value: f64, set: u32, tracks_true: bool) -> InnerNode {
-        let numeric = |comparison| Split::Numeric(NumericTest { comparison, threshold: value });
+    pub fn new(mode: NodeMode, value: f64, set: u32, tracks_true: bool) -> InnerNode {
+        let numeric = |comparison| InnerTest::Numeric(NumericTest { comparison, threshold: value });
         let (split, is_swapped) = match mode {
-            Mode::LessOrEqual => (numeric(Comparison::LessOrEqual), false),
-            Mode::Less => (numeric(Comparison::Less), false),
+            NodeMode::LessOrEqual => (numeric(Comparison::LessOrEqual), false),
+            NodeMode::Less => (numeric(Comparison::Less), false),
             // `>=` is the opposite of `<`, so the children are exchanged.
-            Mode::GreaterOrEqual => (numeric(Comparison::Less), true),
-            Mode::Greater => (numeric(Comparison::LessOrEqual), true),
-            Mode::Equal => (Split::Equal(value), false),
-            Mode::NotEqual => (Split::Equal(value), true),
-            Mode::Member => (Split::Member(set), false),
+            NodeMode::GreaterOrEqual => (numeric(Comparison::Less), true),
+            NodeMode::Greater => (numeric(Comparison::LessOrEqual), true),
+            NodeMode::Equal => (InnerTest::Equal(value), false),
+            NodeMode::NotEqual => (InnerTest::Equal(value), true),
+            NodeMode::Member => (InnerTest::Member(set), false),
         };
         // NaN passes `!=` and no other comparison.
-        let missing_true = tracks_true || mode == Mode::NotEqual;
+        let missing_true = tracks_true || mode == NodeMode::NotEqual;
         InnerNode { feature: 0, split, is_swapped, missing_true, children: [0, 0] }
     }
 }
 
 /// The trees built so far, and the tests of their numeric nodes in the same order.
 #[derive(Debug)]
-pub(super) struct Trees {
+pub(super) struct ConvertedTrees {
     pub trees: Vec<Tree>,
     tests: Vec<NumericTest>,
 }
 
-impl Trees {
-    pub fn with_capacity(trees: usize) -> Trees {
-        Trees { trees: Vec::with_capacity(trees), tests: Vec::new() }
+impl ConvertedTrees {
+    pub fn with_capacity(trees: usize) -> ConvertedTrees {
+        ConvertedTrees { trees: Vec::with_capacity(trees), tests: Vec::new() }
     }
 
     /// Builds a tree whose root has the number `root`. Calls `node` for each node in depth-first order.
     pub fn add(
         &mut self,
         root: u32,
-        target: Target,
-        mut node: impl FnMut(u32) -> Result<Node, ModelError>,
+        target: TreeTarget,
+        mut node: impl FnMut(u32) -> Result<EnsembleNode, ModelError>,
     ) -> Result<(), ModelError> {
         let source = self.trees.len() as u32;
         let mut tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source };
         let mut todo: Vec<(Option<(usize, bool)>, u32)> = vec![(None, root)];
         while let Some((parent, number)) = todo.pop() {
             let reference = match node(number)? {
-                Node::Leaf { source, values } => {
+                EnsembleNode::Leaf { source, values } => {
                     tree.leaves.push(Leaf { source, values });
                     NodeRef::Leaf(tree.leaves.len() as u32 - 1)
                 }
-                Node::Inner(inner) => {
+                EnsembleNode::Inner(inner) => {
                     let place = tree.inner.len();
                     let [left, right] = match (inner.is_swapped, inner.children) {
                         (false, children) => children,
@@ -124,14 +124,14 @@ impl Trees {
         Ok(())
     }
 
-    fn predicate(&mut self, split: Split) -> Predicate {
+    fn predicate(&mut self, split: InnerTest) -> Predicate {
         match split {
-            Split::Numeric(test) => {
+            InnerTest::Numeric(test) => {
                 self.tests.push(test);
                 Predicate::Numeric { threshold: test.threshold }
             }
-            Split::Equal(value) => Predicate::Equal { value },
-            Split::Member(set) => Predicate::Member { set },
+            InnerTest::Equal(value) => Predicate::Equal { value },
+            InnerTest::Member(set) => Predicate::Member { set },
         }
     }
 

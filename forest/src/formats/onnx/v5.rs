@@ -2,22 +2,22 @@
 
 use std::collections::HashMap;
 
-use super::context::Context;
+use super::context::EnsembleContext;
 use super::nodes::{feature, same_length, threshold, too_many_values, unsupported_aggregate};
 use super::outcome::{self, PostTransform, unsupported};
 use super::sets::DistinctSets;
-use super::tree::{InnerNode, Mode, Node, NodeMarks, Split, Trees};
+use super::tree::{ConvertedTrees, EnsembleNode, InnerNode, InnerTest, NodeMarks, NodeMode};
 use crate::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{LeafValues, Target};
+use crate::forest::{LeafValues, TreeTarget};
 use crate::loaded::Note;
 use sched_columns::CategoryRule;
 use smallvec::SmallVec;
 
 /// Inner nodes and leaves of all trees.
-struct Nodes {
-    modes: Vec<Mode>,
+struct EnsembleArrays {
+    modes: Vec<NodeMode>,
     splits: Vec<f64>,
     features: Vec<i32>,
     children: [Vec<i32>; 2],
@@ -25,17 +25,17 @@ struct Nodes {
     are_leaves: [Vec<i32>; 2],
     tracks: Vec<i32>,
     /// The test of each node that tests a set, by the node's number.
-    members: HashMap<u32, Split>,
+    members: HashMap<u32, InnerTest>,
     targets: Vec<i32>,
     weights: Vec<f64>,
 }
 
 const CHILDREN: [&str; 2] = ["nodes_truenodeids", "nodes_falsenodeids"];
 
-pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
+pub(super) fn read(context: &EnsembleContext, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
     let attributes = context.ensemble.attributes;
     let mut sets = DistinctSets::default();
-    let nodes = Nodes::read(context, &mut sets)?;
+    let nodes = EnsembleArrays::read(context, &mut sets)?;
     let roots = attributes.ints("tree_roots")?;
     if roots.is_empty() {
         return Err(ModelError::new(codes::BAD_PARAMETER, "the model has no trees").at("tree_roots"));
@@ -89,8 +89,8 @@ fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<PostTransf
     Ok(post)
 }
 
-impl Nodes {
-    fn read(context: &Context, sets: &mut DistinctSets) -> Result<Nodes, ModelError> {
+impl EnsembleArrays {
+    fn read(context: &EnsembleContext, sets: &mut DistinctSets) -> Result<EnsembleArrays, ModelError> {
         let attributes = context.ensemble.attributes;
         let modes = modes(&attributes.tensor_bytes("nodes_modes")?)?;
         let count = modes.len();
@@ -112,11 +112,26 @@ impl Nodes {
         let targets = attributes.ints("leaf_targetids")?;
         let weights = floats("leaf_weights")?;
         same_length("leaf_targetids", targets.len(), weights.len(), "leaf_weights")?;
-        Ok(Nodes { modes, splits, features, children, are_leaves, tracks, members, targets, weights })
+        Ok(EnsembleArrays {
+            modes,
+            splits,
+            features,
+            children,
+            are_leaves,
+            tracks,
+            members,
+            targets,
+            weights,
+        })
     }
 
-    fn build(&self, context: &Context, roots: &[i32], num_targets: usize) -> Result<Trees, ModelError> {
-        let mut trees = Trees::with_capacity(roots.len());
+    fn build(
+        &self,
+        context: &EnsembleContext,
+        roots: &[i32],
+        num_targets: usize,
+    ) -> Result<ConvertedTrees, ModelError> {
+        let mut trees = ConvertedTrees::with_capacity(roots.len());
         let mut met = NodeMarks::new(self.modes.len());
         let mut values_left = context.most_values;
         // The target of each leaf of a tree.
@@ -129,16 +144,16 @@ impl Nodes {
                 return Err(ModelError::new(codes::CHILD_OUT_OF_RANGE, message).at(place()));
             };
             targets.clear();
-            trees.add(self.start(root)?, Target::One(0), |reference| {
+            trees.add(self.start(root)?, TreeTarget::One(0), |reference| {
                 self.expand(reference, num_targets, &mut met, &mut targets)
             })?;
             let Some(tree) = trees.trees.last_mut() else { continue };
             let first = targets.first().copied().unwrap_or(0);
             if targets.iter().all(|&target| target == first) {
-                tree.target = Target::One(first);
+                tree.target = TreeTarget::One(first);
                 continue;
             }
-            tree.target = Target::All;
+            tree.target = TreeTarget::All;
             for (leaf, &target) in tree.leaves.iter_mut().zip(&targets) {
                 values_left =
                     values_left.checked_sub(num_targets).ok_or_else(|| too_many_values(num_targets))?;
@@ -178,7 +193,7 @@ impl Nodes {
         num_targets: usize,
         met: &mut NodeMarks,
         targets: &mut Vec<u32>,
-    ) -> Result<Node, ModelError> {
+    ) -> Result<EnsembleNode, ModelError> {
         let number = reference >> 1;
         let at = number as usize;
         if is_leaf(reference) {
@@ -191,7 +206,10 @@ impl Nodes {
                 );
             };
             targets.push(target);
-            return Ok(Node::Leaf { source: number, values: SmallVec::from_slice(&[self.weights[at]]) });
+            return Ok(EnsembleNode::Leaf {
+                source: number,
+                values: SmallVec::from_slice(&[self.weights[at]]),
+            });
         }
         let place = |name: &str| format!("{name}[{at}]");
         met.mark(at).map_err(|error| error.at(place("nodes_modes")))?;
@@ -203,7 +221,7 @@ impl Nodes {
         }
         inner.feature = feature(self.features[at]).map_err(|error| error.at(place("nodes_featureids")))?;
         inner.children = [self.child(number, 0)?, self.child(number, 1)?];
-        Ok(Node::Inner(inner))
+        Ok(EnsembleNode::Inner(inner))
     }
 }
 
@@ -216,9 +234,9 @@ fn is_leaf(reference: u32) -> bool {
     reference & 1 == 1
 }
 
-fn modes(numbers: &[u8]) -> Result<Vec<Mode>, ModelError> {
+fn modes(numbers: &[u8]) -> Result<Vec<NodeMode>, ModelError> {
     let mode = |(index, &number): (usize, &u8)| {
-        use Mode::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Member, NotEqual};
+        use NodeMode::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Member, NotEqual};
         let known = [LessOrEqual, Less, GreaterOrEqual, Greater, Equal, NotEqual, Member];
         known.get(usize::from(number)).copied().ok_or_else(|| {
             let message = format!("a node has the mode {number}, which is not known");
@@ -231,13 +249,13 @@ fn modes(numbers: &[u8]) -> Result<Vec<Mode>, ModelError> {
 /// The tests of nodes that test a set. `values` has the members of the sets in the order of the nodes, with a
 /// NaN after each set.
 fn members(
-    modes: &[Mode],
+    modes: &[NodeMode],
     values: &[f64],
     sets: &mut DistinctSets,
-) -> Result<HashMap<u32, Split>, ModelError> {
+) -> Result<HashMap<u32, InnerTest>, ModelError> {
     let mut rest = values;
     let mut tests = HashMap::new();
-    for (node, _) in modes.iter().enumerate().filter(|(_, mode)| **mode == Mode::Member) {
+    for (node, _) in modes.iter().enumerate().filter(|(_, mode)| **mode == NodeMode::Member) {
         let end = rest.iter().position(|value| value.is_nan()).unwrap_or(rest.len());
         let members = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::outcome::{VoteRule, VoteSummary, unsupported};
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{LeafValues, Target};
+use crate::forest::{LeafValues, TreeTarget};
 use smallvec::SmallVec;
 
 /// Votes sorted by leaf.
@@ -104,14 +104,14 @@ impl VoteList {
     }
 
     /// The margins to which a tree adds: a single one if all its votes are for the same class or target.
-    pub fn target(&self, tree: std::ops::Range<usize>, votes: VoteRule) -> Target {
+    pub fn target(&self, tree: std::ops::Range<usize>, votes: VoteRule) -> TreeTarget {
         match votes {
-            VoteRule::Single => Target::One(0),
-            VoteRule::Mirrored => Target::All,
+            VoteRule::Single => TreeTarget::One(0),
+            VoteRule::Mirrored => TreeTarget::All,
             VoteRule::Each => {
                 let mut classes = tree.flat_map(|node| self.of(node)).map(|(class, _)| class);
-                let Some(first) = classes.next() else { return Target::One(0) };
-                if classes.all(|class| class == first) { Target::One(first) } else { Target::All }
+                let Some(first) = classes.next() else { return TreeTarget::One(0) };
+                if classes.all(|class| class == first) { TreeTarget::One(first) } else { TreeTarget::All }
             }
         }
     }
@@ -123,7 +123,7 @@ impl VoteList {
     pub fn values(
         &self,
         node: usize,
-        target: Target,
+        target: TreeTarget,
         votes: VoteRule,
         num_margins: usize,
     ) -> Result<LeafValues, ModelError> {
@@ -133,7 +133,7 @@ impl VoteList {
                 "add the weights of such votes",
             )
         };
-        if votes != VoteRule::Each || matches!(target, Target::One(_)) {
+        if votes != VoteRule::Each || matches!(target, TreeTarget::One(_)) {
             let mut weights = self.of(node).map(|(_, weight)| weight);
             let weight = weights.next().unwrap_or(0.0);
             if weights.next().is_some() {

@@ -18,7 +18,7 @@ pub struct Message<'a> {
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum FieldValue<'a> {
     /// A whole number.
     Varint(u64),
     /// Eight bytes.
@@ -30,11 +30,11 @@ pub enum Value<'a> {
 }
 
 /// A field: its number and its value.
-pub type Field<'a> = (u32, Value<'a>);
+pub type MessageField<'a> = (u32, FieldValue<'a>);
 
 /// Iterates over the fields of a message in the order of the file. Ends after the first error.
 #[derive(Clone, Debug)]
-pub struct Fields<'a> {
+pub struct MessageFields<'a> {
     rest: &'a [u8],
     end: usize,
 }
@@ -54,8 +54,8 @@ impl<'a> Message<'a> {
     }
 
     /// Its fields, in the order of the file.
-    pub fn fields(self) -> Fields<'a> {
-        Fields { rest: self.bytes, end: self.start + self.bytes.len() }
+    pub fn fields(self) -> MessageFields<'a> {
+        MessageFields { rest: self.bytes, end: self.start + self.bytes.len() }
     }
 
     /// The value of the last field with this number. Earlier fields do not count, by the rules of protocol
@@ -63,7 +63,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     /// `M0003` if a field is damaged.
-    pub fn last(self, number: u32) -> Result<Option<Value<'a>>, ModelError> {
+    pub fn last(self, number: u32) -> Result<Option<FieldValue<'a>>, ModelError> {
         let mut found = None;
         for field in self.fields() {
             let (other, value) = field?;
@@ -77,7 +77,7 @@ impl<'a> Message<'a> {
     /// The messages, texts or byte strings of a repeated field.
     pub fn all(self, number: u32) -> impl Iterator<Item = Result<Message<'a>, ModelError>> {
         self.fields().filter_map(move |field| match field {
-            Ok((other, Value::Bytes(message))) if other == number => Some(Ok(message)),
+            Ok((other, FieldValue::Bytes(message))) if other == number => Some(Ok(message)),
             Ok((other, _)) if other == number => Some(Err(self.wrong_type(number))),
             Ok(_) => None,
             Err(error) => Some(Err(error)),
@@ -90,7 +90,7 @@ impl<'a> Message<'a> {
     /// `M0003` if a field is damaged, or the value is another one.
     pub fn child(self, number: u32) -> Result<Message<'a>, ModelError> {
         match self.last(number)? {
-            Some(Value::Bytes(message)) => Ok(message),
+            Some(FieldValue::Bytes(message)) => Ok(message),
             Some(_) => Err(self.wrong_type(number)),
             None => Ok(Message { bytes: &[], start: self.start }),
         }
@@ -102,7 +102,7 @@ impl<'a> Message<'a> {
     /// `M0003` if a field is damaged, or the value is another one.
     pub fn integer(self, number: u32) -> Result<Option<i64>, ModelError> {
         match self.last(number)? {
-            Some(Value::Varint(value)) => Ok(Some(value as i64)),
+            Some(FieldValue::Varint(value)) => Ok(Some(value as i64)),
             Some(_) => Err(self.wrong_type(number)),
             None => Ok(None),
         }
@@ -137,28 +137,28 @@ fn damaged(message: impl Into<String>, at: usize) -> ModelError {
     ModelError::new(codes::SYNTAX, message).at(Place::Byte(at)).help(DAMAGED_HELP)
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     fn at(&self) -> usize {
         self.end - self.rest.len()
     }
 
     #[inline]
-    fn field(&mut self) -> Result<Field<'a>, ModelError> {
+    fn field(&mut self) -> Result<MessageField<'a>, ModelError> {
         let start = self.at();
         let key = self.varint()?;
         let number = u32::try_from(key >> 3).ok().filter(|&number| number > 0 && number < 1 << 29);
         let Some(number) = number else { return Err(damaged("a field has an impossible number", start)) };
         let value = match key & 7 {
-            0 => Value::Varint(self.varint()?),
-            1 => Value::Fixed64(self.array()?),
+            0 => FieldValue::Varint(self.varint()?),
+            1 => FieldValue::Fixed64(self.array()?),
             2 => {
                 let length = self.varint()?;
                 let start = self.at();
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 let bytes = self.take(length)?;
-                Value::Bytes(Message { bytes, start })
+                FieldValue::Bytes(Message { bytes, start })
             }
-            5 => Value::Fixed32(self.array()?),
+            5 => FieldValue::Fixed32(self.array()?),
             kind => {
                 return Err(damaged(format!("a field has the type {kind}, which ONNX does not use"), start));
             }
@@ -234,11 +234,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<Field<'a>, ModelError>;
+impl<'a> Iterator for MessageFields<'a> {
+    type Item = Result<MessageField<'a>, ModelError>;
 
     #[inline]
-    fn next(&mut self) -> Option<Result<Field<'a>, ModelError>> {
+    fn next(&mut self) -> Option<Result<MessageField<'a>, ModelError>> {
         if self.rest.is_empty() {
             return None;
         }
@@ -258,10 +258,10 @@ mod tests {
     fn fields_are_read_in_place() {
         let bytes = b"\x08\x96\x01\x12\x02ab\x1d\x00\x00\x80\x3f\x21\0\0\0\0\0\0\xf0\x3f\x08\x05";
         let message = Message::new(bytes);
-        let fields: Vec<Field> = message.fields().map(Result::unwrap).collect();
-        assert_eq!(fields[0], (1, Value::Varint(150)));
-        assert_eq!(fields[2], (3, Value::Fixed32(1.0f32.to_le_bytes())));
-        assert_eq!(fields[3], (4, Value::Fixed64(1.0f64.to_le_bytes())));
+        let fields: Vec<MessageField> = message.fields().map(Result::unwrap).collect();
+        assert_eq!(fields[0], (1, FieldValue::Varint(150)));
+        assert_eq!(fields[2], (3, FieldValue::Fixed32(1.0f32.to_le_bytes())));
+        assert_eq!(fields[3], (4, FieldValue::Fixed64(1.0f64.to_le_bytes())));
         assert_eq!(message.integer(1).unwrap(), Some(5));
         assert_eq!(message.text(2).unwrap(), "ab");
         assert_eq!(message.text(9).unwrap(), "");

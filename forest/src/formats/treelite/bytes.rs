@@ -67,8 +67,8 @@ impl<'a> Bytes<'a> {
         self.take(count.saturating_mul(size))
     }
 
-    pub fn array<const N: usize>(&mut self) -> Result<Array<'a, N>, ModelError> {
-        Ok(Array(self.elements(N)?))
+    pub fn array<const N: usize>(&mut self) -> Result<ElementArray<'a, N>, ModelError> {
+        Ok(ElementArray(self.elements(N)?))
     }
 
     pub fn floats(&mut self, float: Float) -> Result<Floats<'a>, ModelError> {
@@ -92,9 +92,9 @@ impl<'a> Bytes<'a> {
 
 /// An array with elements of `N` bytes each.
 #[derive(Clone, Copy)]
-pub(super) struct Array<'a, const N: usize>(&'a [u8]);
+pub(super) struct ElementArray<'a, const N: usize>(&'a [u8]);
 
-impl<'a, const N: usize> Array<'a, N> {
+impl<'a, const N: usize> ElementArray<'a, N> {
     pub fn len(&self) -> usize {
         self.0.len() / N
     }
@@ -112,13 +112,13 @@ impl<'a, const N: usize> Array<'a, N> {
     }
 }
 
-impl Array<'_, 1> {
+impl ElementArray<'_, 1> {
     pub fn u8(&self, index: usize) -> Option<u8> {
         self.get(index).map(|[byte]| byte)
     }
 }
 
-impl Array<'_, 4> {
+impl ElementArray<'_, 4> {
     pub fn i32(&self, index: usize) -> Option<i32> {
         self.get(index).map(i32::from_le_bytes)
     }
@@ -132,7 +132,7 @@ impl Array<'_, 4> {
     }
 }
 
-impl Array<'_, 8> {
+impl ElementArray<'_, 8> {
     pub fn u64(&self, index: usize) -> Option<u64> {
         self.get(index).map(u64::from_le_bytes)
     }
@@ -145,8 +145,8 @@ impl Array<'_, 8> {
 /// An array of numbers in the model's type.
 #[derive(Clone, Copy)]
 pub(super) enum Floats<'a> {
-    F32(Array<'a, 4>),
-    F64(Array<'a, 8>),
+    F32(ElementArray<'a, 4>),
+    F64(ElementArray<'a, 8>),
 }
 
 impl Floats<'_> {

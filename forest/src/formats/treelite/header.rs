@@ -15,7 +15,7 @@ const LEAST_TREE_BYTES: usize = 4 + 1 + 21 * 8 + 8;
 /// Tasks, in the order of their numbers.
 const TASKS: [&str; 5] = ["binary_clf", "regressor", "multi_clf", "learning_to_rank", "isolation_forest"];
 
-pub(super) struct Header {
+pub(super) struct CheckpointHeader {
     pub version: [i32; 3],
     pub float: Float,
     pub num_tree: usize,
@@ -51,8 +51,8 @@ pub(crate) fn is_model(bytes: &[u8]) -> bool {
     read().unwrap_or(false)
 }
 
-impl Header {
-    pub fn read(bytes: &mut Bytes) -> Result<Header, ModelError> {
+impl CheckpointHeader {
+    pub fn read(bytes: &mut Bytes) -> Result<CheckpointHeader, ModelError> {
         let version = [bytes.i32()?, bytes.i32()?, bytes.i32()?];
         if version[0] != MAJOR_RELEASE {
             let [major, minor, patch] = version;
@@ -115,7 +115,7 @@ impl Header {
         }
         same("target_id", target_id.len(), "trees", num_tree)?;
         same("class_id", class_id.len(), "trees", num_tree)?;
-        let header = Header {
+        let header = CheckpointHeader {
             version,
             float,
             num_tree,

@@ -13,13 +13,13 @@ use crate::ForestParts;
 use crate::codes;
 use crate::compare::unify_comparisons;
 use crate::error::ModelError;
-use crate::forest::{Float, Forest, Predicate, Target, Tree, Types};
+use crate::forest::{Float, Forest, Predicate, Tree, TreeTarget, Types};
 use crate::loaded::{LoadedForest, ModelSource, Note, ReadOptions};
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 use bytes::Bytes;
-use header::{Header, bad};
+use header::{CheckpointHeader, bad};
 use sched_columns::CategoryRule;
-use tree::{Arrays, Shared};
+use tree::{Arrays, SharedTests};
 
 pub(crate) use header::is_model;
 pub use write::write_treelite;
@@ -30,7 +30,7 @@ const NEWEST_KNOWN: [i32; 2] = [4, 8];
 /// Reads a checkpoint.
 pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, ModelError> {
     let mut bytes = Bytes::new(bytes);
-    let header = Header::read(&mut bytes)?;
+    let header = CheckpointHeader::read(&mut bytes)?;
     let mut notes = Vec::new();
     if header.version[..2] > NEWEST_KNOWN[..] {
         let [major, minor, patch] = header.version;
@@ -42,7 +42,7 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, 
     let version = header.version.iter().map(|&part| part.max(0) as u64).collect();
     let starts = iteration_starts(&header);
     let (first, last) = options.iterations.select(starts.len() - 1, None)?;
-    let mut shared = Shared::default();
+    let mut shared = SharedTests::default();
     let mut trees = Vec::new();
     for index in 0..header.num_tree {
         let below = |error: ModelError| error.within(&format!("trees[{index}]"));
@@ -60,9 +60,9 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<LoadedForest, 
 }
 
 fn forest(
-    header: &Header,
+    header: &CheckpointHeader,
     mut trees: Vec<Tree>,
-    mut shared: Shared,
+    mut shared: SharedTests,
     iteration_starts: Vec<usize>,
 ) -> Result<Forest, ModelError> {
     let comparison = unify_comparisons(shared.tests.iter_mut(), header.float)?;
@@ -99,7 +99,7 @@ fn forest(
 /// The first tree of each iteration, which a checkpoint does not record. If the outputs of trees repeat in a
 /// cycle, an iteration is one cycle. So it is one tree if all trees add to the same output. Without a cycle,
 /// all trees are one iteration.
-fn iteration_starts(header: &Header) -> Vec<usize> {
+fn iteration_starts(header: &CheckpointHeader) -> Vec<usize> {
     let places: Vec<_> = header.target_id.iter().zip(&header.class_id).collect();
     let turn = places
         .iter()
@@ -114,7 +114,7 @@ fn iteration_starts(header: &Header) -> Vec<usize> {
     }
 }
 
-fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
+fn output(header: &CheckpointHeader, trees: &[Tree]) -> Result<Output, ModelError> {
     let mut raw = Vec::new();
     if header.average
         && let Some(by) = trees_per_output(header, trees)?
@@ -171,11 +171,11 @@ fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
 }
 
 /// The number of trees that add to each output, which must be equal for all outputs; `None` without trees.
-fn trees_per_output(header: &Header, trees: &[Tree]) -> Result<Option<f64>, ModelError> {
+fn trees_per_output(header: &CheckpointHeader, trees: &[Tree]) -> Result<Option<f64>, ModelError> {
     let mut counts = vec![0usize; header.num_margins()];
-    let all = trees.iter().filter(|tree| tree.target == Target::All).count();
+    let all = trees.iter().filter(|tree| tree.target == TreeTarget::All).count();
     for tree in trees {
-        if let Target::One(margin) = tree.target {
+        if let TreeTarget::One(margin) = tree.target {
             counts[margin as usize] += 1;
         }
     }
@@ -197,8 +197,8 @@ fn trees_evenly(trees: &[Tree], margins: usize) -> Option<f64> {
     let mut counts = vec![0usize; margins];
     for tree in trees {
         match tree.target {
-            Target::One(margin) => counts[margin as usize] += 1,
-            Target::All => counts.iter_mut().for_each(|count| *count += 1),
+            TreeTarget::One(margin) => counts[margin as usize] += 1,
+            TreeTarget::All => counts.iter_mut().for_each(|count| *count += 1),
         }
     }
     let first = *counts.first()?;

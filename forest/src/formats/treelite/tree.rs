@@ -2,39 +2,39 @@
 
 use std::collections::HashMap;
 
-use super::bytes::{Array, Bytes, Floats};
-use super::header::Header;
+use super::bytes::{Bytes, ElementArray, Floats};
+use super::header::CheckpointHeader;
 use crate::category::CategorySet;
 use crate::codes;
 use crate::compare::NumericTest;
 use crate::error::ModelError;
-use crate::forest::{Comparison, Leaf, LeafValues, Predicate, Target, Tree};
+use crate::forest::{Comparison, Leaf, LeafValues, Predicate, Tree, TreeTarget};
 use crate::grow::{Slot, TreeBuilder};
 use sched_diagnostics::Code;
 
 /// The arrays of a tree that predictions use.
 pub(super) struct Arrays<'a> {
-    kind: Array<'a, 1>,
-    left: Array<'a, 4>,
-    right: Array<'a, 4>,
-    feature: Array<'a, 4>,
-    default_left: Array<'a, 1>,
+    kind: ElementArray<'a, 1>,
+    left: ElementArray<'a, 4>,
+    right: ElementArray<'a, 4>,
+    feature: ElementArray<'a, 4>,
+    default_left: ElementArray<'a, 1>,
     value: Floats<'a>,
     threshold: Floats<'a>,
-    operator: Array<'a, 1>,
-    set_is_right: Array<'a, 1>,
+    operator: ElementArray<'a, 1>,
+    set_is_right: ElementArray<'a, 1>,
     vectors: Floats<'a>,
-    vector_begin: Array<'a, 8>,
-    vector_end: Array<'a, 8>,
-    sets: Array<'a, 4>,
-    set_begin: Array<'a, 8>,
-    set_end: Array<'a, 8>,
+    vector_begin: ElementArray<'a, 8>,
+    vector_end: ElementArray<'a, 8>,
+    sets: ElementArray<'a, 4>,
+    set_begin: ElementArray<'a, 8>,
+    set_end: ElementArray<'a, 8>,
 }
 
 /// State that all trees share: the tests of nodes, which all get the same comparison at the end, and sets of
 /// categories.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedTests {
     /// The tests of numeric nodes, tree after tree in the order of inner nodes.
     pub tests: Vec<NumericTest>,
     pub sets: Vec<CategorySet>,
@@ -42,7 +42,7 @@ pub(super) struct Shared {
 }
 
 /// The test of a node of the file.
-struct NodeTest {
+struct FileTest {
     predicate: Predicate,
     /// Whether the children are exchanged: the file's child for true becomes the right one.
     is_swapped: bool,
@@ -50,7 +50,7 @@ struct NodeTest {
 
 impl<'a> Arrays<'a> {
     /// Reads the arrays of a tree, and skips statistics of the training such as gains.
-    pub fn read(bytes: &mut Bytes<'a>, header: &Header) -> Result<Arrays<'a>, ModelError> {
+    pub fn read(bytes: &mut Bytes<'a>, header: &CheckpointHeader) -> Result<Arrays<'a>, ModelError> {
         bytes.i32()?;
         bytes.u8()?;
         let arrays = Arrays {
@@ -107,7 +107,12 @@ impl<'a> Arrays<'a> {
     }
 
     /// Converts the nodes that the root reaches.
-    pub fn convert(&self, header: &Header, index: usize, shared: &mut Shared) -> Result<Tree, ModelError> {
+    pub fn convert(
+        &self,
+        header: &CheckpointHeader,
+        index: usize,
+        shared: &mut SharedTests,
+    ) -> Result<Tree, ModelError> {
         let target = target(header, index)?;
         let mut seen = vec![false; self.left.len()];
         let mut out = TreeBuilder::new(target, index as u32);
@@ -128,7 +133,7 @@ impl<'a> Arrays<'a> {
                 let message = format!("node {node} tests a feature that the model does not have");
                 return Err(fault(codes::FEATURE_OUT_OF_RANGE, message, "split_index", node));
             };
-            let NodeTest { predicate, is_swapped } = self.test(node, shared)?;
+            let FileTest { predicate, is_swapped } = self.test(node, shared)?;
             let missing_left = (self.default_left.u8(node) != Some(0)) != is_swapped;
             let (slot_left, slot_right) = out.inner(slot, feature, predicate, missing_left)?;
             let (mut left, mut right) =
@@ -155,7 +160,7 @@ impl<'a> Arrays<'a> {
         })
     }
 
-    fn test(&self, node: usize, shared: &mut Shared) -> Result<NodeTest, ModelError> {
+    fn test(&self, node: usize, shared: &mut SharedTests) -> Result<FileTest, ModelError> {
         match self.kind.u8(node) {
             Some(2) => {
                 let set = self.set(node)?;
@@ -165,14 +170,14 @@ impl<'a> Arrays<'a> {
                     next
                 });
                 let is_swapped = self.set_is_right.u8(node) != Some(0);
-                Ok(NodeTest { predicate: Predicate::Member { set }, is_swapped })
+                Ok(FileTest { predicate: Predicate::Member { set }, is_swapped })
             }
             Some(1) => self.compared(node, shared),
             _ => Err(fault(codes::BAD_VALUE, format!("node {node} has an unknown type"), "node_type", node)),
         }
     }
 
-    fn compared(&self, node: usize, shared: &mut Shared) -> Result<NodeTest, ModelError> {
+    fn compared(&self, node: usize, shared: &mut SharedTests) -> Result<FileTest, ModelError> {
         let threshold = self.threshold.get(node).unwrap_or(f64::NAN);
         if threshold.is_nan() {
             let message = format!("the threshold of node {node} is not a number");
@@ -180,7 +185,7 @@ impl<'a> Arrays<'a> {
         }
         let (comparison, is_swapped) = match self.operator.u8(node) {
             Some(1) => {
-                return Ok(NodeTest { predicate: Predicate::Equal { value: threshold }, is_swapped: false });
+                return Ok(FileTest { predicate: Predicate::Equal { value: threshold }, is_swapped: false });
             }
             Some(2) => (Comparison::Less, false),
             Some(3) => (Comparison::LessOrEqual, false),
@@ -192,7 +197,7 @@ impl<'a> Arrays<'a> {
             }
         };
         shared.tests.push(NumericTest { comparison, threshold });
-        Ok(NodeTest { predicate: Predicate::Numeric { threshold }, is_swapped })
+        Ok(FileTest { predicate: Predicate::Numeric { threshold }, is_swapped })
     }
 
     fn set(&self, node: usize) -> Result<CategorySet, ModelError> {
@@ -204,7 +209,12 @@ impl<'a> Arrays<'a> {
         Ok(range.filter_map(|index| self.sets.u32(index)).collect())
     }
 
-    fn leaf(&self, header: &Header, target: Target, node: usize) -> Result<LeafValues, ModelError> {
+    fn leaf(
+        &self,
+        header: &CheckpointHeader,
+        target: TreeTarget,
+        node: usize,
+    ) -> Result<LeafValues, ModelError> {
         let vector = match self.vector_begin.len() {
             0 => Some(0..0),
             _ => range(self.vector_begin, self.vector_end, node, self.vectors.len()),
@@ -217,12 +227,12 @@ impl<'a> Arrays<'a> {
             true => self.value.get(node).into_iter().collect(),
             false => vector.filter_map(|index| self.vectors.get(index)).collect(),
         };
-        let expected = if target == Target::All { header.num_margins() } else { 1 };
+        let expected = if target == TreeTarget::All { header.num_margins() } else { 1 };
         if values.len() != expected {
             let message = format!("leaf {node} has {} values for {expected} outputs", values.len());
             return Err(fault(codes::LENGTH_MISMATCH, message, "leaf_vector", node));
         }
-        if target == Target::All {
+        if target == TreeTarget::All {
             // Values for classes that a target does not have are not added.
             let idle = |(margin, value): (usize, &mut f64)| {
                 if !header.is_used(margin) {
@@ -244,14 +254,19 @@ impl<'a> Arrays<'a> {
 }
 
 /// The range of a list that belongs to a node.
-fn range(begin: Array<8>, end: Array<8>, node: usize, length: usize) -> Option<std::ops::Range<usize>> {
+fn range(
+    begin: ElementArray<8>,
+    end: ElementArray<8>,
+    node: usize,
+    length: usize,
+) -> Option<std::ops::Range<usize>> {
     let (begin, end) = (begin.u64(node)?, end.u64(node)?);
     let (begin, end) = (usize::try_from(begin).ok()?, usize::try_from(end).ok()?);
     (begin <= end && end <= length).then_some(begin..end)
 }
 
 /// The outputs to which a tree adds. In the file, -1 stands for all targets or all classes.
-fn target(header: &Header, index: usize) -> Result<Target, ModelError> {
+fn target(header: &CheckpointHeader, index: usize) -> Result<TreeTarget, ModelError> {
     let (target, class) = (header.target_id[index], header.class_id[index]);
     let (targets, classes) = (header.num_class.len(), header.most_classes());
     let one = |number: i32, count: usize| match number {
@@ -269,11 +284,11 @@ fn target(header: &Header, index: usize) -> Result<Target, ModelError> {
     let found = match (one(target, targets).ok_or_else(missing)?, one(class, classes).ok_or_else(missing)?) {
         (Some(target), Some(class)) => {
             let margin = target * classes + class;
-            (header.is_used(margin) && shape == [1, 1]).then_some(Target::One(margin as u32))
+            (header.is_used(margin) && shape == [1, 1]).then_some(TreeTarget::One(margin as u32))
         }
-        (None, None) => (shape == [targets, classes]).then_some(Target::All),
-        (None, Some(_)) if classes == 1 => (shape == [targets, 1]).then_some(Target::All),
-        (Some(_), None) if targets == 1 => (shape == [1, classes]).then_some(Target::All),
+        (None, None) => (shape == [targets, classes]).then_some(TreeTarget::All),
+        (None, Some(_)) if classes == 1 => (shape == [targets, 1]).then_some(TreeTarget::All),
+        (Some(_), None) if targets == 1 => (shape == [1, classes]).then_some(TreeTarget::All),
         _ => {
             let message = "the leaves hold values for some of the targets or classes, which is not supported";
             return Err(ModelError::new(codes::UNSUPPORTED_VECTOR_LEAF, message).at(place()).help(

@@ -3,7 +3,7 @@
 use super::trees_evenly;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Comparison, Float, Forest, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Comparison, Float, Forest, NodeRef, Predicate, Tree, TreeTarget};
 use crate::output::{ClassRule, Sigmoid, Softmax, Transform};
 use sched_columns::CategoryRule;
 
@@ -17,7 +17,7 @@ use sched_columns::CategoryRule;
 /// `M0052` for a model that Treelite cannot compute.
 pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
     let fields = fields_of(forest)?;
-    let mut out = Out { bytes: Vec::new(), float: forest.types.accumulator };
+    let mut out = CheckpointBytes { bytes: Vec::new(), float: forest.types.accumulator };
     header(forest, &fields, &mut out);
     for tree in &forest.trees {
         write_tree(forest, tree, &mut out);
@@ -59,7 +59,7 @@ fn fields_of(forest: &Forest) -> Result<CheckpointFields, ModelError> {
         return Err(cannot("columns, as in pipelines with steps before the trees", BUILD_HELP));
     }
     check_predicates(forest)?;
-    let vectors = forest.trees.iter().filter(|tree| tree.target == Target::All).count();
+    let vectors = forest.trees.iter().filter(|tree| tree.target == TreeTarget::All).count();
     if vectors != 0 && vectors != forest.trees.len() {
         return Err(cannot("trees for one output together with trees for all outputs", BUILD_HELP));
     }
@@ -187,12 +187,12 @@ fn check_predicates(forest: &Forest) -> Result<(), ModelError> {
 }
 
 /// The bytes of the checkpoint so far.
-struct Out {
+struct CheckpointBytes {
     bytes: Vec<u8>,
     float: Float,
 }
 
-impl Out {
+impl CheckpointBytes {
     fn put<const N: usize>(&mut self, bytes: [u8; N]) {
         self.bytes.extend_from_slice(&bytes);
     }
@@ -226,7 +226,7 @@ impl Out {
     }
 }
 
-fn header(forest: &Forest, fields: &CheckpointFields, out: &mut Out) {
+fn header(forest: &Forest, fields: &CheckpointFields, out: &mut CheckpointBytes) {
     let (targets, classes) = (fields.num_class.len() as i32, fields.num_class.first().copied().unwrap_or(1));
     for part in [4, 0, 0] {
         out.i32(part);
@@ -240,9 +240,9 @@ fn header(forest: &Forest, fields: &CheckpointFields, out: &mut Out) {
     out.i32s(&fields.num_class);
     out.i32s(&if fields.is_vector { [targets, classes] } else { [1, 1] });
     let place = |tree: &Tree| match tree.target {
-        Target::All if forest.num_margins > 1 => (-1, -1),
-        Target::All => (0, 0),
-        Target::One(margin) => (margin as i32 / classes, margin as i32 % classes),
+        TreeTarget::All if forest.num_margins > 1 => (-1, -1),
+        TreeTarget::All => (0, 0),
+        TreeTarget::One(margin) => (margin as i32 / classes, margin as i32 % classes),
     };
     let (target_id, class_id): (Vec<i32>, Vec<i32>) = forest.trees.iter().map(place).unzip();
     out.i32s(&target_id);
@@ -257,7 +257,7 @@ fn header(forest: &Forest, fields: &CheckpointFields, out: &mut Out) {
 
 /// The arrays of a tree while it is written.
 #[derive(Default)]
-struct Nodes {
+struct TreeArrays {
     kind: Vec<u8>,
     left: Vec<i32>,
     right: Vec<i32>,
@@ -275,12 +275,12 @@ struct Nodes {
 }
 
 /// Writes a tree. Inner nodes keep their indices, the root has 0, and leaves follow.
-fn write_tree(forest: &Forest, tree: &Tree, out: &mut Out) {
+fn write_tree(forest: &Forest, tree: &Tree, out: &mut CheckpointBytes) {
     let number = |node: NodeRef| match node {
         NodeRef::Inner(inner) => inner as i32,
         NodeRef::Leaf(leaf) => tree.inner.len() as i32 + leaf as i32,
     };
-    let mut nodes = Nodes::default();
+    let mut nodes = TreeArrays::default();
     for inner in &tree.inner {
         let before = nodes.sets.len() as u64;
         let (kind, operator, threshold) = match inner.predicate {
@@ -326,7 +326,7 @@ fn write_tree(forest: &Forest, tree: &Tree, out: &mut Out) {
     nodes.write(out);
 }
 
-impl Nodes {
+impl TreeArrays {
     fn push(&mut self, kind: u8, [left, right, feature]: [i32; 3]) {
         self.kind.push(kind);
         self.left.push(left);
@@ -334,8 +334,8 @@ impl Nodes {
         self.feature.push(feature);
     }
 
-    fn write(&self, out: &mut Out) {
-        let bytes = |out: &mut Out, bytes: &[u8]| out.array(bytes.iter().map(|&byte| [byte]));
+    fn write(&self, out: &mut CheckpointBytes) {
+        let bytes = |out: &mut CheckpointBytes, bytes: &[u8]| out.array(bytes.iter().map(|&byte| [byte]));
         out.i32(self.kind.len() as i32);
         out.put([u8::from(self.kind.contains(&2))]);
         bytes(out, &self.kind);

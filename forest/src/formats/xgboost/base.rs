@@ -1,8 +1,8 @@
 //! The margins before the first tree, computed from `base_score`, which is a prediction or a margin.
 
-use super::document::{LearnerParam, Text};
+use super::document::{LearnerParam, ParameterText};
 use super::objective::{BaseMargins, LEAST_PROBABILITY, Objective, Scores};
-use super::releases::{Change, Rule, Rules};
+use super::releases::{ChangedRule, Rule, Rules};
 use crate::codes;
 use crate::error::ModelError;
 
@@ -15,7 +15,7 @@ const BASE_SCORE_PLACE: &str = "learner.learner_model_param.base_score";
 const DEFAULT_MARGIN: f32 = 0.5;
 
 /// The properties of a model, besides `base_score`, on which the margins depend.
-pub(super) struct Model<'a> {
+pub(super) struct MarginProperties<'a> {
     pub num_margins: usize,
     pub has_trees: bool,
     /// The name of the objective.
@@ -26,14 +26,14 @@ pub(super) struct Model<'a> {
 /// The margins before the first tree.
 pub(super) fn margins(
     param: &LearnerParam,
-    model: &Model<'_>,
+    model: &MarginProperties<'_>,
     rules: &mut Rules,
 ) -> Result<Vec<f64>, ModelError> {
-    let is_estimated = param.boost_from_average.as_ref().is_none_or(|Text(flag)| flag.trim() != "0");
-    if !model.has_trees && is_estimated && rules.apply(Change::NoTrees) == Rule::NoTreesHalf {
+    let is_estimated = param.boost_from_average.as_ref().is_none_or(|ParameterText(flag)| flag.trim() != "0");
+    if !model.has_trees && is_estimated && rules.apply(ChangedRule::NoTrees) == Rule::NoTreesHalf {
         return Ok(vec![f64::from(DEFAULT_MARGIN); model.num_margins]);
     }
-    let Some(Text(text)) = &param.base_score else {
+    let Some(ParameterText(text)) = &param.base_score else {
         return Err(ModelError::new(codes::STRUCTURE, "missing field `base_score`").at(BASE_SCORE_PLACE));
     };
     let mut scores = numbers(text, model.num_margins)?;
@@ -43,7 +43,7 @@ pub(super) fn margins(
     }
     let is_bounded = |score: &f32| (LEAST_PROBABILITY..=1.0 - LEAST_PROBABILITY).contains(score);
     if matches!(model.objective.base_margins, BaseMargins::Logit) && !scores.iter().all(is_bounded) {
-        rules.apply(Change::Logit);
+        rules.apply(ChangedRule::Logit);
     }
     model.objective.base_margins.apply(&mut scores, rules);
     Ok(scores.into_iter().map(f64::from).collect())
@@ -76,7 +76,7 @@ fn numbers(text: &str, num_margins: usize) -> Result<Vec<f32>, ModelError> {
 }
 
 /// The error for a base score that XGBoost refuses or with which it predicts NaN or infinity.
-fn refused(score: f32, text: &str, model: &Model<'_>, rules: &Rules) -> ModelError {
+fn refused(score: f32, text: &str, model: &MarginProperties<'_>, rules: &Rules) -> ModelError {
     let (code, allowed) = match score.is_finite() {
         true => (codes::BAD_PARAMETER, model.objective.scores),
         false => (codes::BAD_VALUE, Scores::Any),

@@ -1,11 +1,11 @@
 //! Categories: the sets that nodes test, and the names of categories in files of release 3.1 and later.
 
-use super::document::{Cats, Names, Numbers};
-use super::releases::{Change, Rule, Rules};
+use super::document::{Cats, EncodedNames, NumberArray};
+use super::releases::{ChangedRule, Rule, Rules};
 use crate::category::CategorySet;
 use crate::codes;
 use crate::error::ModelError;
-use sched_categories::{Label, Names as CategoryNames};
+use sched_categories::{Label, Names};
 use sched_columns::CategoryRule;
 use sched_diagnostics::Code;
 use std::cmp::Ordering;
@@ -23,7 +23,7 @@ const MOST_COMPLEMENT_MEMBERS: usize = 1 << 26;
 const WORD_BITS: u32 = 32;
 
 /// The sets of a forest, each stored once.
-pub(super) struct Sets {
+pub(super) struct ForestSets {
     numbers: HashMap<CategorySet, u32>,
     rule: Rule,
     remaining_others: usize,
@@ -39,11 +39,11 @@ pub(super) struct SetTest {
     pub is_right: bool,
 }
 
-impl Sets {
+impl ForestSets {
     /// An empty collection, by the rules of a release.
-    pub(super) fn new(rules: &Rules) -> Sets {
-        let rule = rules.find(Change::Categories);
-        Sets { numbers: HashMap::new(), rule, remaining_others: MOST_COMPLEMENT_MEMBERS }
+    pub(super) fn new(rules: &Rules) -> ForestSets {
+        let rule = rules.find(ChangedRule::Categories);
+        ForestSets { numbers: HashMap::new(), rule, remaining_others: MOST_COMPLEMENT_MEMBERS }
     }
 
     /// The test of a node that sends `members` to the right, and missing values to its default side.
@@ -73,7 +73,7 @@ impl Sets {
     /// The rule that turns values into categories.
     pub(super) fn category_rule(&self, rules: &mut Rules) -> CategoryRule {
         if !self.numbers.is_empty() {
-            rules.apply(Change::Categories);
+            rules.apply(ChangedRule::Categories);
         }
         match self.rule {
             Rule::CategoriesTruncated => CategoryRule::Truncated,
@@ -97,7 +97,7 @@ impl Sets {
 
 /// For each feature, the names of its categories. The list is empty if the model has no names. Names with
 /// letters outside ASCII are left out, since XGBoost cuts them in wrong places when it trains with pandas.
-pub(super) fn names(cats: Cats, num_features: usize) -> Result<Vec<CategoryNames>, ModelError> {
+pub(super) fn names(cats: Cats, num_features: usize) -> Result<Vec<Names>, ModelError> {
     let Cats { enc, feature_segments, sorted_idx } = cats;
     if enc.is_empty() {
         return Ok(Vec::new());
@@ -116,23 +116,23 @@ pub(super) fn names(cats: Cats, num_features: usize) -> Result<Vec<CategoryNames
     check_order(&all, &feature_segments, &sorted_idx)?;
     let is_cut = |name: &Label| matches!(name, Label::Text(text) if !text.is_ascii());
     let names_of = |labels: Vec<Label>| match labels.iter().any(is_cut) {
-        true => CategoryNames::unknown(),
-        false => CategoryNames::listed(labels),
+        true => Names::unknown(),
+        false => Names::listed(labels),
     };
-    let all: Vec<CategoryNames> = all.into_iter().map(names_of).collect();
-    Ok(if all.iter().all(CategoryNames::are_codes) { Vec::new() } else { all })
+    let all: Vec<Names> = all.into_iter().map(names_of).collect();
+    Ok(if all.iter().all(Names::are_codes) { Vec::new() } else { all })
 }
 
-fn labels(names: Names) -> Result<Vec<Label>, ModelError> {
+fn labels(names: EncodedNames) -> Result<Vec<Label>, ModelError> {
     match (names.offsets, names.kind, names.values) {
-        (Some(offsets), _, Numbers::Small(bytes)) => texts(&offsets, &bytes),
+        (Some(offsets), _, NumberArray::Small(bytes)) => texts(&offsets, &bytes),
         (None, Some(kind), values) => numbers(kind, values),
         (None, None, _) => Err(damaged(
             codes::STRUCTURE,
             "categories have neither `offsets`, as strings do, nor a `type`".into(),
             "",
         )),
-        (Some(_), _, Numbers::Whole(_) | Numbers::Real(_)) => {
+        (Some(_), _, NumberArray::Whole(_) | NumberArray::Real(_)) => {
             Err(damaged(codes::BAD_VALUE, "the characters of names are not bytes".into(), "values"))
         }
     }
@@ -168,15 +168,15 @@ fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
 
 /// Names that are numbers, of the type `kind`. UBJSON has no unsigned types of more than 8 bits, so XGBoost
 /// writes the bits of such numbers as signed numbers.
-fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
+fn numbers(kind: i64, values: NumberArray) -> Result<Vec<Label>, ModelError> {
     const F32: i64 = 7;
     const F64: i64 = 8;
     let whole: fn(i64) -> Option<Label> = match kind {
         F32 | F64 => {
             let values = match values {
-                Numbers::Small(values) => values.into_iter().map(f64::from).collect(),
-                Numbers::Whole(values) => values.into_iter().map(|value| value as f64).collect(),
-                Numbers::Real(values) => values,
+                NumberArray::Small(values) => values.into_iter().map(f64::from).collect(),
+                NumberArray::Whole(values) => values.into_iter().map(|value| value as f64).collect(),
+                NumberArray::Real(values) => values,
             };
             return Ok(values.into_iter().map(Label::Number).collect());
         }
@@ -199,9 +199,9 @@ fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
         }
     };
     let values = match values {
-        Numbers::Small(values) => values.into_iter().map(i64::from).collect(),
-        Numbers::Whole(values) => values,
-        Numbers::Real(_) => {
+        NumberArray::Small(values) => values.into_iter().map(i64::from).collect(),
+        NumberArray::Whole(values) => values,
+        NumberArray::Real(_) => {
             let message = "categories of an integer type have fractions".into();
             return Err(damaged(codes::BAD_VALUE, message, "values"));
         }
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn named(kind: i64, values: &[i64]) -> Result<Vec<String>, ModelError> {
-        let labels = numbers(kind, Numbers::Whole(values.to_vec()))?;
+        let labels = numbers(kind, NumberArray::Whole(values.to_vec()))?;
         Ok(labels.iter().map(Label::to_string).collect())
     }
 
@@ -325,9 +325,9 @@ mod tests {
     #[test]
     fn numbers_may_have_fractions() {
         assert_eq!(named(7, &[2]).unwrap(), ["2"]);
-        let labels = numbers(8, Numbers::Real(vec![0.5, -2.0])).unwrap();
+        let labels = numbers(8, NumberArray::Real(vec![0.5, -2.0])).unwrap();
         assert_eq!(labels, [Label::Number(0.5), Label::Number(-2.0)]);
-        assert_eq!(numbers(13, Numbers::Real(vec![0.5])).unwrap_err().code, codes::BAD_VALUE);
+        assert_eq!(numbers(13, NumberArray::Real(vec![0.5])).unwrap_err().code, codes::BAD_VALUE);
     }
 
     #[test]

@@ -17,9 +17,11 @@ use crate::forest::{Comparison, Float, Forest, Tree, Types};
 use crate::loaded::{Iterations, LoadedForest, ModelSource, Note, ReadOptions};
 use crate::release::Release;
 use crate::{MAX_FEATURES, MAX_MARGINS};
-use categories::Sets;
-use document::{Document, Learner, Model, NodeVectors, Real, Text, VectorDocument};
-use releases::{Change, Rule, Rules};
+use categories::ForestSets;
+use document::{
+    BoosterModel, Learner, NodeVectors, ParameterText, SingleNumber, VectorDocument, XgboostDocument,
+};
+use releases::{ChangedRule, Rule, Rules};
 
 /// Whether the bytes begin like XGBoost's Universal Binary JSON: with an object and the type of a key's
 /// length.
@@ -52,7 +54,7 @@ const NEWEST_KNOWN: i64 = 3;
 const MODEL_PLACE: &str = "learner.gradient_booster.model";
 
 fn assemble(
-    document: Document,
+    document: XgboostDocument,
     read_vectors: ReadVectors<'_>,
     options: &ReadOptions,
 ) -> Result<LoadedForest, ModelError> {
@@ -131,7 +133,7 @@ fn forest(
     let best_iteration = best_iteration(attributes.best_iteration, notes);
 
     let (mut model, weights) = trees_of(gradient_booster, rules)?;
-    let base = base::Model {
+    let base = base::MarginProperties {
         num_margins,
         has_trees: model.trees.as_ref().is_some_and(|trees| !trees.is_empty()),
         name: &objective.name,
@@ -156,14 +158,14 @@ fn forest(
     if starts[first] == starts[last] {
         notes.push(Note("the model has no trees: it predicts the same for every row".into()));
     }
-    let mut sets = Sets::new(rules);
+    let mut sets = ForestSets::new(rules);
     let vectors = read_node_vectors(&model, read_vectors)?;
     let properties = TreeProperties { num_features, num_margins, targets, weights, vectors };
     let trees = convert_trees(&model, starts[first]..starts[last], &properties, &mut sets)?;
     let category_rule = sets.category_rule(rules);
     let output = objective::output(found.output, &objective.name, (&trees, &base), rules)?;
     let is_rounded = trees.len() > num_margins && base.iter().any(|&base| base != 0.0);
-    if is_rounded && rules.find(Change::Order) == Rule::OrderBaseLast {
+    if is_rounded && rules.find(ChangedRule::Order) == Rule::OrderBaseLast {
         notes.push(Note(format!(
             "XGBoost {} adds the base score to the sum of the trees, and schedc begins sums with it: margins \
              may differ in the last digit",
@@ -192,7 +194,10 @@ fn forest(
 
 /// The trees of the booster, and the weights of DART's trees (empty if there are none). DART files up to
 /// release 3.2 have the booster of trees inside another object; later files have the weights in the model.
-fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec<Real>), ModelError> {
+fn trees_of(
+    booster: document::Booster,
+    rules: &mut Rules,
+) -> Result<(BoosterModel, Vec<SingleNumber>), ModelError> {
     let place = "learner.gradient_booster";
     match booster.name.as_str() {
         "gblinear" => {
@@ -224,7 +229,7 @@ fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec
         Some(weights) => weights.is_empty(),
         None => booster.name == "dart",
     };
-    if lacks_weights && num_trees > 0 && rules.apply(Change::DartWeights) == Rule::DartWeightsNeeded {
+    if lacks_weights && num_trees > 0 && rules.apply(ChangedRule::DartWeights) == Rule::DartWeightsNeeded {
         return Err(no_weights(rules.release));
     }
     let weights = weights.unwrap_or_default();
@@ -244,8 +249,8 @@ fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec
 }
 
 /// Checks the number of values of a leaf, which old files also state for the whole model. There, 0 means one.
-fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
-    let Some(Text(declared)) = &model.gbtree_model_param.size_leaf_vector else { return Ok(()) };
+fn check_leaf_sizes(model: &BoosterModel) -> Result<(), ModelError> {
+    let Some(ParameterText(declared)) = &model.gbtree_model_param.size_leaf_vector else { return Ok(()) };
     let size = declared.trim().parse().unwrap_or(1).max(1);
     if size == 1 || model.trees.iter().flatten().all(|tree| tree::leaf_size(tree).ok() == Some(size)) {
         return Ok(());
@@ -262,13 +267,16 @@ struct TreeProperties {
     /// The margin of each tree.
     targets: Vec<u32>,
     /// The weight of each tree in DART; empty for other boosters.
-    weights: Vec<Real>,
+    weights: Vec<SingleNumber>,
     /// The `base_weights` of each tree, if leaf vectors are stored there; otherwise empty.
     vectors: Vec<NodeVectors>,
 }
 
 /// The `base_weights` of each tree, if some tree stores its leaf vectors there; otherwise empty.
-fn read_node_vectors(model: &Model, read_vectors: ReadVectors<'_>) -> Result<Vec<NodeVectors>, ModelError> {
+fn read_node_vectors(
+    model: &BoosterModel,
+    read_vectors: ReadVectors<'_>,
+) -> Result<Vec<NodeVectors>, ModelError> {
     if !model.trees.iter().flatten().any(tree::needs_node_vectors) {
         return Ok(Vec::new());
     }
@@ -280,10 +288,10 @@ fn read_node_vectors(model: &Model, read_vectors: ReadVectors<'_>) -> Result<Vec
 /// Converts the trees in a range of positions. A tree's position is its `id`. In files that XGBoost writes,
 /// this is also its position in the list.
 fn convert_trees(
-    model: &Model,
+    model: &BoosterModel,
     range: std::ops::Range<usize>,
     properties: &TreeProperties,
-    sets: &mut Sets,
+    sets: &mut ForestSets,
 ) -> Result<Vec<Tree>, ModelError> {
     let documents = model.trees.as_deref().unwrap_or_default();
     let mut listed = vec![None; documents.len()];
@@ -302,7 +310,7 @@ fn convert_trees(
     let mut trees = Vec::with_capacity(range.len());
     for position in range {
         let index = listed[position].unwrap_or(position);
-        let context = tree::Context {
+        let context = tree::TreeArraysContext {
             num_features: properties.num_features,
             num_margins: properties.num_margins,
             target: properties.targets[position],
@@ -318,7 +326,7 @@ fn convert_trees(
 
 /// The output of each tree, from `tree_info`. With several parallel trees per iteration the order is
 /// irregular, so it cannot be computed. Only a model with one output may omit the field.
-fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
+fn targets(model: &BoosterModel, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     let place = format!("{MODEL_PLACE}.tree_info");
     let info = match &model.tree_info {
@@ -341,7 +349,7 @@ fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
 
 /// The first tree of each iteration. Files before release 2.0 do not record it; their iterations have
 /// `num_parallel_tree` trees for each output.
-fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, ModelError> {
+fn iteration_starts(model: &BoosterModel, num_margins: usize) -> Result<Vec<usize>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     let place = format!("{MODEL_PLACE}.iteration_indptr");
     let Some(starts) = &model.iteration_indptr else {
@@ -364,7 +372,12 @@ fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, Mod
 }
 
 /// A count from a parameter, which the file stores as a string.
-fn count(text: &Option<Text>, name: &str, default: Option<usize>, most: usize) -> Result<usize, ModelError> {
+fn count(
+    text: &Option<ParameterText>,
+    name: &str,
+    default: Option<usize>,
+    most: usize,
+) -> Result<usize, ModelError> {
     let place = match name {
         "num_parallel_tree" => format!("{MODEL_PLACE}.gbtree_model_param.{name}"),
         _ => format!("learner.learner_model_param.{name}"),
@@ -413,8 +426,8 @@ fn no_classes(objective: &str) -> ModelError {
 }
 
 /// The iteration of the best score. Users may set attributes to any text, so an invalid one is only noted.
-fn best_iteration(text: Option<Text>, notes: &mut Vec<Note>) -> Option<usize> {
-    let Text(text) = text?;
+fn best_iteration(text: Option<ParameterText>, notes: &mut Vec<Note>) -> Option<usize> {
+    let ParameterText(text) = text?;
     let best = text.trim().parse().ok();
     if best.is_none() {
         notes.push(Note(format!(

@@ -4,10 +4,10 @@
 //! operations or another logarithm could change the last bit of the base margin, and with it most
 //! predictions.
 
-use super::releases::{Change, Rule, Rules};
+use super::releases::{ChangedRule, Rule, Rules};
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Target, Tree};
+use crate::forest::{Tree, TreeTarget};
 use crate::output::{ClassRule, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 
 /// The meaning of an objective's name.
@@ -36,7 +36,7 @@ pub(super) enum BaseMargins {
 impl BaseMargins {
     /// Turns base scores into margins, by the rules of a release.
     pub(super) fn apply(self, scores: &mut [f32], rules: &Rules) {
-        let is_bounded = rules.find(Change::Logit) == Rule::LogitBounded;
+        let is_bounded = rules.find(ChangedRule::Logit) == Rule::LogitBounded;
         match self {
             BaseMargins::Each(margin) => scores.iter_mut().for_each(|score| *score = margin(*score)),
             BaseMargins::Logit if is_bounded => {
@@ -106,7 +106,7 @@ pub(super) fn needs_classes(name: &str) -> bool {
 pub(super) fn find(name: &str, num_margins: usize, rules: &mut Rules) -> Objective {
     let of = Output::of;
     let sigmoid = || of(Transform::Sigmoid(Sigmoid::Bounded));
-    let probabilities = match rules.find(Change::Logit) {
+    let probabilities = match rules.find(ChangedRule::Logit) {
         Rule::LogitBounded => Scores::Probabilities,
         _ => Scores::InnerProbabilities,
     };
@@ -122,7 +122,7 @@ pub(super) fn find(name: &str, num_margins: usize, rules: &mut Rules) -> Objecti
         "binary:hinge" => (Scores::Any, same, of(Transform::Hinge).with_classes(ClassRule::MarginAbove(0.0))),
         "binary:logitraw" => {
             let output = Output::identity().with_classes(ClassRule::MarginAbove(0.0));
-            if rules.apply(Change::LogitRaw) == Rule::LogitRawProbability {
+            if rules.apply(ChangedRule::LogitRaw) == Rule::LogitRawProbability {
                 return logistic(output);
             }
             (Scores::Any, same, output)
@@ -168,13 +168,13 @@ pub(super) fn output(
     let bounded = Transform::Sigmoid(Sigmoid::Bounded);
     let is_unbounded = output.value.contains(&bounded)
         && least_margin(trees, base) < LEAST_BOUNDED_MARGIN
-        && rules.apply(Change::Sigmoid) == Rule::SigmoidUnbounded;
+        && rules.apply(ChangedRule::Sigmoid) == Rule::SigmoidUnbounded;
     if is_unbounded {
         return Ok(Output { value: vec![Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 })], ..output });
     }
     let is_sorted = name == "reg:quantileerror"
         && base.len() > 1
-        && rules.apply(Change::Quantiles) == Rule::QuantilesSorted;
+        && rules.apply(ChangedRule::Quantiles) == Rule::QuantilesSorted;
     if is_sorted {
         let message = format!("XGBoost {} sorts the quantiles of a row, and schedc does not", rules.release);
         return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)
@@ -196,8 +196,8 @@ fn least_margin(trees: &[Tree], base: &[f64]) -> f64 {
     for tree in trees {
         let least = |at: usize| tree.leaves.iter().map(|leaf| leaf.values[at]).fold(f64::INFINITY, f64::min);
         match tree.target {
-            Target::One(margin) => margins[margin as usize] += least(0),
-            Target::All => margins.iter_mut().enumerate().for_each(|(at, margin)| *margin += least(at)),
+            TreeTarget::One(margin) => margins[margin as usize] += least(0),
+            TreeTarget::All => margins.iter_mut().enumerate().for_each(|(at, margin)| *margin += least(at)),
         }
     }
     // Sums in single precision have rounding errors, so the bound is lowered a little.

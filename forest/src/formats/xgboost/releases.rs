@@ -8,7 +8,7 @@ use crate::release::{Release, ReleaseRule};
 
 /// A computation whose rule differs between releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum ChangedRule {
     /// The margin of a probability.
     Logit,
     /// `base_score` of `binary:logitraw`.
@@ -50,85 +50,109 @@ pub(super) enum Rule {
 }
 
 /// A row of the table.
-struct Entry {
-    change: Change,
+struct DatedRule {
+    change: ChangedRule,
     /// The first release that follows this rule. The next entry of the same change ends it.
     first: Release,
     rule: Rule,
     meaning: &'static str,
 }
 
-const fn entry(change: Change, major: u64, minor: u64, rule: Rule, meaning: &'static str) -> Entry {
-    Entry { change, first: Release::of(major, minor), rule, meaning }
+const fn entry(change: ChangedRule, major: u64, minor: u64, rule: Rule, meaning: &'static str) -> DatedRule {
+    DatedRule { change, first: Release::of(major, minor), rule, meaning }
 }
 
 /// Entries of a change are neighbours, and their releases ascend.
-const TABLE: &[Entry] = &[
-    entry(Change::Logit, 1, 0, Rule::LogitUnbounded, "a base_score within 1e-6 of 0 or 1 is taken as it is"),
+const TABLE: &[DatedRule] = &[
     entry(
-        Change::Logit,
+        ChangedRule::Logit,
+        1,
+        0,
+        Rule::LogitUnbounded,
+        "a base_score within 1e-6 of 0 or 1 is taken as it is",
+    ),
+    entry(
+        ChangedRule::Logit,
         3,
         2,
         Rule::LogitBounded,
         "a base_score within 1e-6 of 0 or 1 counts as 1e-6 or 1 - 1e-6",
     ),
     entry(
-        Change::LogitRaw,
+        ChangedRule::LogitRaw,
         1,
         0,
         Rule::LogitRawProbability,
         "base_score of binary:logitraw is a probability, and its margin is added",
     ),
     entry(
-        Change::LogitRaw,
+        ChangedRule::LogitRaw,
         1,
         3,
         Rule::LogitRawMargin,
         "base_score of binary:logitraw is a margin, and is added as it is",
     ),
-    entry(Change::NoTrees, 1, 0, Rule::NoTreesBaseScore, "a model without trees predicts its base_score"),
     entry(
-        Change::NoTrees,
+        ChangedRule::NoTrees,
+        1,
+        0,
+        Rule::NoTreesBaseScore,
+        "a model without trees predicts its base_score",
+    ),
+    entry(
+        ChangedRule::NoTrees,
         3,
         1,
         Rule::NoTreesHalf,
         "a model without trees has margins of 0.5, unless its user gave a base_score",
     ),
     entry(
-        Change::Categories,
+        ChangedRule::Categories,
         1,
         0,
         Rule::CategoriesTruncated,
         "a value between -1 and 0 is category 0; a category outside of a node's set goes left",
     ),
     entry(
-        Change::Categories,
+        ChangedRule::Categories,
         1,
         6,
         Rule::CategoriesMissing,
         "a category beyond the last 32-bit word of a node's set goes where missing values go",
     ),
     entry(
-        Change::Categories,
+        ChangedRule::Categories,
         1,
         7,
         Rule::CategoriesLeft,
         "a category outside of a node's set goes left, as does a negative value",
     ),
-    entry(Change::Sigmoid, 1, 0, Rule::SigmoidUnbounded, "the probability of a margin below -88.7 reaches 0"),
     entry(
-        Change::Sigmoid,
+        ChangedRule::Sigmoid,
+        1,
+        0,
+        Rule::SigmoidUnbounded,
+        "the probability of a margin below -88.7 reaches 0",
+    ),
+    entry(
+        ChangedRule::Sigmoid,
         1,
         6,
         Rule::SigmoidBounded,
         "the probability of a margin below -88.7 is that of -88.7",
     ),
-    entry(Change::Quantiles, 1, 0, Rule::QuantilesAsTrees, "quantiles of a row may cross each other"),
-    entry(Change::Quantiles, 3, 4, Rule::QuantilesSorted, "the quantiles of a row are sorted"),
-    entry(Change::DartWeights, 1, 0, Rule::DartWeightsNeeded, "DART's trees need weights"),
-    entry(Change::DartWeights, 3, 3, Rule::DartWeightsOne, "trees of DART without weights have weights of 1"),
-    entry(Change::Order, 1, 0, Rule::OrderBaseLast, "the base score is added to the sum of the trees"),
-    entry(Change::Order, 1, 3, Rule::OrderBaseFirst, "sums begin with the base score"),
+    entry(ChangedRule::Quantiles, 1, 0, Rule::QuantilesAsTrees, "quantiles of a row may cross each other"),
+    entry(ChangedRule::Quantiles, 3, 4, Rule::QuantilesSorted, "the quantiles of a row are sorted"),
+    entry(ChangedRule::DartWeights, 1, 0, Rule::DartWeightsNeeded, "DART's trees need weights"),
+    entry(
+        ChangedRule::DartWeights,
+        3,
+        3,
+        Rule::DartWeightsOne,
+        "trees of DART without weights have weights of 1",
+    ),
+    entry(ChangedRule::Order, 1, 0, Rule::OrderBaseLast, "the base score is added to the sum of the trees"),
+    entry(ChangedRule::Order, 1, 3, Rule::OrderBaseFirst, "sums begin with the base score"),
 ];
 
 /// The rules of a release, and those among them on which a model depends.
@@ -144,7 +168,7 @@ impl Rules {
     }
 
     /// The release's rule for a change.
-    pub(super) fn find(&self, change: Change) -> Rule {
+    pub(super) fn find(&self, change: ChangedRule) -> Rule {
         let entries = TABLE.iter().filter(|entry| entry.change == change);
         // Files are of release 1.0 or later. A smaller version number counts as 1.0.
         let entry = entries.take_while(|entry| entry.first <= self.release.max(Release::of(1, 0))).last();
@@ -152,7 +176,7 @@ impl Rules {
     }
 
     /// The release's rule for a change. Also records that the model depends on it.
-    pub(super) fn apply(&mut self, change: Change) -> Rule {
+    pub(super) fn apply(&mut self, change: ChangedRule) -> Rule {
         let rule = self.find(change);
         if !self.applied.contains(&rule) {
             self.applied.push(rule);
@@ -162,7 +186,7 @@ impl Rules {
 
     /// The rules on which the model depends.
     pub(super) fn applied(&self) -> Vec<ReleaseRule> {
-        let described = |(at, entry): (usize, &Entry)| {
+        let described = |(at, entry): (usize, &DatedRule)| {
             let next = TABLE.get(at + 1).filter(|next| next.change == entry.change);
             let releases = match next.map(|next| next.first.previous_minor()) {
                 None => format!("{} and later", entry.first),
@@ -171,7 +195,7 @@ impl Rules {
             };
             ReleaseRule { releases, meaning: entry.meaning }
         };
-        let is_applied = |entry: &(usize, &Entry)| self.applied.contains(&entry.1.rule);
+        let is_applied = |entry: &(usize, &DatedRule)| self.applied.contains(&entry.1.rule);
         TABLE.iter().enumerate().filter(is_applied).map(described).collect()
     }
 }
@@ -183,15 +207,15 @@ mod tests {
     #[test]
     fn releases_have_their_meanings() {
         let cases = [
-            (Change::Logit, (3, 1), Rule::LogitUnbounded),
-            (Change::Logit, (3, 2), Rule::LogitBounded),
-            (Change::LogitRaw, (1, 2), Rule::LogitRawProbability),
-            (Change::LogitRaw, (1, 3), Rule::LogitRawMargin),
-            (Change::NoTrees, (3, 0), Rule::NoTreesBaseScore),
-            (Change::NoTrees, (9, 0), Rule::NoTreesHalf),
-            (Change::Categories, (0, 90), Rule::CategoriesTruncated),
-            (Change::Categories, (1, 6), Rule::CategoriesMissing),
-            (Change::Categories, (2, 0), Rule::CategoriesLeft),
+            (ChangedRule::Logit, (3, 1), Rule::LogitUnbounded),
+            (ChangedRule::Logit, (3, 2), Rule::LogitBounded),
+            (ChangedRule::LogitRaw, (1, 2), Rule::LogitRawProbability),
+            (ChangedRule::LogitRaw, (1, 3), Rule::LogitRawMargin),
+            (ChangedRule::NoTrees, (3, 0), Rule::NoTreesBaseScore),
+            (ChangedRule::NoTrees, (9, 0), Rule::NoTreesHalf),
+            (ChangedRule::Categories, (0, 90), Rule::CategoriesTruncated),
+            (ChangedRule::Categories, (1, 6), Rule::CategoriesMissing),
+            (ChangedRule::Categories, (2, 0), Rule::CategoriesLeft),
         ];
         for (change, (major, minor), rule) in cases {
             assert_eq!(
@@ -210,9 +234,9 @@ mod tests {
             rules.apply(change);
             rules.applied().into_iter().map(|rule| rule.releases).collect::<Vec<_>>()
         };
-        assert_eq!(releases(2, 1, Change::Logit), ["1.0 to 3.1"]);
-        assert_eq!(releases(3, 2, Change::Logit), ["3.2 and later"]);
-        assert_eq!(releases(1, 6, Change::Categories), ["1.6"]);
+        assert_eq!(releases(2, 1, ChangedRule::Logit), ["1.0 to 3.1"]);
+        assert_eq!(releases(3, 2, ChangedRule::Logit), ["3.2 and later"]);
+        assert_eq!(releases(1, 6, ChangedRule::Categories), ["1.6"]);
     }
 
     #[test]

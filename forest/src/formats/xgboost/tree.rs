@@ -6,25 +6,25 @@
 //!
 //! A categorical node of XGBoost sends members of its set to the **right**. All other values go left,
 //! negative and too large ones too. The reader exchanges its children, so that members go left. Release 1.6
-//! is different ([`Sets::test`]).
+//! is different ([`ForestSets::test`]).
 
-use super::categories::{FIRST_INVALID, SetTest, Sets};
-use super::document::{self, Real};
+use super::categories::{FIRST_INVALID, ForestSets, SetTest};
+use super::document::{self, SingleNumber};
 use crate::MAX_DEPTH;
 use crate::category::CategorySet;
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
+use crate::forest::{Inner, Leaf, LeafValues, NodeRef, Predicate, Tree, TreeTarget};
 use sched_diagnostics::Code;
 
 /// Properties of the model that the conversion of a tree uses.
-pub(super) struct Context<'a> {
+pub(super) struct TreeArraysContext<'a> {
     pub num_features: usize,
     pub num_margins: usize,
     /// The margin to which the tree adds, if its leaves have single values.
     pub target: u32,
     /// The `base_weights` of the tree, if its leaf vectors may be stored there.
-    pub node_vectors: Option<&'a [Real]>,
+    pub node_vectors: Option<&'a [SingleNumber]>,
     /// The tree's position in the file.
     pub source: u32,
     /// The weight of the tree in DART; 1 for other boosters.
@@ -39,7 +39,7 @@ const NAN_LEAF_HELP: &str = "XGBoost predicts NaN for rows that reach the leaf: 
                          objective were NaN; scale or remove them and train again";
 
 /// Number of values of a leaf, as the file states it; 1 if it does not.
-pub(super) fn leaf_size(tree: &document::Tree) -> Result<usize, ModelError> {
+pub(super) fn leaf_size(tree: &document::TreeDocument) -> Result<usize, ModelError> {
     let text = tree.tree_param.size_leaf_vector.as_ref().map_or("", |size| size.0.trim());
     match text.parse::<usize>() {
         Ok(size) => Ok(size.max(1)),
@@ -52,15 +52,15 @@ pub(super) fn leaf_size(tree: &document::Tree) -> Result<usize, ModelError> {
 }
 
 /// Whether leaves are vectors that are stored in `base_weights`.
-pub(super) fn needs_node_vectors(tree: &document::Tree) -> bool {
+pub(super) fn needs_node_vectors(tree: &document::TreeDocument) -> bool {
     tree.leaf_weights.is_empty() && leaf_size(tree).is_ok_and(|size| size > 1)
 }
 
 /// A tree of the file, with the values of its leaves and the tests of its categorical nodes.
-struct Source<'a> {
-    tree: &'a document::Tree,
-    context: &'a Context<'a>,
-    values: Values<'a>,
+struct TreeSource<'a> {
+    tree: &'a document::TreeDocument,
+    context: &'a TreeArraysContext<'a>,
+    values: LeafValueArray<'a>,
     /// For each node, its test of categories if it is categorical. Empty for a tree without categorical
     /// nodes.
     sets: Vec<Option<SetTest>>,
@@ -68,36 +68,40 @@ struct Source<'a> {
 
 /// The array of a file that holds the values of leaves.
 #[derive(Clone, Copy)]
-enum Values<'a> {
+enum LeafValueArray<'a> {
     /// In `split_conditions`.
     Single,
     /// In `leaf_weights`, by the index of the leaf's vector.
-    ByLeaf(&'a [Real]),
+    ByLeaf(&'a [SingleNumber]),
     /// In `base_weights`, by the index of the node.
-    ByNode(&'a [Real]),
+    ByNode(&'a [SingleNumber]),
 }
 
 /// Converts the nodes that the root reaches. Files of pruned trees also hold deleted nodes, which no node
 /// refers to; these are skipped.
 pub(super) fn convert(
-    tree: &document::Tree,
-    context: &Context<'_>,
-    sets: &mut Sets,
+    tree: &document::TreeDocument,
+    context: &TreeArraysContext<'_>,
+    sets: &mut ForestSets,
 ) -> Result<Tree, ModelError> {
     check_lengths(tree)?;
     let count = tree.left_children.len();
     let values = values_of(tree, context)?;
-    let source = Source { tree, context, values, sets: node_sets(tree, sets)? };
+    let source = TreeSource { tree, context, values, sets: node_sets(tree, sets)? };
     let mut seen = vec![false; count];
     let mut out = Tree {
         root: NodeRef::Leaf(0),
         inner: Vec::with_capacity(count / 2),
         leaves: Vec::with_capacity(count / 2 + 1),
-        target: if matches!(values, Values::Single) { Target::One(context.target) } else { Target::All },
+        target: if matches!(values, LeafValueArray::Single) {
+            TreeTarget::One(context.target)
+        } else {
+            TreeTarget::All
+        },
         source: context.source,
     };
-    let mut todo = vec![Todo { node: 0, depth: 0, link: None }];
-    while let Some(Todo { node, depth, link }) = todo.pop() {
+    let mut todo = vec![UnvisitedNode { node: 0, depth: 0, link: None }];
+    while let Some(UnvisitedNode { node, depth, link }) = todo.pop() {
         if std::mem::replace(&mut seen[node], true) {
             return Err(reached_twice(node, link));
         }
@@ -112,16 +116,16 @@ pub(super) fn convert(
         };
         match link {
             None => out.root = new,
-            Some(Link { parent, is_left: true, .. }) => out.inner[parent].left = new,
-            Some(Link { parent, is_left: false, .. }) => out.inner[parent].right = new,
+            Some(ParentLink { parent, is_left: true, .. }) => out.inner[parent].left = new,
+            Some(ParentLink { parent, is_left: false, .. }) => out.inner[parent].right = new,
         }
         if let Some(children) = children {
             let parent = out.inner.len() - 1;
             let swapped = source.set(node).is_some_and(|test| test.is_right);
             for (array, child) in ARRAYS.into_iter().zip(children) {
                 let is_left = (array == ARRAYS[0]) != swapped;
-                let link = Some(Link { parent, parent_node: node, is_left, array });
-                todo.push(Todo { node: child, depth: depth + 1, link });
+                let link = Some(ParentLink { parent, parent_node: node, is_left, array });
+                todo.push(UnvisitedNode { node: child, depth: depth + 1, link });
             }
             // The left child comes next, so that nodes are in depth-first order.
             let last = todo.len() - 1;
@@ -137,15 +141,15 @@ pub(super) fn convert(
 const ARRAYS: [&str; 2] = ["left_children", "right_children"];
 
 /// A node to be visited.
-struct Todo {
+struct UnvisitedNode {
     node: usize,
     depth: u32,
-    link: Option<Link>,
+    link: Option<ParentLink>,
 }
 
 /// The child slot of a parent, to be filled with a node.
 #[derive(Clone, Copy)]
-struct Link {
+struct ParentLink {
     parent: usize,
     parent_node: usize,
     is_left: bool,
@@ -154,10 +158,13 @@ struct Link {
 }
 
 /// Finds the values of leaves and checks how many there are.
-fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Values<'a>, ModelError> {
+fn values_of<'a>(
+    tree: &'a document::TreeDocument,
+    context: &TreeArraysContext<'a>,
+) -> Result<LeafValueArray<'a>, ModelError> {
     let size = leaf_size(tree)?;
     if size == 1 && tree.leaf_weights.is_empty() {
-        return Ok(Values::Single);
+        return Ok(LeafValueArray::Single);
     }
     if size == 1 {
         let message =
@@ -178,9 +185,9 @@ fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Valu
                     format!("`base_weights` has {} values, not {size} for each node", vectors.len());
                 return Err(damaged(codes::LENGTH_MISMATCH, message, "base_weights", None));
             }
-            return Ok(Values::ByNode(vectors));
+            return Ok(LeafValueArray::ByNode(vectors));
         }
-        (vectors, _) => (Values::ByLeaf(vectors), vectors, "leaf_weights"),
+        (vectors, _) => (LeafValueArray::ByLeaf(vectors), vectors, "leaf_weights"),
     };
     if !vectors.len().is_multiple_of(size) {
         let message = format!("`{name}` has {} values, which is no multiple of {size}", vectors.len());
@@ -190,7 +197,10 @@ fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Valu
 }
 
 /// The set of each categorical node.
-fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<SetTest>>, ModelError> {
+fn node_sets(
+    tree: &document::TreeDocument,
+    sets: &mut ForestSets,
+) -> Result<Vec<Option<SetTest>>, ModelError> {
     let nodes = &tree.categories_nodes;
     let is_categorical = |node: usize| tree.split_type.get(node).is_some_and(|flag| flag.0);
     let mut found = Vec::new();
@@ -238,7 +248,7 @@ fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<SetTes
     Ok(found)
 }
 
-fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
+fn check_lengths(tree: &document::TreeDocument) -> Result<(), ModelError> {
     let count = tree.left_children.len();
     if count == 0 {
         return Err(damaged(codes::LENGTH_MISMATCH, "the tree has no nodes".into(), "left_children", None));
@@ -271,7 +281,7 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
     Ok(())
 }
 
-impl Source<'_> {
+impl TreeSource<'_> {
     /// The test of a categorical node; `None` for other nodes.
     fn set(&self, node: usize) -> Option<SetTest> {
         self.sets.get(node).copied().flatten()
@@ -282,7 +292,7 @@ impl Source<'_> {
         let tree = self.tree;
         let count = tree.left_children.len();
         let (left, right) = (tree.left_children[node], tree.right_children[node]);
-        if left == -1 && (right == -1 || matches!(self.values, Values::ByLeaf(_))) {
+        if left == -1 && (right == -1 || matches!(self.values, LeafValueArray::ByLeaf(_))) {
             return Ok(None);
         }
         let child = |child: i64, name: &str| {
@@ -297,8 +307,8 @@ impl Source<'_> {
 
     fn push_leaf(&self, out: &mut Tree, node: usize) -> Result<u32, ModelError> {
         let (values, name, first) = match self.values {
-            Values::Single => (&self.tree.split_conditions[node..=node], "split_conditions", node),
-            Values::ByLeaf(vectors) => {
+            LeafValueArray::Single => (&self.tree.split_conditions[node..=node], "split_conditions", node),
+            LeafValueArray::ByLeaf(vectors) => {
                 let size = self.context.num_margins;
                 let leaf = self.tree.right_children[node];
                 let first = usize::try_from(leaf).ok().and_then(|leaf| leaf.checked_mul(size));
@@ -310,7 +320,7 @@ impl Source<'_> {
                 };
                 (&vectors[first..last], "leaf_weights", first)
             }
-            Values::ByNode(vectors) => {
+            LeafValueArray::ByNode(vectors) => {
                 let size = self.context.num_margins;
                 (&vectors[node * size..][..size], "base_weights", node * size)
             }
@@ -360,7 +370,7 @@ impl Source<'_> {
     }
 }
 
-fn reached_twice(node: usize, link: Option<Link>) -> ModelError {
+fn reached_twice(node: usize, link: Option<ParentLink>) -> ModelError {
     let message = format!("node {node} is reached twice, so the nodes do not form a tree");
     // The root has no link. It is the first node that is reached, so its error uses itself as the parent.
     let (array, parent) = link.map_or((ARRAYS[0], node), |link| (link.array, link.parent_node));

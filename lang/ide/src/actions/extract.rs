@@ -1,12 +1,12 @@
 //! A number of a directive becomes a param, so that it has a name and can be tuned.
 
-use sched_grammar::ast::{Directive, Expr, ExprKind, Span, Stmt, StmtKind};
+use sched_grammar::ast::{Directive, ExprKind, ScheduleExpr, ScheduleStmt, Span, StmtKind};
 use sched_grammar::is_reserved;
 
 use super::super::names::parameter_at;
 use super::super::{Analysis, Edit, edits};
 use super::action::{Action, ActionKind};
-use sched_lang::directives::{Op, Role, Signature, find};
+use sched_lang::directives::{DirectiveOp, Role, Signature, find};
 use sched_nest::Axis;
 
 pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
@@ -42,7 +42,7 @@ fn covers(outer: Span, inner: Span) -> bool {
 }
 
 /// The number in an expression that covers `span`, parentheses around it left out.
-fn number(expr: &Expr, span: Span) -> Option<Span> {
+fn number(expr: &ScheduleExpr, span: Span) -> Option<Span> {
     // The parser bounds the depth of expressions.
     if !covers(expr.span, span) {
         return None;
@@ -64,19 +64,19 @@ fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static 
         names.at(arg.span.end as usize).and_then(|occurrence| names.meaning(occurrence).axis)
     };
     match signature.op {
-        Op::Tile => match subject() {
+        DirectiveOp::Tile => match subject() {
             Some(Axis::Row) => "ROWS",
             Some(Axis::Tree) => "TREES",
             Some(Axis::Unit) => "UNITS",
             Some(Axis::Feature) => "TERMS",
             None => "SIZE",
         },
-        Op::Split => "AT",
-        Op::Interleave | Op::Vectorize => "LANES",
-        Op::UnrollWalk | Op::PeelWalk => "HOPS",
-        Op::SpeculateWalk => "LEVELS",
-        Op::VectorReduce => "WIDTH",
-        Op::TileTrees => "NODES",
+        DirectiveOp::Split => "AT",
+        DirectiveOp::Interleave | DirectiveOp::Vectorize => "LANES",
+        DirectiveOp::UnrollWalk | DirectiveOp::PeelWalk => "HOPS",
+        DirectiveOp::SpeculateWalk => "LEVELS",
+        DirectiveOp::VectorReduce => "WIDTH",
+        DirectiveOp::TileTrees => "NODES",
         _ => "SIZE",
     }
 }
@@ -96,7 +96,8 @@ fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     let first =
         stmts.iter().position(|stmt| matches!(stmt.kind, StmtKind::Directive(_) | StmtKind::When(_)))?;
     let (header, directives) = stmts.split_at(first);
-    let is_number = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Param { .. } | StmtKind::Const { .. });
+    let is_number =
+        |stmt: &&ScheduleStmt| matches!(stmt.kind, StmtKind::Param { .. } | StmtKind::Const { .. });
     let end = edits::line_end(source);
     let start = directives.first()?.span.start as usize;
     let last = header.iter().rev().find(is_number);

@@ -1,6 +1,6 @@
 //! Actions that replace all uses of a param or const by its value, and that remove an unused one.
 
-use sched_grammar::ast::{Expr, ExprKind, Ident, Span, Stmt, StmtKind};
+use sched_grammar::ast::{ExprKind, Ident, ScheduleExpr, ScheduleStmt, Span, StmtKind};
 
 use super::super::{Analysis, Edit};
 use super::action::{Action, ActionKind};
@@ -57,7 +57,7 @@ pub(super) fn remove(a: &Analysis, at: usize, diagnostic: &Diagnostic) -> Option
 }
 
 /// The statement that declares the name at `at`, with its name and value.
-fn declares(stmt: &Stmt, at: Span) -> Option<(&Stmt, &Ident, &Expr)> {
+fn declares(stmt: &ScheduleStmt, at: Span) -> Option<(&ScheduleStmt, &Ident, &ScheduleExpr)> {
     let (name, value) = match &stmt.kind {
         StmtKind::Param { name, default, .. } => (name, default),
         StmtKind::Const { name, value } => (name, value),
@@ -67,7 +67,7 @@ fn declares(stmt: &Stmt, at: Span) -> Option<(&Stmt, &Ident, &Expr)> {
 }
 
 /// Whether an expression has no syntax error.
-fn is_sound(expr: &Expr) -> bool {
+fn is_sound(expr: &ScheduleExpr) -> bool {
     // The parser bounds the depth of expressions.
     match &expr.kind {
         ExprKind::Error => false,
@@ -86,7 +86,7 @@ fn has_comment(a: &Analysis, span: Span) -> bool {
 }
 
 /// Whether an expression needs no parentheses between operators.
-fn is_closed(expr: &Expr) -> bool {
+fn is_closed(expr: &ScheduleExpr) -> bool {
     match &expr.kind {
         ExprKind::Neg(inner) => expr.span.end > inner.span.end,
         ExprKind::Binary(_, left, _) => expr.span.start < left.span.start,
@@ -95,8 +95,8 @@ fn is_closed(expr: &Expr) -> bool {
 }
 
 /// Uses of this name in expressions, each with whether it is an operand of an operator.
-fn find_uses(stmt: &Stmt, name: &str, uses: &mut Vec<(Span, bool)>) {
-    let mut each = |expr: &Expr| find_in(expr, name, false, uses);
+fn find_uses(stmt: &ScheduleStmt, name: &str, uses: &mut Vec<(Span, bool)>) {
+    let mut each = |expr: &ScheduleExpr| find_in(expr, name, false, uses);
     match &stmt.kind {
         StmtKind::Edition(expr) | StmtKind::Const { value: expr, .. } => each(expr),
         StmtKind::Param { default, choices, .. } => {
@@ -109,7 +109,7 @@ fn find_uses(stmt: &Stmt, name: &str, uses: &mut Vec<(Span, bool)>) {
     }
 }
 
-fn find_in(expr: &Expr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool)>) {
+fn find_in(expr: &ScheduleExpr, name: &str, is_operand: bool, uses: &mut Vec<(Span, bool)>) {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Error => {}
         ExprKind::Neg(inner) => find_in(inner, name, true, uses),

@@ -9,8 +9,8 @@ use super::stage;
 use crate::ScheduleAnalysis;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
-use sched_lang::check::{InsertionPoint, Work};
-use sched_lang::directives::{Op, Parameter, Role, Signature, TILINGS, find};
+use sched_lang::check::{InsertionPoint, WorkBudget};
+use sched_lang::directives::{DirectiveOp, Parameter, Role, Signature, TILINGS, find};
 use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
 use sched_lang::legal_next::{Argument, Operation};
 use sched_lang::lineage::{Annotation, DirectiveIndex, IndexRecord, LoopSelector};
@@ -30,12 +30,12 @@ pub(super) fn complete(analysis: ScheduleAnalysis, offset: usize, call: &CallAt)
     let last = signature.parameters.len().saturating_sub(1);
     let parameter = if signature.repeats { call.at.min(last) } else { call.at };
     match signature.parameters.get(parameter).map(|parameter| parameter.role) {
-        Some(Role::Index) if signature.op == Op::Reorder => {
+        Some(Role::Index) if signature.op == DirectiveOp::Reorder => {
             let mut all = at.reorder_loops();
             all.extend(at.loops_of_stages());
             all
         }
-        Some(Role::Index) if signature.op == Op::Representation => {
+        Some(Role::Index) if signature.op == DirectiveOp::Representation => {
             let mut all = at.words();
             all.extend(at.loops());
             all
@@ -56,12 +56,12 @@ pub(super) fn complete(analysis: ScheduleAnalysis, offset: usize, call: &CallAt)
 struct ArgumentPlace<'a> {
     analysis: ScheduleAnalysis<'a>,
     call: &'a CallAt<'a>,
-    op: Op,
+    op: DirectiveOp,
     signature: &'static Signature,
     point: InsertionPoint<'a>,
     own: Option<DirectiveIndex>,
     offset: usize,
-    work: Work,
+    work: WorkBudget,
 }
 
 impl<'a> ArgumentPlace<'a> {
@@ -343,15 +343,17 @@ impl<'a> ArgumentPlace<'a> {
     fn words(&mut self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_path);
         let forms: Forms = match (self.op, self.call.at) {
-            (Op::Representation, 0) => Layout::ALL.iter().map(|layout| Operation::Layout(*layout)).collect(),
-            (Op::Representation, _) => {
+            (DirectiveOp::Representation, 0) => {
+                Layout::ALL.iter().map(|layout| Operation::Layout(*layout)).collect()
+            }
+            (DirectiveOp::Representation, _) => {
                 let Some((v, _)) = self.first_loop() else { return Vec::new() };
                 Layout::ALL
                     .iter()
                     .map(|layout| Operation::Annotate(v.clone(), Annotation::Layout(*layout)))
                     .collect()
             }
-            (Op::TileTrees, _) => return self.tilings(replace),
+            (DirectiveOp::TileTrees, _) => return self.tilings(replace),
             _ if !self.is_about_a_loop() => self.all_forms(),
             _ => {
                 let Some(named) = self.first_loop() else { return Vec::new() };

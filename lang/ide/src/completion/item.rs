@@ -1,10 +1,10 @@
 //! Completion items and their parts.
 
 use sched_grammar::ast::Span;
-use sched_lang::check::Work;
+use sched_lang::check::WorkBudget;
 
 /// Work that one answer may take. It must be ready between two keystrokes.
-pub(super) const WORK: Work = Work { whole: 2_000, here: 400 };
+pub(super) const WORK: WorkBudget = WorkBudget { whole: 2_000, here: 400 };
 
 /// A completion item.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 
 use sched_lang::TargetKind;
 use sched_lang::device::Limits;
-use sched_lang::directives::{Op, SIGNATURES};
+use sched_lang::directives::{DirectiveOp, SIGNATURES};
 use sched_lang::legal_next::Operation;
 use sched_lang::lineage::{Annotation, LoopSelector, NestBuilder};
 use sched_nest::{Axis, Layout, LoopId, ModelInfo, Shapes};
@@ -17,15 +17,15 @@ use sched_nest::{Axis, Layout, LoopId, ModelInfo, Shapes};
 use crate::ScheduleAnalysis;
 
 /// The directives of a fast schedule in their order.
-const USUAL_ORDER: &[Op] = &[
-    Op::Tile,
-    Op::Reorder,
-    Op::Parallel,
-    Op::Cache,
-    Op::Representation,
-    Op::Vectorize,
-    Op::Interleave,
-    Op::UnrollAndJam,
+const USUAL_ORDER: &[DirectiveOp] = &[
+    DirectiveOp::Tile,
+    DirectiveOp::Reorder,
+    DirectiveOp::Parallel,
+    DirectiveOp::Cache,
+    DirectiveOp::Representation,
+    DirectiveOp::Vectorize,
+    DirectiveOp::Interleave,
+    DirectiveOp::UnrollAndJam,
 ];
 /// Rows of a block for walks in vectors, as schedc chooses it.
 const VECTOR_BLOCK: i64 = 256;
@@ -76,7 +76,7 @@ impl<'a> Ranker<'a> {
         let usual = SIGNATURES.iter().position(|signature| signature.op == op).unwrap_or(usize::MAX);
         let step = USUAL_ORDER.iter().position(|step| *step == op).filter(|_| self.is_cpu);
         match (step, self.within(operation, nest)) {
-            _ if op == Op::GpuDimension && self.is_cpu => Rank(3, usual, 0),
+            _ if op == DirectiveOp::GpuDimension && self.is_cpu => Rank(3, usual, 0),
             (_, within) if *reassociates => Rank(2, usual, within.unwrap_or(usize::MAX)),
             (Some(step), Some(within)) if !self.is_done(op) => Rank(0, step, within),
             (_, within) => Rank(1, usual, within.unwrap_or(usize::MAX)),
@@ -84,15 +84,15 @@ impl<'a> Ranker<'a> {
     }
 
     /// Whether the schedule has a directive already.
-    fn is_done(&self, op: Op) -> bool {
+    fn is_done(&self, op: DirectiveOp) -> bool {
         let nest = self.whole;
         let loops = nest.tree().loops();
         match op {
-            Op::Tile => loops.iter().filter(|id| nest.node(**id).axis == Axis::Row).count() > 1,
-            Op::Reorder => {
+            DirectiveOp::Tile => loops.iter().filter(|id| nest.node(**id).axis == Axis::Row).count() > 1,
+            DirectiveOp::Reorder => {
                 loops.iter().any(|id| nest.node(*id).axis == Axis::Row && nest.tree().inside(*id).is_leaf())
             }
-            Op::Representation if nest.forest().layout().is_some() => true,
+            DirectiveOp::Representation if nest.forest().layout().is_some() => true,
             _ => {
                 loops.iter().any(|id| nest.node(*id).annotations.iter().any(|(stated, _)| stated.op() == op))
             }

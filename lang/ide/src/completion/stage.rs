@@ -5,7 +5,7 @@ use sched_grammar::ast::Span;
 use super::item::{Completion, CompletionKind};
 use crate::ScheduleAnalysis;
 use sched_lang::check::StageVariant;
-use sched_lang::directives::Op;
+use sched_lang::directives::DirectiveOp;
 use sched_lang::legal_next::Operation;
 use sched_lang::legal_next::candidates;
 use sched_lang::lineage::{LoopSelector, Qualifier};
@@ -19,7 +19,7 @@ const MOST_STAGES: usize = 8;
 /// text.
 pub(super) fn loops(
     analysis: ScheduleAnalysis,
-    op: Op,
+    op: DirectiveOp,
     replace: Span,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Completion> {
@@ -30,7 +30,12 @@ pub(super) fn loops(
     stages.flat_map(|stage| loops_of(stage, op, replace, is_taken)).collect()
 }
 
-fn loops_of(stage: &StageVariant, op: Op, replace: Span, is_taken: &dyn Fn(&str) -> bool) -> Vec<Completion> {
+fn loops_of(
+    stage: &StageVariant,
+    op: DirectiveOp,
+    replace: Span,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Vec<Completion> {
     let builder = &stage.builder;
     let own = builder
         .tree()
@@ -43,7 +48,7 @@ fn loops_of(stage: &StageVariant, op: Op, replace: Span, is_taken: &dyn Fn(&str)
 fn item(
     stage: &StageVariant,
     id: LoopId,
-    op: Op,
+    op: DirectiveOp,
     replace: Span,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Option<Completion> {
@@ -53,7 +58,7 @@ fn item(
     let named = |name: &str| LoopSelector { scope: vec![qualifier.clone()], ..LoopSelector::all(name) };
     let select = named(&node.name);
     let forms: Vec<Operation> = match op {
-        Op::Reorder => {
+        DirectiveOp::Reorder => {
             let outer = builder.tree().parent(id)?;
             let outer = builder.indices().get(outer)?;
             vec![Operation::Reorder(vec![select.clone(), named(&outer.name)])]

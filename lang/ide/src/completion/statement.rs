@@ -7,8 +7,8 @@ use super::order::{LegalForm, Rank, Ranker};
 use crate::ScheduleAnalysis;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
-use sched_lang::check::{InsertionPoint, Work};
-use sched_lang::directives::{Op, Signature, of as signature_of};
+use sched_lang::check::{InsertionPoint, WorkBudget};
+use sched_lang::directives::{DirectiveOp, Signature, of as signature_of};
 use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
 use sched_lang::legal_next::{Argument, candidate_ops};
 use sched_nest::Layout;
@@ -73,22 +73,23 @@ fn legal_forms(
     point: &mut InsertionPoint,
     is_taken: &dyn Fn(&str) -> bool,
     ranker: &Ranker,
-) -> Vec<(Op, Vec<LegalForm>)> {
+) -> Vec<(DirectiveOp, Vec<LegalForm>)> {
     let ops = candidate_ops(None);
     let mut work = WORK;
     let mut names = candidates::live_names(point.nest());
     names.truncate(MAX_PROPOSED_LOOPS);
-    let mut searches: Vec<Search> =
-        ops.into_iter().map(|op| Search::new(op, point, &names, is_taken, ranker)).collect();
+    let mut searches: Vec<FormSearch> =
+        ops.into_iter().map(|op| FormSearch::new(op, point, &names, is_taken, ranker)).collect();
     // Annotations are quick to try. They come first, and leave their remaining work to modifiers.
-    let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.is_modifier);
-    let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
+    let is_quick =
+        |search: &FormSearch| !signature_of(search.op).is_some_and(|signature| signature.is_modifier);
+    let (mut quick, mut slow): (Vec<&mut FormSearch>, Vec<&mut FormSearch>) =
         searches.iter_mut().partition(|search| is_quick(search));
     for round in 0..MAX_LAYOUT_FORMS.max(MAX_REORDER_FORMS) {
         let mut rest = quick.len() + slow.len();
-        let goes_on = |search: &&mut &mut Search| match search.op {
-            Op::Reorder => round < MAX_REORDER_FORMS,
-            Op::Representation => round < MAX_LAYOUT_FORMS,
+        let goes_on = |search: &&mut &mut FormSearch| match search.op {
+            DirectiveOp::Reorder => round < MAX_REORDER_FORMS,
+            DirectiveOp::Representation => round < MAX_LAYOUT_FORMS,
             _ => round < MAX_FORMS,
         };
         for search in quick.iter_mut().chain(&mut slow).filter(goes_on) {
@@ -104,16 +105,16 @@ fn legal_forms(
 }
 
 /// A search for legal forms of one directive.
-struct Search {
-    op: Op,
+struct FormSearch {
+    op: DirectiveOp,
     /// The untried forms, in reverse.
     rest: Vec<Forms>,
     found: Vec<LegalForm>,
 }
 
-impl Search {
+impl FormSearch {
     fn new(
-        op: Op,
+        op: DirectiveOp,
         point: &InsertionPoint,
         names: &[NamedLoop],
         is_taken: &dyn Fn(&str) -> bool,
@@ -122,11 +123,11 @@ impl Search {
         let mut rest = candidates::candidates_among(op, point.nest(), names, is_taken);
         rest.iter_mut().for_each(|forms| ranker.order(forms, point.nest()));
         rest.reverse();
-        Search { op, rest, found: Vec::new() }
+        FormSearch { op, rest, found: Vec::new() }
     }
 
     /// Looks for one more form, with at most this much work.
-    fn next(&mut self, point: &mut InsertionPoint, work: &mut Work) {
+    fn next(&mut self, point: &mut InsertionPoint, work: &mut WorkBudget) {
         while let Some(forms) = self.rest.pop() {
             for form in forms.into_iter().take(MAX_TRIED_NUMBERS) {
                 if work.is_done() {
@@ -139,7 +140,7 @@ impl Search {
                         let other = other.first().and_then(|form| form.arguments().into_iter().next());
                         matches!(other, Some(Argument::Loop(_))) && other == v
                     };
-                    if self.op != Op::Reorder {
+                    if self.op != DirectiveOp::Reorder {
                         self.rest.retain(|other| !is_same(other));
                     }
                     let reassociates = point.reassociates(&form);
@@ -159,7 +160,7 @@ fn item(signature: &Signature, form: &LegalForm, typed: Typed) -> Completion {
         .enumerate()
         .map(|(at, argument)| format!("${{{}:{}}}", at + 1, escape(argument.text())))
         .collect();
-    let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
+    let on_gpu = matches!(signature.op, DirectiveOp::GpuDimension | DirectiveOp::SharedReduce);
     let detail = match (on_gpu, reassociates, signature.is_modifier) {
         (true, ..) => "for GPUs only",
         (false, true, _) => "accumulation no longer exact",

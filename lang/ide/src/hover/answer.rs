@@ -1,6 +1,6 @@
 //! The text shown for a word, with the word's place.
 
-use sched_grammar::ast::{Expr, ExprKind, Span};
+use sched_grammar::ast::{ExprKind, ScheduleExpr, Span};
 
 /// The text to show for a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub(super) fn touches(span: Span, offset: usize) -> bool {
 }
 
 /// The part of an expression at `offset`: a name, or a call's function.
-pub(super) fn part_at(expr: &Expr, offset: usize) -> &Expr {
+pub(super) fn part_at(expr: &ScheduleExpr, offset: usize) -> &ScheduleExpr {
     // The parser bounds the depth of expressions.
-    let inner: Vec<&Expr> = match &expr.kind {
+    let inner: Vec<&ScheduleExpr> = match &expr.kind {
         ExprKind::Neg(inner) => vec![inner],
         ExprKind::Binary(_, a, b) => vec![a, b],
         ExprKind::Call(_, args) => args.iter().collect(),

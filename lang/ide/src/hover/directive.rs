@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sched_grammar::ast::{Directive, Span, Stmt};
+use sched_grammar::ast::{Directive, ScheduleStmt, Span};
 
 use super::answer::{Hover, touches};
 use super::stage;
@@ -19,7 +19,7 @@ use sched_nest::{Accumulation, LoopId, Nest};
 const MAX_NEST_LINES: usize = 14;
 
 /// All about the directive whose name is under the cursor.
-pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &Stmt, directive: &Directive) -> Option<Hover> {
+pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &ScheduleStmt, directive: &Directive) -> Option<Hover> {
     let signature = find(&directive.name.text)?;
     let mut markdown = about(signature);
     if let Some(step) = analysis.prepared().step_at(stmt.span)
@@ -31,7 +31,7 @@ pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &Stmt, directive: &Directi
 }
 
 /// Hover of a directive of which only the name is written.
-pub(super) fn unfinished(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn unfinished(analysis: ScheduleAnalysis, stmt: &ScheduleStmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let name = word(analysis.source(), start, is_name);
     let signature = find(analysis.text(name)).filter(|_| touches(name, offset))?;
@@ -50,7 +50,7 @@ pub(crate) fn about(signature: &Signature) -> String {
 /// The effect of the directive here.
 fn effect(
     analysis: ScheduleAnalysis,
-    stmt: &Stmt,
+    stmt: &ScheduleStmt,
     step: DirectiveIndex,
     signature: &Signature,
 ) -> Option<String> {

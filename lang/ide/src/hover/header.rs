@@ -1,10 +1,10 @@
 //! Words of the header: `sched`, `model`, `target`, `param`, `const`; blocks, and reserved words.
 
-use sched_grammar::ast::{Span, Stmt, StmtKind, When};
+use sched_grammar::ast::{ScheduleStmt, Span, StmtKind, When};
 
 use super::answer::{Hover, touches};
 use crate::ScheduleAnalysis;
-use sched_lang::device::Cpu;
+use sched_lang::device::CpuClass;
 use sched_lang::options::ModelInfo;
 use sched_machines::GpuKind;
 use sched_nest::show::show_nest;
@@ -13,7 +13,7 @@ use sched_nest::show::show_nest;
 const MOST_LINES: usize = 20;
 
 /// Hover of a header line.
-pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &ScheduleStmt, offset: usize) -> Option<Hover> {
     if let Some(hover) = keyword(analysis, stmt, offset) {
         return Some(hover);
     }
@@ -37,7 +37,7 @@ pub(super) fn hover(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> O
 }
 
 /// The meaning of the line's first word.
-pub(super) fn keyword(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) -> Option<Hover> {
+pub(super) fn keyword(analysis: ScheduleAnalysis, stmt: &ScheduleStmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let text = analysis.text(stmt.span);
     let len = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
@@ -60,7 +60,12 @@ pub(super) fn keyword(analysis: ScheduleAnalysis, stmt: &Stmt, offset: usize) ->
 }
 
 /// Hover of a `when` block: its calls and its nest.
-pub(super) fn block(analysis: ScheduleAnalysis, stmt: &Stmt, when: &When, offset: usize) -> Option<Hover> {
+pub(super) fn block(
+    analysis: ScheduleAnalysis,
+    stmt: &ScheduleStmt,
+    when: &When,
+    offset: usize,
+) -> Option<Hover> {
     let mut hover = keyword(analysis, stmt, offset)?;
     let Some(max_rows) = analysis.max_rows(stmt) else { return Some(hover) };
     let bounds = analysis.schedules().filter_map(|here| here.variant().max_rows);
@@ -159,7 +164,7 @@ pub(crate) fn device(name: &str) -> Option<String> {
             gpu.limits.shared_bytes / KIB
         ));
     }
-    let cpu = Cpu::named(name)?;
+    let cpu = CpuClass::named(name)?;
     let what = if cpu.level.is_none() { "the CPU that compiles" } else { "a class of CPUs" };
     Some(format!("**{name}**, {what}: about {} KiB of second-level cache for a core.", cpu.l2() / KIB))
 }

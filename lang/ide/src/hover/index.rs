@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sched_grammar::ast::{ExprKind, Path, Stmt};
+use sched_grammar::ast::{ExprKind, Path, ScheduleStmt};
 
 use super::answer::{Hover, touches};
 use super::loops::{MAX_LISTED_LOOPS, headers, is_limited, iterations};
@@ -15,7 +15,7 @@ use sched_nest::{Axis, LoopId};
 /// An index that a directive names.
 pub(super) fn use_hover(
     analysis: ScheduleAnalysis,
-    stmt: &Stmt,
+    stmt: &ScheduleStmt,
     at: usize,
     path: &Path,
     offset: usize,
@@ -50,7 +50,11 @@ pub(super) fn use_hover(
 }
 
 /// Hover of an index variable in the directive that makes it.
-pub(super) fn declaration_hover(analysis: ScheduleAnalysis, stmt: &Stmt, path: &Path) -> Option<Hover> {
+pub(super) fn declaration_hover(
+    analysis: ScheduleAnalysis,
+    stmt: &ScheduleStmt,
+    path: &Path,
+) -> Option<Hover> {
     let name = path.as_ident()?;
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span)?;
@@ -65,10 +69,11 @@ pub(super) fn declaration_hover(analysis: ScheduleAnalysis, stmt: &Stmt, path: &
 /// The name as written, without numbers in brackets that are expressions.
 fn select_of(path: &Path) -> Option<LoopSelector> {
     let (last, rest) = path.segments.split_last()?;
-    let number = |index: &Option<Box<sched_grammar::ast::Expr>>| match index.as_deref().map(|e| &e.kind) {
-        Some(ExprKind::Int(n)) => u32::try_from(*n).ok(),
-        _ => None,
-    };
+    let number =
+        |index: &Option<Box<sched_grammar::ast::ScheduleExpr>>| match index.as_deref().map(|e| &e.kind) {
+            Some(ExprKind::Int(n)) => u32::try_from(*n).ok(),
+            _ => None,
+        };
     let qualifier = |segment: &sched_grammar::ast::Segment| Qualifier {
         name: segment.name.text.as_str().into(),
         number: number(&segment.index),

@@ -1,6 +1,6 @@
 //! Hovers for named numbers, model properties, functions and values of expressions.
 
-use sched_grammar::ast::{Expr, ExprKind, Ident, Path, Stmt};
+use sched_grammar::ast::{ExprKind, Ident, Path, ScheduleExpr, ScheduleStmt};
 
 use super::answer::{Hover, part_at, touches};
 use crate::ScheduleAnalysis;
@@ -16,9 +16,9 @@ pub(super) fn declaration_hover(analysis: ScheduleAnalysis, name: &Ident) -> Opt
 /// A number as an argument: the name under the cursor, or the value of the whole expression.
 pub(super) fn argument(
     analysis: ScheduleAnalysis,
-    stmt: &Stmt,
+    stmt: &ScheduleStmt,
     at: usize,
-    expr: &Expr,
+    expr: &ScheduleExpr,
     offset: usize,
 ) -> Option<Hover> {
     let found = expression(analysis, expr, offset);
@@ -34,7 +34,7 @@ pub(super) fn argument(
 }
 
 /// A name or a function in an expression.
-pub(super) fn expression(analysis: ScheduleAnalysis, expr: &Expr, offset: usize) -> Option<Hover> {
+pub(super) fn expression(analysis: ScheduleAnalysis, expr: &ScheduleExpr, offset: usize) -> Option<Hover> {
     let part = part_at(expr, offset);
     match &part.kind {
         ExprKind::Path(path) => {
@@ -44,7 +44,7 @@ pub(super) fn expression(analysis: ScheduleAnalysis, expr: &Expr, offset: usize)
         }
         ExprKind::Call(name, args) if touches(name.span, offset) => {
             let mut markdown = function(&name.text)?.to_owned();
-            if let ("trees_to_depth", [Expr { kind: ExprKind::Int(depth), .. }], Some(model)) =
+            if let ("trees_to_depth", [ScheduleExpr { kind: ExprKind::Int(depth), .. }], Some(model)) =
                 (name.text.as_str(), args.as_slice(), &analysis.options().model)
             {
                 let count = model.trees_to_depth(*depth);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sched_grammar::ast::{Span, Stmt};
+use sched_grammar::ast::{ScheduleStmt, Span};
 
 use super::answer::Hover;
 use super::loops::{headers, is_limited, iterations};
@@ -14,7 +14,7 @@ use sched_nest::{Axis, StageInfo, StageKind};
 /// A loop of a stage that a directive names, or the name of a stage before a loop.
 pub(super) fn use_hover(
     analysis: ScheduleAnalysis,
-    stmt: &Stmt,
+    stmt: &ScheduleStmt,
     select: &LoopSelector,
     span: Span,
 ) -> Option<Hover> {
@@ -43,7 +43,10 @@ fn used_at(
 }
 
 /// The stages before and after a directive that a directive changes or annotates.
-pub(super) fn changed_stages(analysis: ScheduleAnalysis, stmt: &Stmt) -> Vec<(StageVariant, StageVariant)> {
+pub(super) fn changed_stages(
+    analysis: ScheduleAnalysis,
+    stmt: &ScheduleStmt,
+) -> Vec<(StageVariant, StageVariant)> {
     let prepared = analysis.prepared();
     let model = analysis.options().model.as_ref();
     let before = prepared.stages_until(stmt.span.start as usize);

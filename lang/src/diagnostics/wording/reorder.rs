@@ -27,7 +27,7 @@ pub(super) fn no_path() -> Wording {
 pub(super) fn fork(context: &MessageContext, outer: &str, inside: &[String]) -> Wording {
     let message = format!("`{outer}` contains several loops, so it cannot change places with one of them");
     let contains = format!("`{outer}` contains {}.", quoted_list(inside));
-    let remedy = Chain::of(context).map_or_else(Remedy::unknown, |chain| chain.remedy());
+    let remedy = LoopChain::of(context).map_or_else(Remedy::unknown, |chain| chain.remedy());
     Wording::new(message, "not perfectly nested")
         .help(format!("{contains} {}", remedy.sentence))
         .fix(remedy.fix)
@@ -37,7 +37,7 @@ pub(super) fn gap(context: &MessageContext, outer: &str, inner: &str, between: &
     let names = quoted_list(between);
     let verb = if between.len() == 1 { "is" } else { "are" };
     let wording = Wording::new(format!("{names} {verb} between `{outer}` and `{inner}`"), "not contiguous");
-    let Some(chain) = Chain::of(context) else { return wording.help(format!("Name {names} too.")) };
+    let Some(chain) = LoopChain::of(context) else { return wording.help(format!("Name {names} too.")) };
     if chain.forks().next().is_some() {
         let remedy = chain.remedy();
         return wording.help(format!("Name {names} too. {}", remedy.sentence)).fix(remedy.fix);
@@ -60,17 +60,17 @@ impl Remedy {
 }
 
 /// The loops of a refused reorder with those between them, from the outermost one inwards.
-struct Chain<'c> {
+struct LoopChain<'c> {
     context: &'c MessageContext<'c>,
     loops: Vec<LoopId>,
 }
 
-impl<'c> Chain<'c> {
+impl<'c> LoopChain<'c> {
     fn of(context: &'c MessageContext<'c>) -> Option<Self> {
         let (first, last) = (context.illegal.loops.first()?, context.illegal.loops.last()?);
         let path = context.builder.tree().path(*last);
         let loops = path.get(path.iter().position(|id| id == first)?..)?.to_vec();
-        Some(Chain { context, loops })
+        Some(LoopChain { context, loops })
     }
 
     fn node(&self, id: LoopId) -> &LoopNode {

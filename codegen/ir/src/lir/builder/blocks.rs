@@ -7,7 +7,7 @@ use crate::lir::{
 
 /// Structured statements. Bodies are closures over the owner of the builder, so that a lowering pass
 /// can keep its own state beside it.
-pub trait Build: Sized {
+pub trait BuildStmts: Sized {
     /// The builder.
     fn builder(&mut self) -> &mut Builder;
 
@@ -119,7 +119,7 @@ pub trait Build: Sized {
     }
 }
 
-impl Build for Builder {
+impl BuildStmts for Builder {
     fn builder(&mut self) -> &mut Builder {
         self
     }

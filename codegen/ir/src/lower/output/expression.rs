@@ -1,11 +1,11 @@
 //! Code of expressions over the margins of a row.
 
-use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::code::{BufferElements, ColumnCode};
 use crate::columns::outputs::{OutputRun, OutputRuns, StepRuns};
 use crate::columns::pools::PoolTables;
 use crate::columns::stored::StoredColumns;
-use crate::columns::value::Features;
-use crate::lir::{BufferId, Build, Builder, OutputKind, ProcessorKind, Scalar, Table};
+use crate::columns::value::FeatureSource;
+use crate::lir::{BufferId, BuildStmts, Builder, OutputKind, ProcessorKind, Scalar, Table};
 use sched_forest::Transform;
 
 /// Numbers of the tables of each output step that is an expression, by the number of the output.
@@ -86,7 +86,7 @@ impl<'a> ExpressionCode<'a> {
     }
 
     /// Runs `body` with memory for intermediate values: of a row on the host, and of all rows on a device.
-    pub fn with_stored<B: Build>(
+    pub fn with_stored<B: BuildStmts>(
         &self,
         b: &mut B,
         processor: ProcessorKind,
@@ -106,8 +106,8 @@ impl<'a> ExpressionCode<'a> {
         &self,
         b: &mut Builder,
         processor: ProcessorKind,
-        values: Features,
-        (stored, to): (StoredColumns, Elements),
+        values: FeatureSource,
+        (stored, to): (StoredColumns, BufferElements),
     ) {
         let register_bytes = self.code.register_bytes.filter(|_| processor == ProcessorKind::Host);
         ColumnCode { register_bytes, ..self.code }.store_row(b, values, stored, to);

@@ -5,14 +5,14 @@ use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 
 /// Code of output steps on one value. Steps over all values of a row leave the value unchanged.
-pub struct Formula<'b> {
+pub struct OutputFormula<'b> {
     /// Builder of the operations.
     pub b: &'b mut Builder,
     /// Element type of margins.
     pub element: Scalar,
 }
 
-impl Formula<'_> {
+impl OutputFormula<'_> {
     /// A value after all steps. `number` is the margin's number in its row.
     pub fn apply_steps(&mut self, steps: &[Transform], x: Value, number: usize) -> Value {
         steps.iter().fold(x, |x, step| self.apply_step(step, x, number))

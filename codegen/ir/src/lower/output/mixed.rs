@@ -1,7 +1,7 @@
 //! Last output steps, which combine the values of a row.
 
 use super::{OutputStage, RowIndices, is_uniform};
-use crate::lir::{Address, Bin, Build, Cast, Cmp, Function, Math, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BuildStmts, Cast, Cmp, Function, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 
 /// Values that all exponentials of a row depend on.

@@ -10,11 +10,11 @@ mod mixed;
 use super::elements::launch_over;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
-use crate::columns::code::Elements;
+use crate::columns::code::BufferElements;
 use crate::columns::outputs::StepRuns;
-use crate::columns::value::Features;
+use crate::columns::value::FeatureSource;
 use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, OutputKind, ProcessorKind,
+    Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Function, Interface, OutputKind, ProcessorKind,
     Scalar, Space, Ty, Value,
 };
 use expression::{ExpressionCode, ExpressionMemory};
@@ -22,7 +22,7 @@ use sched_forest::{Forest, Transform, Types};
 use sched_nest::{Bounded, Variants};
 
 pub use expression::OutputTables;
-pub use formula::Formula;
+pub use formula::OutputFormula;
 
 /// Element types that callers and the kernels of a model exchange.
 pub fn interface(types: &Types) -> Interface {
@@ -123,7 +123,7 @@ struct RowIndices {
     to: Value,
 }
 
-impl Build for OutputStage<'_> {
+impl BuildStmts for OutputStage<'_> {
     fn builder(&mut self) -> &mut Builder {
         &mut self.b
     }
@@ -173,8 +173,8 @@ impl<'a> OutputStage<'a> {
         self.b.float(Ty::of(self.element), x)
     }
 
-    fn formula(&mut self) -> Formula<'_> {
-        Formula { element: self.element, b: &mut self.b }
+    fn formula(&mut self) -> OutputFormula<'_> {
+        OutputFormula { element: self.element, b: &mut self.b }
     }
 
     /// One result for each margin.
@@ -312,8 +312,13 @@ impl<'a> OutputStage<'a> {
                 ProcessorKind::Device => memory.stored.from_row(row),
             };
             let to = self.b.mul_int(number, expression.n_results());
-            let target = Elements { buffer: results, first: to };
-            expression.row(&mut self.b, processor, Features::OfRow(self.margins, from), (stored, target));
+            let target = BufferElements { buffer: results, first: to };
+            expression.row(
+                &mut self.b,
+                processor,
+                FeatureSource::OfRow(self.margins, from),
+                (stored, target),
+            );
             (self.margins, self.element) = (results, expression.element);
             (self.per_row, from) = (expression.n_results(), to);
         }

@@ -13,7 +13,7 @@ use crate::repr::records::{Records, TableNames};
 use crate::repr::representation::Representation;
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::TableBytes;
-use crate::repr::spans::Spans;
+use crate::repr::spans::TreeSpans;
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
@@ -72,7 +72,7 @@ impl Representation for Array {
 }
 
 impl InOrder for Array {
-    fn tree_spans(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> TreeSpans<'_> {
         self.0.spans()
     }
 }

@@ -16,7 +16,7 @@ use crate::bytes::narrowest_unsigned;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cmp, Gather, Scalar, Value};
 use crate::quantize::fetch::FetchStrategy;
-use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
+use crate::repr::complete::{CompleteTrees, LEAST_ENTRIES, NodeSlot, PaddedDepths};
 use crate::repr::cursor::{Cursor, Step, choose};
 use crate::repr::format_traits::RowVectorTraversal;
 use crate::repr::layout::{FormatInfo, Formats, WalkAxis, Walking};
@@ -25,14 +25,14 @@ use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::Spans;
+use crate::repr::spans::TreeSpans;
 use crate::repr::starts::too_many_records;
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
 use crate::repr::tree::{Buffers, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use lane_trees::LaneTrees;
 use sched_forest::Forest;
 
@@ -86,7 +86,7 @@ impl Levels {
         let test = Test::of(request, sched_nest::Layout::Levels);
         let limit = test.feature_limit(forest.num_features as u64);
         let feature = narrowest_unsigned(limit).unwrap_or(Scalar::I32);
-        let depths = Depths::of(request);
+        let depths = PaddedDepths::of(request);
         let starts = depths.tree_starts()?;
         if limit > 1 << 31 {
             return Err(too_many_records(limit, "entries"));
@@ -192,7 +192,7 @@ impl Levels {
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        row: &Row,
+        row: &RowAddress,
         cursor: &Cursor,
     ) -> Value {
         let nodes = 1i64 << cursor.decisions.len()..2 << cursor.decisions.len();
@@ -267,7 +267,7 @@ impl Representation for Levels {
 }
 
 impl InOrder for Levels {
-    fn tree_spans(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> TreeSpans<'_> {
         self.trees.spans(&self.schema)
     }
 

@@ -10,7 +10,7 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::repr::complete::{CompleteTrees, Depths};
+use crate::repr::complete::{CompleteTrees, PaddedDepths};
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::format_traits::{RowVectorTraversal, TransposedBins};
 use crate::repr::layout::{FormatInfo, Formats};
@@ -19,12 +19,12 @@ use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::{Span, Spans};
+use crate::repr::spans::{RecordSpan, TreeSpans};
 use crate::repr::test::{Test, bin_goes_right};
 use crate::repr::traverse::Lane;
 use crate::repr::tree::{Buffers, TreeExtra, TreeLanes, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use sched_forest::Forest;
 use sched_nest::Layout;
 
@@ -72,7 +72,7 @@ impl Oblivious {
         if let Some((tree, _)) = used.find(|(tree, _)| !tree.is_oblivious()) {
             return Err(not_oblivious(tree.source));
         }
-        let depths = Depths::of(request);
+        let depths = PaddedDepths::of(request);
         let levels = u64::from(depths.max_depth());
         let starts = depths.tree_starts()?;
         let tests = levels.saturating_mul(request.forest.trees.len() as u64);
@@ -91,7 +91,7 @@ impl Oblivious {
         b: &mut Builder,
         buffers: &Buffers,
         tests: &TreeState,
-        row: &Row,
+        row: &RowAddress,
         (level, width): (u32, u16),
     ) -> Value {
         let level = b.int(level.into());
@@ -119,7 +119,7 @@ impl Oblivious {
         b: &mut Builder,
         buffers: &Buffers,
         tests: &TreeState,
-        row: &Row,
+        row: &RowAddress,
         level: u32,
     ) -> Value {
         let level = tests.number(b, level.into());
@@ -190,13 +190,13 @@ impl Representation for Oblivious {
 }
 
 impl InOrder for Oblivious {
-    fn tree_spans(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> TreeSpans<'_> {
         self.trees.spans(&self.schema)
     }
 
-    fn spans_beside(&self, trees: u64) -> Option<Vec<Span>> {
+    fn spans_beside(&self, trees: u64) -> Option<Vec<RecordSpan>> {
         Some(
-            Span::of_equal(&self.schema, self.threshold_bin.table(), self.levels, trees)
+            RecordSpan::of_equal(&self.schema, self.threshold_bin.table(), self.levels, trees)
                 .into_iter()
                 .collect(),
         )

@@ -20,7 +20,7 @@ use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
 use crate::quantize::offsets::ColumnOffsets;
-use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
+use crate::repr::complete::{CompleteTrees, LEAST_ENTRIES, NodeSlot, PaddedDepths};
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::format_traits::{RowVectorTraversal, TestMasks, TransposedBins};
 use crate::repr::layout::{FormatInfo, Formats, WalkAxis, Walking};
@@ -29,14 +29,14 @@ use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::Spans;
-use crate::repr::test::{Operand, Test, bin_goes_right};
+use crate::repr::spans::TreeSpans;
+use crate::repr::test::{Test, TestOperand, bin_goes_right};
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
 use crate::repr::traverse::test_mask::{TestBits, TestMask, TestVectors, WORD, mask};
 use crate::repr::tree::{Buffers, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use bin_pairs::BinPairs;
 use sched_forest::Forest;
 use sched_nest::Layout;
@@ -113,7 +113,7 @@ struct EntryRange {
 struct BinAccess<'a> {
     buffers: &'a Buffers,
     state: &'a TreeState,
-    row: &'a Row,
+    row: &'a RowAddress,
     /// Number of rows of the vector.
     width: u16,
     /// Whether loaded columns may be kept in registers, and for how long.
@@ -153,7 +153,7 @@ impl Quantized {
         let Some(bins) = request.bins else { return Err(BinMap::no_bins_error()) };
         let nodes =
             if has_tables { FetchStrategy::first_size_not_by_node(request.fetch, bins.columns()) } else { 0 };
-        let depths = Depths::of(request);
+        let depths = PaddedDepths::of(request);
         let starts = depths.tree_starts()?;
         let column = if bins.columns() > 1 << 8 { Scalar::I16 } else { Scalar::I8 };
         let offsets = ColumnOffsets::new(request.forest.trees.len(), nodes, bins.columns());
@@ -347,7 +347,7 @@ impl Quantized {
         b: &mut Builder,
         buffers: &Buffers,
         state: &TreeState,
-        row: &Row,
+        row: &RowAddress,
         node: Value,
     ) -> (Value, Value) {
         let ty = b.ty(node);
@@ -386,7 +386,7 @@ impl Representation for Quantized {
                 self.threshold_bin.write_operand(bytes, entry, test.operand);
                 self.column.write(bytes, entry, test.feature);
             }
-            if let (true, Operand::Bin(threshold_bin)) = (self.has_words, test.operand) {
+            if let (true, TestOperand::Bin(threshold_bin)) = (self.has_words, test.operand) {
                 self.word.write(bytes, entry, threshold_bin | test.feature << BIN_BITS);
             }
         });
@@ -437,7 +437,7 @@ impl Representation for Quantized {
 }
 
 impl InOrder for Quantized {
-    fn tree_spans(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> TreeSpans<'_> {
         self.trees.spans(&self.schema)
     }
 

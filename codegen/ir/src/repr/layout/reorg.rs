@@ -17,7 +17,7 @@ use crate::repr::record::Record;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Schema, TableBytes};
-use crate::repr::spans::Span;
+use crate::repr::spans::RecordSpan;
 use crate::repr::starts::too_many_records;
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
@@ -105,8 +105,8 @@ impl TreeTables for Reorg {
         Reorg::tree(buffers, TreeState { lanes: Some(lanes.distance), ..first })
     }
 
-    fn spans(&self, trees: u64) -> Option<Vec<Span>> {
-        Some(Span::side_by_side(&self.schema, (self.nodes, self.used.len() as u64), trees))
+    fn spans(&self, trees: u64) -> Option<Vec<RecordSpan>> {
+        Some(RecordSpan::side_by_side(&self.schema, (self.nodes, self.used.len() as u64), trees))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

@@ -14,7 +14,7 @@ pub use walk_emitter::WalkEmitter;
 use self::speculate::NodeTest;
 use super::tree::TreeState;
 use crate::quantize::fetch::FetchStrategy;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use std::ops::Range;
 
 /// Way of walking from the roots to the leaves.
@@ -57,7 +57,7 @@ pub enum Traversal {
 
 /// Number of steps of each kind that walks take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steps {
+pub struct StepCounts {
     /// Straight-line steps without leaf test; no leaf is above this depth.
     pub straight: u32,
     /// Number of top levels, part of the straight-line steps, whose nodes are all tested before a path is
@@ -69,7 +69,7 @@ pub struct Steps {
     pub has_loop: bool,
 }
 
-impl Steps {
+impl StepCounts {
     /// Steps to the leaf, if all walks take the same number.
     pub fn to_leaf(self) -> Option<u32> {
         (self.masked == 0 && !self.has_loop).then_some(self.straight)
@@ -83,7 +83,7 @@ pub struct Lane {
     /// Tests of all nodes of the speculated levels, in level order.
     pub top: Vec<NodeTest>,
     /// Address of the row, or of the rows.
-    pub row: Row,
+    pub row: RowAddress,
     /// Number of walks: 1, or the lanes of the vector.
     pub width: u16,
 }

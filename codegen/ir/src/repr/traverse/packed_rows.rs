@@ -9,7 +9,7 @@ use super::speculate::NodeTest;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::cursor::Cursor;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 
 /// Number of rows whose bins share a word.
 pub const ROWS_PER_WORD: usize = 4;
@@ -51,7 +51,7 @@ pub fn descend(b: &mut Builder, rows: &[&Lane], nodes: &[NodeTest]) -> Vec<Curso
 ///
 /// A row goes right if its bin exceeds the threshold bin. Then the sum of the bin and 255 minus the
 /// threshold bin carries out of the byte.
-fn goes_right(b: &mut Builder, row: &Row, node: &NodeTest) -> Value {
+fn goes_right(b: &mut Builder, row: &RowAddress, node: &NodeTest) -> Value {
     let column = b.mul_int(node.feature, i64::from(row.stride));
     let index = b.add(row.index, column);
     let bins = b.load(WORD, Address { buffer: row.buffer, index, stride: 1, offset: row.offset });

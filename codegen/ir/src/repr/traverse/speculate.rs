@@ -7,7 +7,7 @@ use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::repr::cursor::{Cursor, choose};
 use crate::repr::test::Test;
 use crate::repr::tree::{Buffers, TreeState};
-use crate::rows::Row;
+use crate::rows::RowAddress;
 
 /// Test of an inner node: scalars for a node of one tree, vectors for one node of each lane's tree.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub trait LevelOrder {
 
 impl NodeTest {
     /// Whether the row, or each row of a vector of `lanes` walks, goes right.
-    fn goes_right(&self, b: &mut Builder, test: &Test, row: &Row, lanes: u16) -> Value {
+    fn goes_right(&self, b: &mut Builder, test: &Test, row: &RowAddress, lanes: u16) -> Value {
         if b.ty(self.operand).lanes == lanes {
             let x = row.load(b, self.feature);
             return test.goes_right(b, x, self.operand, self.missing_left);
@@ -52,7 +52,7 @@ impl NodeTest {
 
 /// Cursor of a walk after all levels of `nodes`, which are complete and in level order from the root.
 /// Layouts number such nodes in this order from the root's number on.
-pub fn speculate(b: &mut Builder, test: &Test, row: &Row, nodes: &[NodeTest], root: Value) -> Cursor {
+pub fn speculate(b: &mut Builder, test: &Test, row: &RowAddress, nodes: &[NodeTest], root: Value) -> Cursor {
     let ty = b.ty(root);
     let answers: Vec<Value> = nodes.iter().map(|node| node.goes_right(b, test, row, ty.lanes)).collect();
     let mut decisions = Vec::new();

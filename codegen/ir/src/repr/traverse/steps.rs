@@ -1,9 +1,9 @@
 //! Stepwise traversal of a group of walks from the roots to the leaves.
 
 use super::speculate::{LevelOrder, NodeTest, speculate};
-use super::{Lane, Steps, packed_rows};
+use super::{Lane, StepCounts, packed_rows};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Build, Builder, Ty, Value, WalkSteps};
+use crate::lir::{Bin, BuildStmts, Builder, Ty, Value, WalkSteps};
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::representation::Representation;
@@ -18,7 +18,7 @@ pub struct WalkGroup<'a> {
     /// Buffers of the layout's tables.
     pub buffers: &'a Buffers,
     /// Number of steps of each kind.
-    pub steps: Steps,
+    pub steps: StepCounts,
     /// Whether node numbers of vectors are bytes.
     pub bytes: bool,
     /// Whether one word with the bins of four rows passes the first levels at once.
@@ -32,7 +32,7 @@ pub struct WalkGroup<'a> {
 impl WalkGroup<'_> {
     /// Emits the walks of all lanes from the root to the leaf; returns the leaves' node numbers.
     pub fn to_leaves(&self, b: &mut Builder) -> Vec<Value> {
-        let Steps { straight, speculated, masked, .. } = self.steps;
+        let StepCounts { straight, speculated, masked, .. } = self.steps;
         let roots: Vec<Value> =
             self.lanes.iter().map(|lane| self.layout.root(b, lane.width, self.bytes)).collect();
         let mut cursors: Vec<Cursor> = roots.iter().copied().map(Cursor::of).collect();

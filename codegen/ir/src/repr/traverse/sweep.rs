@@ -5,9 +5,9 @@
 //! beats stepping from node to node if vectors are wide, and trees small or deep.
 
 use super::Lane;
-use crate::lir::{Bin, Build, Builder, Value};
-use crate::repr::tree::{Buffers, Entry, TreeState};
-use crate::rows::Row;
+use crate::lir::{Bin, BuildStmts, Builder, Value};
+use crate::repr::tree::{Buffers, TreeEntry, TreeState};
+use crate::rows::RowAddress;
 
 /// Test of a node by vectors of rows.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub trait Sweep {
     fn node_count(&self, b: &mut Builder, state: &TreeState) -> Value;
 
     /// Loads the node of an entry for vectors of `lanes` rows.
-    fn node(&self, b: &mut Builder, at: Entry, lanes: u16) -> SweptNode;
+    fn node(&self, b: &mut Builder, at: TreeEntry, lanes: u16) -> SweptNode;
 
     /// Applies a node's test to vectors of rows. Returns their new leaf positions, one value per vector.
     fn apply(&self, b: &mut Builder, tables: &Buffers, node: &SweptNode, rows: &[SweepVector]) -> Vec<Value>;
@@ -43,21 +43,21 @@ pub trait Sweep {
 #[derive(Clone, Copy)]
 pub struct SweepVector<'a> {
     /// Address of the rows.
-    pub row: &'a Row,
+    pub row: &'a RowAddress,
     /// Leaf positions.
     pub leaf: Value,
 }
 
 /// Distinct trees that lanes walk.
-struct Trees<'l> {
+struct SweptTrees<'l> {
     /// State of each tree, once.
     states: Vec<&'l TreeState>,
     /// Index in `states` for each lane.
     of_lanes: Vec<usize>,
 }
 
-impl<'l> Trees<'l> {
-    fn of(lanes: &[&'l Lane]) -> Trees<'l> {
+impl<'l> SweptTrees<'l> {
+    fn of(lanes: &[&'l Lane]) -> SweptTrees<'l> {
         let mut states: Vec<&TreeState> = Vec::new();
         let mut of_lanes = Vec::new();
         for lane in lanes {
@@ -67,7 +67,7 @@ impl<'l> Trees<'l> {
                 states.push(&lane.state);
             }
         }
-        Trees { states, of_lanes }
+        SweptTrees { states, of_lanes }
     }
 }
 
@@ -76,12 +76,12 @@ struct Pass<'a> {
     layout: &'a dyn Sweep,
     buffers: &'a Buffers,
     lanes: &'a [&'a Lane],
-    trees: Trees<'a>,
+    trees: SweptTrees<'a>,
 }
 
 /// Emits a sweep of every lane over its tree; returns the final leaf positions.
 pub fn walk(b: &mut Builder, layout: &dyn Sweep, buffers: &Buffers, lanes: &[&Lane]) -> Vec<Value> {
-    let pass = Pass { layout, buffers, lanes, trees: Trees::of(lanes) };
+    let pass = Pass { layout, buffers, lanes, trees: SweptTrees::of(lanes) };
     let counts: Vec<Value> = pass.trees.states.iter().map(|state| layout.node_count(b, state)).collect();
     let leaves: Vec<Value> = lanes.iter().map(|lane| layout.first_leaf(b, lane.width)).collect();
     let zero = b.int(0);
@@ -114,7 +114,7 @@ impl Pass<'_> {
                     let last = b.add_int(*end, -1);
                     b.min(number, last)
                 });
-                let at = Entry { buffers: self.buffers, state, entry: number };
+                let at = TreeEntry { buffers: self.buffers, state, entry: number };
                 nodes.push(self.layout.node(b, at, width));
             }
             let mut leaves = leaves.to_vec();

@@ -4,7 +4,7 @@ use super::speculate::{LevelOrder, NodeTest};
 use super::steps;
 use super::sweep::{self, Sweep};
 use super::test_mask::TestMask;
-use super::{Lane, Steps, Traversal};
+use super::{Lane, StepCounts, Traversal};
 use crate::lir::{Builder, Value};
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::representation::Representation;
@@ -14,15 +14,15 @@ use crate::repr::tree::{Buffers, TreeState};
 pub struct WalkEmitter<'a> {
     layout: &'a dyn Representation,
     buffers: &'a Buffers,
-    code: Code<'a>,
+    code: TraversalCode<'a>,
     top: Option<&'a dyn LevelOrder>,
-    steps: Steps,
+    steps: StepCounts,
     /// Whether one word with the bins of four rows passes the first levels at once.
     packed: bool,
 }
 
 /// Interface of the layout that the traversal uses.
-enum Code<'a> {
+enum TraversalCode<'a> {
     /// Steps, with a fetch strategy for each level that is looked up.
     Steps {
         bytes: bool,
@@ -39,18 +39,18 @@ impl<'a> WalkEmitter<'a> {
         layout: &'a dyn Representation,
         buffers: &'a Buffers,
         traversal: &'a Traversal,
-        steps: Steps,
+        steps: StepCounts,
     ) -> Option<WalkEmitter<'a>> {
         let code = match traversal {
             Traversal::PointerChase
             | Traversal::PackedRows
             | Traversal::TreeLanes
             | Traversal::NodeTiles
-            | Traversal::Dense { .. } => Code::Steps { bytes: false, fetch: &[] },
-            Traversal::LevelTests { bytes } => Code::Steps { bytes: *bytes, fetch: &[] },
-            Traversal::LevelLookup { bytes, fetch } => Code::Steps { bytes: *bytes, fetch },
-            Traversal::NodeSweep => Code::Sweep(layout.sweep()?),
-            Traversal::TestMask => Code::TestMask(layout.test_mask()?),
+            | Traversal::Dense { .. } => TraversalCode::Steps { bytes: false, fetch: &[] },
+            Traversal::LevelTests { bytes } => TraversalCode::Steps { bytes: *bytes, fetch: &[] },
+            Traversal::LevelLookup { bytes, fetch } => TraversalCode::Steps { bytes: *bytes, fetch },
+            Traversal::NodeSweep => TraversalCode::Sweep(layout.sweep()?),
+            Traversal::TestMask => TraversalCode::TestMask(layout.test_mask()?),
         };
         let top = if steps.speculated > 0 { Some(layout.level_order()?) } else { None };
         let packed = *traversal == Traversal::PackedRows;
@@ -71,13 +71,15 @@ impl<'a> WalkEmitter<'a> {
     pub fn walk(&self, b: &mut Builder, lanes: &[&Lane], bins: Option<Value>) -> Vec<Value> {
         let vectors = lanes.first().is_some_and(|lane| lane.width > 1);
         let (bytes, fetch) = match (&self.code, bins) {
-            (Code::Sweep(layout), _) if vectors => return sweep::walk(b, *layout, self.buffers, lanes),
-            (Code::TestMask(layout), Some(bins)) => {
+            (TraversalCode::Sweep(layout), _) if vectors => {
+                return sweep::walk(b, *layout, self.buffers, lanes);
+            }
+            (TraversalCode::TestMask(layout), Some(bins)) => {
                 let leaf =
                     |lane: &&Lane| layout.leaf_of(b, self.buffers, &lane.state, bins, self.steps.straight);
                 return lanes.iter().map(leaf).collect();
             }
-            (Code::Steps { bytes, fetch }, _) if vectors => (*bytes, *fetch),
+            (TraversalCode::Steps { bytes, fetch }, _) if vectors => (*bytes, *fetch),
             _ => (false, &[][..]),
         };
         let walk = steps::WalkGroup {

@@ -4,7 +4,7 @@ mod words;
 
 use super::isa::{Isa, OwnForm};
 use super::memory::Memory;
-use super::operands::Operands;
+use super::operands::OperandReader;
 use sched_ir::lir::{Op, Scalar, Ty, Value};
 use words::EarlierWordOps;
 
@@ -17,7 +17,7 @@ pub(super) struct Nvptx {
 impl Isa for Nvptx {
     fn emit_own_form<'ctx>(
         &mut self,
-        operands: &mut Operands<'_, 'ctx>,
+        operands: &mut OperandReader<'_, 'ctx>,
         _: &Memory<'_, 'ctx>,
         result: Value,
         op: &Op,

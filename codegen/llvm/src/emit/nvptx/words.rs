@@ -5,7 +5,7 @@
 //! into the lowest bit of another. A permutation of bytes extracts a byte of a word.
 
 use crate::emit::earlier::EarlierOps;
-use crate::emit::operands::Operands;
+use crate::emit::operands::OperandReader;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Bin, Op, Scalar, Ty, Value};
@@ -104,7 +104,10 @@ impl EarlierWordOps {
 
 impl WordInstruction {
     /// Emits the instruction.
-    pub(super) fn emit<'ctx>(self, operands: &Operands<'_, 'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn emit<'ctx>(
+        self,
+        operands: &OperandReader<'_, 'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let ir = &operands.ir;
         let number = |n: u32| ir.context.i32_type().const_int(n.into(), false);
         let call = match self {

@@ -5,7 +5,7 @@
 //! shift, a mask and a sum.
 
 use crate::emit::earlier::EarlierOps;
-use crate::emit::operands::Operands;
+use crate::emit::operands::OperandReader;
 use crate::error::LlvmError;
 use inkwell::values::BasicValueEnum;
 use sched_ir::lir::{Bin, Op, Ty, Value};
@@ -51,7 +51,10 @@ impl EarlierI64Ops {
 
 impl BitAddition {
     /// Emits the addition with carry.
-    pub(super) fn emit<'ctx>(self, operands: &Operands<'_, 'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+    pub(super) fn emit<'ctx>(
+        self,
+        operands: &OperandReader<'_, 'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let BitAddition { doubled, word, position } = self;
         let ir = &operands.ir;
         let (IntValue(word), IntValue(doubled), IntValue(position)) =

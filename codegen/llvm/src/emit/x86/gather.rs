@@ -5,9 +5,9 @@ use super::mask::{make_opaque, opaque_mask};
 use super::processor::X86;
 use crate::emit::annotations::instruction;
 use crate::emit::ir::IrBuilder;
-use crate::emit::isa::Elements;
+use crate::emit::isa::LaneElements;
 use crate::emit::memory::Memory;
-use crate::emit::operands::Operands;
+use crate::emit::operands::OperandReader;
 use crate::emit::types;
 use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
@@ -26,9 +26,9 @@ impl X86 {
     /// would then wait for earlier comparisons. The mask is therefore made once and hidden from LLVM.
     pub(super) fn gather_under_kept_mask<'ctx>(
         &self,
-        operands: &mut Operands<'_, 'ctx>,
+        operands: &mut OperandReader<'_, 'ctx>,
         memory: &Memory<'_, 'ctx>,
-        elements: &Elements<'_, 'ctx>,
+        elements: &LaneElements<'_, 'ctx>,
         ty: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (bytes, lanes) = (ty.scalar.bytes(), u32::from(ty.lanes));
@@ -48,7 +48,7 @@ impl X86 {
                 true => elements.index,
                 false => operands.ir.shuffle_one(elements.index, (first..first + part).map(Some))?,
             };
-            let elements = Elements { index, ..*elements };
+            let elements = LaneElements { index, ..*elements };
             gathered.push(as_vector(memory.gather_masked(operands, &elements, mask, part_ty)?)?);
         }
         while gathered.len() > 1 {
@@ -64,7 +64,7 @@ impl X86 {
     /// A gather as single loads, one for each lane, if that is no slower.
     pub(super) fn gather_lane_by_lane<'ctx>(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         memory: &Memory<'_, 'ctx>,
         (result, ty): (Value, Ty),
         gather: &Gather,

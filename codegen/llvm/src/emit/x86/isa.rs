@@ -2,15 +2,15 @@
 
 use super::permute::extract_half_of_two_registers;
 use super::processor::X86;
-use crate::emit::isa::{Elements, Isa, OwnForm};
+use crate::emit::isa::{Isa, LaneElements, OwnForm};
 use crate::emit::memory::Memory;
-use crate::emit::operands::Operands;
+use crate::emit::operands::OperandReader;
 use sched_ir::lir::{Cast, Op, Ty, Value};
 
 impl Isa for X86 {
     fn emit_own_form<'ctx>(
         &mut self,
-        operands: &mut Operands<'_, 'ctx>,
+        operands: &mut OperandReader<'_, 'ctx>,
         memory: &Memory<'_, 'ctx>,
         result: Value,
         op: &Op,
@@ -37,9 +37,9 @@ impl Isa for X86 {
 
     fn emit_own_gather<'ctx>(
         &self,
-        operands: &mut Operands<'_, 'ctx>,
+        operands: &mut OperandReader<'_, 'ctx>,
         memory: &Memory<'_, 'ctx>,
-        elements: &Elements<'_, 'ctx>,
+        elements: &LaneElements<'_, 'ctx>,
         ty: Ty,
     ) -> OwnForm<'ctx> {
         self.gather_under_kept_mask(operands, memory, elements, ty)

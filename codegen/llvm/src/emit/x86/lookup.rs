@@ -8,7 +8,7 @@
 use super::plan::LookupPlan;
 use super::processor::X86;
 use crate::emit::ir::IrBuilder;
-use crate::emit::operands::Operands;
+use crate::emit::operands::OperandReader;
 use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
 use inkwell::IntPredicate;
@@ -20,7 +20,7 @@ const HIGHEST_BIT_OF_BYTE: u64 = 1 << 7;
 
 /// The indices of a look-up, with their known bits.
 #[derive(Clone)]
-struct Indices<'ctx> {
+struct LookupIndices<'ctx> {
     value: VectorValue<'ctx>,
     /// Whether all are below [`HIGHEST_BIT_OF_BYTE`].
     small: bool,
@@ -34,7 +34,7 @@ impl X86 {
     /// memory.
     pub(super) fn lookup<'ctx>(
         &self,
-        operands: &Operands<'_, 'ctx>,
+        operands: &OperandReader<'_, 'ctx>,
         ty: Ty,
         (table, index): (Value, Value),
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
@@ -52,10 +52,14 @@ impl X86 {
     }
 
     /// Indices with their known bits.
-    fn indices<'ctx>(&self, operands: &Operands<'_, 'ctx>, index: Value) -> Result<Indices<'ctx>, LlvmError> {
+    fn indices<'ctx>(
+        &self,
+        operands: &OperandReader<'_, 'ctx>,
+        index: Value,
+    ) -> Result<LookupIndices<'ctx>, LlvmError> {
         let small = self.known.is_below(index, HIGHEST_BIT_OF_BYTE);
         let masks = self.known.bits(index).iter().map_while(|mask| operands.vector(*mask).ok());
-        Ok(Indices { value: operands.vector(index)?, small, bits: masks.collect() })
+        Ok(LookupIndices { value: operands.vector(index)?, small, bits: masks.collect() })
     }
 }
 
@@ -70,7 +74,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     fn lookup_in_halves(
         &self,
         (table, from): (VectorValue<'ctx>, Ty),
-        (index, at): (Indices<'ctx>, Ty),
+        (index, at): (LookupIndices<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (elements, lanes) = (u32::from(from.lanes), u32::from(at.lanes));
         let words = self.bitcast(table, Ty::vector(Scalar::I32, 2 * from.lanes))?;
@@ -90,7 +94,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         &self,
         ty: Ty,
         (table, table_ty): (VectorValue<'ctx>, Ty),
-        (index, index_ty): (Indices<'ctx>, Ty),
+        (index, index_ty): (LookupIndices<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let table = self.ir.resize_vector(table, table_ty, table_ty.with(self.plan.element))?;
         let value = self.ir.resize_vector(index.value, index_ty, index_ty.with(self.plan.index))?;
@@ -99,9 +103,9 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         let mut parts = Vec::new();
         for first in (0..lanes).step_by(each as usize) {
             let part = match lanes == each {
-                true => Indices { value, small: index.small, bits: index.bits.clone() },
+                true => LookupIndices { value, small: index.small, bits: index.bits.clone() },
                 // The bits' masks are not split, since that takes as long as testing the bits of the parts.
-                false => Indices {
+                false => LookupIndices {
                     value: self
                         .ir
                         .shuffle_one(value, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
@@ -140,7 +144,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     fn lookup_register(
         &self,
         registers: &[VectorValue<'ctx>],
-        indices: &Indices<'ctx>,
+        indices: &LookupIndices<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (entries, index) = (self.plan.entries(), indices.value);
         let narrow = self.plan.element.bytes() < self.plan.index.bytes();
@@ -194,7 +198,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     fn lookup_byte_pairs(
         &self,
         tables: &[VectorValue<'ctx>],
-        indices: &Indices<'ctx>,
+        indices: &LookupIndices<'ctx>,
     ) -> Result<VectorValue<'ctx>, LlvmError> {
         let (bytes, words) =
             (Ty::vector(self.plan.index, self.plan.lanes()), Ty::vector(Scalar::I16, self.plan.lanes() / 2));
@@ -227,7 +231,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
     /// The mask of the lanes whose index has a bit.
     fn has_bit(
         &self,
-        index: &Indices<'ctx>,
+        index: &LookupIndices<'ctx>,
         scalar: Scalar,
         bit: u64,
     ) -> Result<VectorValue<'ctx>, LlvmError> {

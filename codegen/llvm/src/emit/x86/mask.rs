@@ -2,7 +2,7 @@
 
 use super::processor::X86;
 use crate::emit::ir::IrBuilder;
-use crate::emit::operands::Operands;
+use crate::emit::operands::OperandReader;
 use crate::emit::types;
 use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
@@ -17,7 +17,7 @@ impl X86 {
     /// constant 1, LLVM would emit three instructions instead, so the 1 is hidden from it.
     pub(super) fn mask_as_numbers<'ctx>(
         &self,
-        operands: &mut Operands<'_, 'ctx>,
+        operands: &mut OperandReader<'_, 'ctx>,
         mask: Value,
         ty: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
@@ -32,7 +32,7 @@ impl X86 {
 }
 
 /// A vector of ones whose value is hidden from the optimiser, made once for each function.
-fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
+fn opaque_ones<'ctx>(operands: &mut OperandReader<'_, 'ctx>, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
     if let Some(ones) = operands.frame.opaque_ones.get(&ty) {
         return Ok(*ones);
     }
@@ -49,7 +49,7 @@ fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<Vector
 
 /// A mask with all lanes active whose value is hidden from the optimiser, made once for each function.
 pub(super) fn opaque_mask<'ctx>(
-    operands: &mut Operands<'_, 'ctx>,
+    operands: &mut OperandReader<'_, 'ctx>,
     lanes: u16,
 ) -> Result<VectorValue<'ctx>, LlvmError> {
     if let Some(mask) = operands.frame.opaque_masks.get(&lanes) {

@@ -12,11 +12,11 @@ use arrow_ipc::{Block, RecordBatch as Header, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 
 use super::errors::{damaged, unusable};
-use super::{PieceReader, ReadColumns, Table, guarded, index};
+use super::{ArrowTable, PieceReader, ReadColumns, guarded, index};
 use crate::codes;
 use crate::error::DataError;
 use crate::read::expect::Expect;
-use crate::read::input::Input;
+use crate::read::input::OpenedSource;
 use crate::read::reader::within;
 use crate::read::source::unreadable;
 
@@ -27,11 +27,11 @@ pub(in crate::read) const STREAM: &[u8] = b"\xff\xff\xff\xff";
 
 /// Opens a file.
 pub(in crate::read) fn open_file<'a>(
-    mut input: Input,
+    mut input: OpenedSource,
     name: &str,
     expect: Expect<'a>,
     keep: &[String],
-) -> Result<Table<'a>, DataError> {
+) -> Result<ArrowTable<'a>, DataError> {
     guarded(name, || {
         let (index, at) = index(&mut input, name, |tail| read_footer_length(tail).ok())?;
         let footer = root_as_footer(&index).map_err(|error| unusable(name, &error))?;
@@ -49,7 +49,7 @@ pub(in crate::read) fn open_file<'a>(
             let bytes = file.read(block)?;
             file.decoder.read_dictionary(block, &bytes).map_err(|error| unusable(name, &error))?;
         }
-        Ok(Table::new(Box::new(file), chosen, name))
+        Ok(ArrowTable::new(Box::new(file), chosen, name))
     })
 }
 
@@ -86,7 +86,7 @@ fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError
 
 /// The record batches of a file.
 struct Batches {
-    input: Input,
+    input: OpenedSource,
     /// The largest position at which the last block may end, in bytes.
     end: u64,
     decoder: FileDecoder,
@@ -140,13 +140,13 @@ impl PieceReader for Batches {
 
 /// Opens a stream.
 pub(in crate::read) fn open_stream<'a>(
-    input: Input,
+    input: OpenedSource,
     name: &str,
     expect: Expect<'a>,
     keep: &[String],
-) -> Result<Table<'a>, DataError> {
+) -> Result<ArrowTable<'a>, DataError> {
     guarded(name, || {
-        let mut stream = Stream {
+        let mut stream = IpcStream {
             input,
             decoder: StreamDecoder::new(),
             name: name.to_owned(),
@@ -157,13 +157,13 @@ pub(in crate::read) fn open_stream<'a>(
         let schema = stream.schema()?;
         let chosen = ReadColumns::new(&schema, name, expect, keep)?;
         stream.columns.clone_from(&chosen.read);
-        Ok(Table::new(Box::new(stream), chosen, name))
+        Ok(ArrowTable::new(Box::new(stream), chosen, name))
     })
 }
 
 /// The record batches of a stream.
-struct Stream {
-    input: Input,
+struct IpcStream {
+    input: OpenedSource,
     decoder: StreamDecoder,
     name: String,
     /// Whether the end has been seen.
@@ -174,7 +174,7 @@ struct Stream {
     columns: Vec<usize>,
 }
 
-impl Stream {
+impl IpcStream {
     /// Appends `number` bytes of the input. Memory grows with the bytes read, not with the claimed number.
     fn take(&mut self, number: u64, bytes: &mut Vec<u8>) -> Result<(), DataError> {
         let read = self.input.by_ref().take(number).read_to_end(bytes);
@@ -231,7 +231,7 @@ impl Stream {
     }
 }
 
-impl PieceReader for Stream {
+impl PieceReader for IpcStream {
     fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, DataError> {
         let batch = match (self.first.take(), self.ended) {
             (None, false) => self.decode()?,

@@ -20,9 +20,9 @@ use self::errors::{quoted, unusable};
 use self::named::NamedColumn;
 use super::columns::matching::{Named, choose, find_kept, remark};
 use super::expect::Expect;
-use super::input::Input;
+use super::input::OpenedSource;
 use super::numbers::batch_of_columns;
-use super::reader::Reader;
+use super::reader::RowReader;
 use super::source::unreadable;
 use crate::codes;
 use crate::error::{DataError, count};
@@ -32,7 +32,7 @@ pub(super) use guard::guarded;
 pub use guard::panics_are_errors;
 pub(super) use ipc::{MAGIC as ARROW_MAGIC, STREAM as ARROW_STREAM, open_file as open_arrow, open_stream};
 pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
-pub(super) use values::{Real, append, is_number, is_text, precision, put};
+pub(super) use values::{RowFloat, append, is_number, is_text, precision, put};
 
 /// Reads a file in pieces of rows, with the requested columns.
 trait PieceReader {
@@ -124,7 +124,7 @@ fn wrong_width(names: &[String], expect: Expect<'_>, named: Named<'_>) -> DataEr
 }
 
 /// A Parquet or Arrow file, read as rows.
-pub(super) struct Table<'a> {
+pub(super) struct ArrowTable<'a> {
     pieces: Box<dyn PieceReader>,
     chosen: ReadColumns<'a>,
     name: String,
@@ -136,10 +136,10 @@ pub(super) struct Table<'a> {
     given: u64,
 }
 
-impl<'a> Table<'a> {
+impl<'a> ArrowTable<'a> {
     fn new(pieces: Box<dyn PieceReader>, chosen: ReadColumns<'a>, name: &str) -> Self {
         let left = pieces.rows();
-        Table { pieces, chosen, name: name.to_owned(), pending: None, left, given: 0 }
+        ArrowTable { pieces, chosen, name: name.to_owned(), pending: None, left, given: 0 }
     }
 
     /// Returns the next rows, at most `most`. Keeps the other rows of a longer piece for the next call.
@@ -218,7 +218,7 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Reader for Table<'_> {
+impl RowReader for ArrowTable<'_> {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let Some(piece) = self.piece(most)? else { return Ok(None) };
         self.account(piece.num_rows(), false)?;
@@ -262,7 +262,7 @@ impl Reader for Table<'_> {
 
 /// The index at the end of a file, and its offset. `size` reads its length from the last `N` bytes.
 fn index<const N: usize>(
-    input: &mut Input,
+    input: &mut OpenedSource,
     name: &str,
     size: impl FnOnce([u8; N]) -> Option<usize>,
 ) -> Result<(Vec<u8>, u64), DataError> {

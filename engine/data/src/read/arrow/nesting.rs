@@ -27,7 +27,7 @@ const STRUCTURE: u8 = 12;
 /// Whether the nesting of columns is within the limit, by the index of a file; `None` if the index is
 /// unreadable.
 pub(super) fn is_shallow(index: &[u8]) -> Option<bool> {
-    let mut cursor = Cursor { rest: index };
+    let mut cursor = ThriftBytes { rest: index };
     let mut field = 0;
     while let Some(kind) = cursor.field(&mut field)? {
         if (field, kind) == (COLUMNS, LIST) {
@@ -40,11 +40,11 @@ pub(super) fn is_shallow(index: &[u8]) -> Option<bool> {
 }
 
 /// The bytes that are still to be read.
-struct Cursor<'a> {
+struct ThriftBytes<'a> {
     rest: &'a [u8],
 }
 
-impl Cursor<'_> {
+impl ThriftBytes<'_> {
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;

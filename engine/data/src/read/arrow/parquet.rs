@@ -14,10 +14,10 @@ use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 
 use super::errors::{damaged, unusable};
-use super::{PieceReader, ReadColumns, Table, guarded, index, nesting};
+use super::{ArrowTable, PieceReader, ReadColumns, guarded, index, nesting};
 use crate::error::DataError;
 use crate::read::expect::Expect;
-use crate::read::input::Input;
+use crate::read::input::OpenedSource;
 use crate::read::reader::within;
 use crate::read::source::unreadable;
 
@@ -29,11 +29,11 @@ const MOST_ROWS: usize = 1 << 16;
 
 /// Opens a file.
 pub(in crate::read) fn open<'a>(
-    mut input: Input,
+    mut input: OpenedSource,
     name: &str,
     expect: Expect<'a>,
     keep: &[String],
-) -> Result<Table<'a>, DataError> {
+) -> Result<ArrowTable<'a>, DataError> {
     guarded(name, || {
         match nesting::is_shallow(&index(&mut input, name, index_length)?.0) {
             Some(true) => {}
@@ -41,9 +41,9 @@ pub(in crate::read) fn open<'a>(
             None => return Err(damaged(name, "its index breaks the rules of the format")),
         }
         let source = match input {
-            Input::File(file) => Source::File(file),
-            Input::Memory(cursor) => Source::Memory(cursor.into_inner()),
-            Input::Pipe(_) => return Err(damaged(name, "it ends before its index")),
+            OpenedSource::File(file) => ParquetSource::File(file),
+            OpenedSource::Memory(cursor) => ParquetSource::Memory(cursor.into_inner()),
+            OpenedSource::Pipe(_) => return Err(damaged(name, "it ends before its index")),
         };
         let metadata = source.metadata(name)?;
         let chosen = ReadColumns::new(metadata.schema(), name, expect, keep)?;
@@ -55,9 +55,16 @@ pub(in crate::read) fn open<'a>(
             );
         }
         let mask = ProjectionMask::roots(metadata.parquet_schema(), chosen.read.iter().copied());
-        let pieces =
-            Groups { source, metadata, mask, name: name.to_owned(), groups: 0..rows.len(), rows, open: None };
-        Ok(Table::new(Box::new(pieces), chosen, name))
+        let pieces = RowGroups {
+            source,
+            metadata,
+            mask,
+            name: name.to_owned(),
+            groups: 0..rows.len(),
+            rows,
+            open: None,
+        };
+        Ok(ArrowTable::new(Box::new(pieces), chosen, name))
     })
 }
 
@@ -67,16 +74,16 @@ fn index_length([a, b, c, d, magic @ ..]: [u8; 8]) -> Option<usize> {
 }
 
 /// A file with random access.
-enum Source {
+enum ParquetSource {
     File(File),
     Memory(Bytes),
 }
 
-impl Source {
+impl ParquetSource {
     fn metadata(&self, name: &str) -> Result<ArrowReaderMetadata, DataError> {
         let loaded = match self {
-            Source::File(file) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
-            Source::Memory(bytes) => ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()),
+            ParquetSource::File(file) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
+            ParquetSource::Memory(bytes) => ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()),
         };
         let loaded = loaded.map_err(|error| unusable(name, &error))?;
         let Some(schema) = without_odd_dictionaries(loaded.schema()) else { return Ok(loaded) };
@@ -109,8 +116,8 @@ fn is_built(values: &DataType) -> bool {
 }
 
 /// The row groups of a file.
-struct Groups {
-    source: Source,
+struct RowGroups {
+    source: ParquetSource,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
     name: String,
@@ -122,15 +129,15 @@ struct Groups {
     open: Option<ParquetRecordBatchReader>,
 }
 
-impl Groups {
+impl RowGroups {
     /// Opens a group. Only one is open at a time, so that memory holds the page index of one group.
     fn open(&self, group: usize, most: usize) -> Result<ParquetRecordBatchReader, DataError> {
         match &self.source {
-            Source::File(file) => {
+            ParquetSource::File(file) => {
                 let file = file.try_clone().map_err(|error| unreadable(&self.name, &error))?;
                 self.build(file, group, most)
             }
-            Source::Memory(bytes) => self.build(bytes.clone(), group, most),
+            ParquetSource::Memory(bytes) => self.build(bytes.clone(), group, most),
         }
     }
 
@@ -149,7 +156,7 @@ impl Groups {
     }
 }
 
-impl PieceReader for Groups {
+impl PieceReader for RowGroups {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         loop {
             if let Some(piece) = self.open.as_mut().and_then(Iterator::next) {

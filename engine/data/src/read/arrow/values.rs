@@ -16,7 +16,7 @@ use crate::read::expect::Precision;
 const BLOCK: usize = 1024;
 
 /// A floating-point type of the values of rows: `f32` or `f64`.
-pub(in crate::read) trait Real: Copy {
+pub(in crate::read) trait RowFloat: Copy {
     /// A missing value.
     const MISSING: Self;
     /// Converts a value, rounded if this type is narrower.
@@ -25,7 +25,7 @@ pub(in crate::read) trait Real: Copy {
     fn of_single(value: f32) -> Self;
 }
 
-impl Real for f32 {
+impl RowFloat for f32 {
     const MISSING: f32 = f32::NAN;
     fn of(value: f64) -> f32 {
         value as f32
@@ -35,7 +35,7 @@ impl Real for f32 {
     }
 }
 
-impl Real for f64 {
+impl RowFloat for f64 {
     const MISSING: f64 = f64::NAN;
     fn of(value: f64) -> f64 {
         value
@@ -140,7 +140,7 @@ fn describe(data_type: &DataType) -> (String, &'static str) {
 }
 
 /// Appends `rows` rows from one column for each feature.
-pub(in crate::read) fn append<T: Real>(
+pub(in crate::read) fn append<T: RowFloat>(
     columns: &[ArrayRef],
     fields: &[FieldRef],
     (rows, whole): (usize, Precision),
@@ -166,7 +166,7 @@ pub(in crate::read) fn append<T: Real>(
 
 /// Writes the values of a column to `places`, which hold missing values before. Rounds whole numbers to
 /// `whole`, once. Returns `None` if the column contradicts its type.
-pub(in crate::read) fn put<'v, T: Real + 'v>(
+pub(in crate::read) fn put<'v, T: RowFloat + 'v>(
     column: &ArrayRef,
     whole: Precision,
     places: impl Iterator<Item = &'v mut T>,
@@ -203,7 +203,7 @@ pub(in crate::read) fn put<'v, T: Real + 'v>(
     }
 }
 
-fn numbers<'v, A: ArrowPrimitiveType, T: Real + 'v>(
+fn numbers<'v, A: ArrowPrimitiveType, T: RowFloat + 'v>(
     column: &ArrayRef,
     places: impl Iterator<Item = &'v mut T>,
     value: impl Fn(A::Native) -> T,

@@ -8,7 +8,7 @@ use sched_diagnostics::Code;
 use super::near::near;
 use crate::codes;
 use crate::error::{DataError, shorten};
-use crate::read::expect::{Expect, Names};
+use crate::read::expect::{Expect, ExpectedNames};
 
 /// The source of the names of columns, for messages.
 #[derive(Clone, Copy)]
@@ -274,7 +274,7 @@ pub(in crate::read) fn choose(
     if expect.by_position {
         return Ok(read_alone(columns, expect));
     }
-    if matches!(expect.names, Names::Unknown) {
+    if matches!(expect.names, ExpectedNames::Unknown) {
         return Err(without_names_of_the_model(named));
     }
     let chosen: Vec<String> = columns.iter().filter_map(|&column| header.get(column)).cloned().collect();

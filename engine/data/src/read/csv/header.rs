@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use super::records::{Records, parse};
+use super::records::{CsvRecords, parse};
 use super::selection::Selection;
 use crate::codes;
 use crate::error::DataError;
 use crate::read::columns::matching::{Named, as_trainer_writes, choose, find_kept, read_alone};
-use crate::read::expect::{Expect, Names};
+use crate::read::expect::{Expect, ExpectedNames};
 
 /// The interpretation of the first line.
 pub(super) struct First {
@@ -37,7 +37,7 @@ pub(super) fn has_points(record: &csv::ByteRecord) -> bool {
 
 /// Reads the first line.
 pub(super) fn read_first<R: Read>(
-    records: &Records<R>,
+    records: &CsvRecords<R>,
     expect: Expect<'_>,
     keep: &[String],
 ) -> Result<First, DataError> {
@@ -45,7 +45,7 @@ pub(super) fn read_first<R: Read>(
     let kind = line.kind(expect);
     let place = |note: &str| format!("{}, line {}: {note}", records.name, records.line());
     let note = line.note(kind, expect).map(place);
-    if kind == Kind::Row {
+    if kind == FirstLineKind::Row {
         if !keep.is_empty() {
             let message = "--keep needs names of columns, but the first line is a row".to_owned();
             let help = "put a line with a name for each column before the rows, or leave out --keep";
@@ -72,8 +72,8 @@ fn all(expect: Expect<'_>) -> Selection {
 /// The columns that a header selects.
 fn select<R: Read>(
     line: &FirstLine,
-    kind: Kind,
-    records: &Records<R>,
+    kind: FirstLineKind,
+    records: &CsvRecords<R>,
     expect: Expect<'_>,
     keep: &[String],
 ) -> Result<Selection, DataError> {
@@ -89,7 +89,7 @@ fn select<R: Read>(
     let wrong_width = || records.wrong_width(&all(expect), expect);
     let columns = choose(&line.cells, expect, &kept, named, wrong_width).map_err(|error| {
         match (kind, error.code == codes::MISSING_FEATURE) {
-            (Kind::HeaderOfNumbers, true) => error.help(
+            (FirstLineKind::HeaderOfNumbers, true) => error.help(
                 "the first line holds the numbers from 0 on, as pandas writes for columns without names: \
                  give the columns the model's names, or, if they are the features in the model's order, say \
                  --by-position; if the line is a row, put a line with the model's names before it",
@@ -113,7 +113,7 @@ const READ_AS_ROW: &str = "these numbers were read as a row, not as a header; if
 
 /// The kind of a first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FirstLineKind {
     /// A header: it has text in columns of numbers.
     Header,
     /// A header of numbers, which could also be a row.
@@ -133,7 +133,7 @@ struct FirstLine {
 }
 
 impl FirstLine {
-    fn of<R>(records: &Records<R>, expect: Expect<'_>) -> FirstLine {
+    fn of<R>(records: &CsvRecords<R>, expect: Expect<'_>) -> FirstLine {
         let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let mut line = FirstLine { cells, text: 0, numbers: 0 };
         // In a row without a header, text may be a category of the feature at its position, or a cell that
@@ -160,27 +160,29 @@ impl FirstLine {
         self.cells.iter().map(|cell| cell.trim().to_owned()).collect()
     }
 
-    fn kind(&self, expect: Expect<'_>) -> Kind {
+    fn kind(&self, expect: Expect<'_>) -> FirstLineKind {
         let named = match expect.names {
-            Names::Known(names) => self.kind_by_names(names, expect),
-            Names::None | Names::Unknown => None,
+            ExpectedNames::Known(names) => self.kind_by_names(names, expect),
+            ExpectedNames::None | ExpectedNames::Unknown => None,
         };
         // Otherwise the majority decides, so that a single mistyped number does not make the line a header.
         named.unwrap_or_else(|| match self.text > self.numbers {
-            true => Kind::Header,
-            false if self.cells.len() == expect.columns && self.counts_from_zero() => Kind::HeaderOfNumbers,
-            false => Kind::Row,
+            true => FirstLineKind::Header,
+            false if self.cells.len() == expect.columns && self.counts_from_zero() => {
+                FirstLineKind::HeaderOfNumbers
+            }
+            false => FirstLineKind::Row,
         })
     }
 
     /// Kind of the line as a header with the model's feature names. `None` if the names do not decide.
-    fn kind_by_names(&self, names: &[String], expect: Expect<'_>) -> Option<Kind> {
+    fn kind_by_names(&self, names: &[String], expect: Expect<'_>) -> Option<FirstLineKind> {
         let cells = as_trainer_writes(&self.cells, names, expect);
         let cells: HashSet<&str> = cells.iter().map(|cell| cell.trim()).collect();
         let is_text = |name: &str| parse(name.as_bytes()).is_none();
         let has = |name: &String| cells.contains(name.trim());
         if names.iter().any(|name| has(name) && is_text(name.trim())) {
-            return Some(Kind::Header);
+            return Some(FirstLineKind::Header);
         }
         if !names.iter().enumerate().all(|(feature, name)| !expect.reads(feature) || has(name)) {
             return None;
@@ -194,8 +196,8 @@ impl FirstLine {
             _ => names.len() >= FEW || self.counts_from_zero(),
         };
         match (self.text > 0, certain) {
-            (true, _) => Some(Kind::Header),
-            (false, true) => Some(Kind::HeaderOfNumbers),
+            (true, _) => Some(FirstLineKind::Header),
+            (false, true) => Some(FirstLineKind::HeaderOfNumbers),
             (false, false) => None,
         }
     }
@@ -206,14 +208,14 @@ impl FirstLine {
     }
 
     /// A note on a line with two possible interpretations.
-    fn note(&self, kind: Kind, expect: Expect<'_>) -> Option<&'static str> {
+    fn note(&self, kind: FirstLineKind, expect: Expect<'_>) -> Option<&'static str> {
         match kind {
-            Kind::Header => None,
-            Kind::HeaderOfNumbers => Some(READ_AS_HEADER),
-            Kind::Row if self.cells.len() == expect.columns && self.may_be_header(expect) => {
+            FirstLineKind::Header => None,
+            FirstLineKind::HeaderOfNumbers => Some(READ_AS_HEADER),
+            FirstLineKind::Row if self.cells.len() == expect.columns && self.may_be_header(expect) => {
                 Some(READ_AS_ROW)
             }
-            Kind::Row => None,
+            FirstLineKind::Row => None,
         }
     }
 
@@ -245,8 +247,8 @@ impl FirstLine {
         // Two columns of one name, as after a join, make no row of the line.
         let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
         let known = match expect.names {
-            Names::Known(names) => names.iter().filter(|name| cells.contains(name.trim())).count(),
-            Names::None | Names::Unknown => 0,
+            ExpectedNames::Known(names) => names.iter().filter(|name| cells.contains(name.trim())).count(),
+            ExpectedNames::None | ExpectedNames::Unknown => 0,
         };
         without_gap || known * 2 >= self.cells.len()
     }

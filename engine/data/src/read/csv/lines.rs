@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 /// A stream of text that ends every line with LF, in place of CRLF or CR or, for the last line, nothing. So
 /// records end where their lines do, and lines can be counted.
-pub(super) struct Lines<R> {
+pub(super) struct LfLines<R> {
     inner: R,
     /// The last byte that `inner` gave; a line has ended before the first one.
     last: u8,
@@ -12,9 +12,9 @@ pub(super) struct Lines<R> {
     ended: bool,
 }
 
-impl<R> Lines<R> {
+impl<R> LfLines<R> {
     pub(super) fn new(inner: R) -> Self {
-        Lines { inner, last: b'\n', ended: false }
+        LfLines { inner, last: b'\n', ended: false }
     }
 
     /// Whether the stream has reported its end to a reader.
@@ -23,7 +23,7 @@ impl<R> Lines<R> {
     }
 }
 
-impl<R: Read> Read for Lines<R> {
+impl<R: Read> Read for LfLines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while !buffer.is_empty() {
             let read = self.inner.read(buffer)?;
@@ -47,7 +47,7 @@ impl<R: Read> Read for Lines<R> {
     }
 }
 
-impl<R> Lines<R> {
+impl<R> LfLines<R> {
     /// Turns CRLF and CR into LF in place. Returns the new length.
     fn normalise(&mut self, bytes: &mut [u8]) -> usize {
         if self.last != b'\r' && !bytes.contains(&b'\r') {
@@ -99,10 +99,10 @@ mod tests {
         ];
         for (text, wanted) in cases {
             let mut whole = String::new();
-            Lines::new(text.as_bytes()).read_to_string(&mut whole).unwrap();
+            LfLines::new(text.as_bytes()).read_to_string(&mut whole).unwrap();
             assert_eq!(whole, wanted, "{text:?}");
             let mut pieces = String::new();
-            Lines::new(Bytewise(text.as_bytes())).read_to_string(&mut pieces).unwrap();
+            LfLines::new(Bytewise(text.as_bytes())).read_to_string(&mut pieces).unwrap();
             assert_eq!(pieces, wanted, "{text:?}, byte by byte");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::lines::Lines;
+use super::lines::LfLines;
 use super::selection::Selection;
 use crate::codes;
 use crate::error::{DataError, count, is_invisible, shorten};
@@ -40,23 +40,23 @@ const WORDS: [(&[u8], f64); 16] = [
 ];
 
 /// Reads the records of a text, with the numbers of their lines.
-pub(super) struct Records<R> {
-    reader: csv::Reader<Lines<R>>,
+pub(super) struct CsvRecords<R> {
+    reader: csv::Reader<LfLines<R>>,
     pub(super) record: csv::ByteRecord,
     pub(super) name: String,
     /// Whether a row has only one cell. A blank line is then a row with a missing value.
     narrow: bool,
 }
 
-impl<R: Read> Records<R> {
+impl<R: Read> CsvRecords<R> {
     pub(super) fn new(stream: R, delimiter: u8, name: &str, narrow: bool) -> Self {
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .flexible(true)
             .has_headers(false)
             .buffer_capacity(1 << 16)
-            .from_reader(Lines::new(stream));
-        Records { reader, record: csv::ByteRecord::new(), name: name.to_owned(), narrow }
+            .from_reader(LfLines::new(stream));
+        CsvRecords { reader, record: csv::ByteRecord::new(), name: name.to_owned(), narrow }
     }
 
     /// Steps to the next line that is not blank; false at the end.

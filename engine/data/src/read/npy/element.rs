@@ -3,7 +3,7 @@
 use arrow_array::ArrowPrimitiveType;
 use arrow_array::types::Float16Type;
 
-use crate::read::arrow::Real;
+use crate::read::arrow::RowFloat;
 use crate::read::expect::Precision;
 
 /// A float of 2 bytes.
@@ -11,8 +11,8 @@ type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element {
-    kind: Kind,
+pub(super) struct NpyType {
+    kind: NpyKind,
     big_endian: bool,
     /// The precision to which whole numbers of 4 and 8 bytes are rounded.
     whole: Precision,
@@ -20,7 +20,7 @@ pub(super) struct Element {
 
 /// Kind and size of a type's numbers, without their byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum NpyKind {
     Bool,
     I8,
     U8,
@@ -35,26 +35,26 @@ enum Kind {
     F64,
 }
 
-impl Element {
+impl NpyType {
     /// The type that a `descr` such as `<f4` stands for, if its values are real numbers.
     pub(super) fn parse(descr: &str) -> Option<Self> {
         let (order, kind) = descr.split_at_checked(1)?;
         let kind = match kind {
-            "b1" => Kind::Bool,
-            "i1" => Kind::I8,
-            "u1" => Kind::U8,
-            "i2" => Kind::I16,
-            "u2" => Kind::U16,
-            "i4" => Kind::I32,
-            "u4" => Kind::U32,
-            "i8" => Kind::I64,
-            "u8" => Kind::U64,
-            "f2" => Kind::F16,
-            "f4" => Kind::F32,
-            "f8" => Kind::F64,
+            "b1" => NpyKind::Bool,
+            "i1" => NpyKind::I8,
+            "u1" => NpyKind::U8,
+            "i2" => NpyKind::I16,
+            "u2" => NpyKind::U16,
+            "i4" => NpyKind::I32,
+            "u4" => NpyKind::U32,
+            "i8" => NpyKind::I64,
+            "u8" => NpyKind::U64,
+            "f2" => NpyKind::F16,
+            "f4" => NpyKind::F32,
+            "f8" => NpyKind::F64,
             _ => return None,
         };
-        let element = Element { kind, big_endian: order == ">", whole: Precision::Double };
+        let element = NpyType { kind, big_endian: order == ">", whole: Precision::Double };
         let ordered = match order {
             "<" | ">" => true,
             // "Not applicable": only single bytes have no order.
@@ -66,31 +66,31 @@ impl Element {
 
     /// The type whose whole numbers are rounded to this precision.
     pub(super) fn with_whole(self, whole: Precision) -> Self {
-        Element { whole, ..self }
+        NpyType { whole, ..self }
     }
 
     /// The size of an element in bytes.
     pub(super) fn bytes(self) -> usize {
         match self.kind {
-            Kind::Bool | Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 | Kind::F16 => 2,
-            Kind::I32 | Kind::U32 | Kind::F32 => 4,
-            Kind::I64 | Kind::U64 | Kind::F64 => 8,
+            NpyKind::Bool | NpyKind::I8 | NpyKind::U8 => 1,
+            NpyKind::I16 | NpyKind::U16 | NpyKind::F16 => 2,
+            NpyKind::I32 | NpyKind::U32 | NpyKind::F32 => 4,
+            NpyKind::I64 | NpyKind::U64 | NpyKind::F64 => 8,
         }
     }
 
     /// The precision of the decoded values.
     pub(super) fn precision(self) -> Precision {
         match self.kind {
-            Kind::F64 => Precision::Double,
-            Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => self.whole,
+            NpyKind::F64 => Precision::Double,
+            NpyKind::I32 | NpyKind::U32 | NpyKind::I64 | NpyKind::U64 => self.whole,
             _ => Precision::Single,
         }
     }
 
     /// Appends the values of the elements in `bytes`. Types whose [`precision`](Self::precision) is double
     /// need `f64` values.
-    pub(super) fn decode<T: Real>(self, bytes: &[u8], values: &mut Vec<T>) {
+    pub(super) fn decode<T: RowFloat>(self, bytes: &[u8], values: &mut Vec<T>) {
         macro_rules! whole_numbers {
             ($type:ty) => {
                 match self.whole {
@@ -104,18 +104,18 @@ impl Element {
             };
         }
         match self.kind {
-            Kind::Bool => self.each(bytes, values, |[byte]| T::of_single(f32::from(u8::from(byte != 0)))),
-            Kind::I8 => self.each(bytes, values, |raw| T::of_single(i8::from_le_bytes(raw).into())),
-            Kind::U8 => self.each(bytes, values, |raw| T::of_single(u8::from_le_bytes(raw).into())),
-            Kind::I16 => self.each(bytes, values, |raw| T::of_single(i16::from_le_bytes(raw).into())),
-            Kind::U16 => self.each(bytes, values, |raw| T::of_single(u16::from_le_bytes(raw).into())),
-            Kind::F16 => self.each(bytes, values, |raw| T::of_single(Half::from_le_bytes(raw).to_f32())),
-            Kind::F32 => self.each(bytes, values, |raw| T::of_single(f32::from_le_bytes(raw))),
-            Kind::F64 => self.each(bytes, values, |raw| T::of(f64::from_le_bytes(raw))),
-            Kind::I32 => whole_numbers!(i32),
-            Kind::U32 => whole_numbers!(u32),
-            Kind::I64 => whole_numbers!(i64),
-            Kind::U64 => whole_numbers!(u64),
+            NpyKind::Bool => self.each(bytes, values, |[byte]| T::of_single(f32::from(u8::from(byte != 0)))),
+            NpyKind::I8 => self.each(bytes, values, |raw| T::of_single(i8::from_le_bytes(raw).into())),
+            NpyKind::U8 => self.each(bytes, values, |raw| T::of_single(u8::from_le_bytes(raw).into())),
+            NpyKind::I16 => self.each(bytes, values, |raw| T::of_single(i16::from_le_bytes(raw).into())),
+            NpyKind::U16 => self.each(bytes, values, |raw| T::of_single(u16::from_le_bytes(raw).into())),
+            NpyKind::F16 => self.each(bytes, values, |raw| T::of_single(Half::from_le_bytes(raw).to_f32())),
+            NpyKind::F32 => self.each(bytes, values, |raw| T::of_single(f32::from_le_bytes(raw))),
+            NpyKind::F64 => self.each(bytes, values, |raw| T::of(f64::from_le_bytes(raw))),
+            NpyKind::I32 => whole_numbers!(i32),
+            NpyKind::U32 => whole_numbers!(u32),
+            NpyKind::I64 => whole_numbers!(i64),
+            NpyKind::U64 => whole_numbers!(u64),
         }
     }
 
@@ -152,7 +152,7 @@ mod tests {
             (0xfc00, f32::NEG_INFINITY),
         ];
         let bytes: Vec<u8> = cases.iter().flat_map(|(bits, _): &(u16, _)| bits.to_le_bytes()).collect();
-        let (half, mut values) = (Element::parse("<f2").unwrap(), Vec::new());
+        let (half, mut values) = (NpyType::parse("<f2").unwrap(), Vec::new());
         half.decode::<f32>(&bytes, &mut values);
         assert_eq!(values, cases.map(|(_, value)| value));
         half.decode(&[0x00, 0x7e, 0x00, 0x80], &mut values);

@@ -6,16 +6,16 @@
 
 use std::io::{self, Read};
 
-use super::element::Element;
+use super::element::NpyType;
 use crate::codes;
 use crate::error::{DataError, shorten};
 use crate::read::source::unreadable;
 
 /// The facts of a header.
 #[derive(Debug, PartialEq)]
-pub(super) struct Header {
+pub(super) struct NpyHeader {
     /// The elements' type.
-    pub(super) element: Element,
+    pub(super) element: NpyType,
     /// Whether elements are stored column by column.
     pub(super) fortran: bool,
     /// The size of each dimension.
@@ -29,7 +29,7 @@ const LONGEST: usize = 1 << 16;
 const DIMENSIONS: usize = 64;
 
 /// Reads magic string, version and header. Also returns their size in bytes.
-pub(super) fn read(stream: &mut impl Read, name: &str) -> Result<(Header, u64), DataError> {
+pub(super) fn read(stream: &mut impl Read, name: &str) -> Result<(NpyHeader, u64), DataError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::UnexpectedEof => malformed(name, "the file ends within the header"),
         _ => unreadable(name, &error),
@@ -71,7 +71,7 @@ fn malformed(name: &str, message: &str) -> DataError {
 
 /// The dictionary's entries, as far as they have been seen.
 #[derive(Debug, Default)]
-struct Fields {
+struct HeaderFields {
     descr: Option<Descr>,
     fortran: Option<bool>,
     shape: Option<Vec<usize>>,
@@ -86,8 +86,8 @@ enum Descr {
     Structured,
 }
 
-impl Fields {
-    fn check(self, name: &str) -> Result<Header, DataError> {
+impl HeaderFields {
+    fn check(self, name: &str) -> Result<NpyHeader, DataError> {
         let lacking = |key: &str| malformed(name, &format!("it lacks '{key}'"));
         let shape = match (&self.descr, self.shape) {
             // The header's text after a structured type is not read.
@@ -98,9 +98,9 @@ impl Fields {
             Descr::Simple(descr) => descr,
             Descr::Structured => return Err(unsupported(name, "named fields (a structured type)")),
         };
-        let element = Element::parse(&descr).ok_or_else(|| unsupported(name, describe(&descr)))?;
+        let element = NpyType::parse(&descr).ok_or_else(|| unsupported(name, describe(&descr)))?;
         let fortran = self.fortran.ok_or_else(|| lacking("fortran_order"))?;
-        Ok(Header { element, fortran, shape })
+        Ok(NpyHeader { element, fortran, shape })
     }
 }
 
@@ -132,8 +132,8 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// `{'key': value, ...}` and nothing but blanks after it. Stops early at a structured type.
-    fn dictionary(mut self) -> Result<Fields, String> {
-        let mut fields = Fields::default();
+    fn dictionary(mut self) -> Result<HeaderFields, String> {
+        let mut fields = HeaderFields::default();
         self.expect('{')?;
         while !self.accept('}') {
             let key = self.string()?;

@@ -5,7 +5,7 @@ use super::price::Pricer;
 use crate::choice::last_where;
 use crate::model::Model;
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::{CheckPurpose, Options, Target, check};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use sched_pipeline::SetTests;
 use std::sync::Arc;
@@ -84,11 +84,11 @@ struct LegalityCheck<'a> {
 impl LegalityCheck<'_> {
     /// A schedule with its costs. `None` if it is illegal, or adds trees in another order than the model.
     fn price(&self, pricer: &Pricer, text: String) -> Option<Priced> {
-        let options = Options {
+        let options = CheckOptions {
             model: Some(Arc::clone(&self.model)),
             target: Some(self.target.clone()),
             purpose: CheckPurpose::Compile,
-            ..Options::default()
+            ..CheckOptions::default()
         };
         let nest = check(&text, &options).nests?.into_for_rows(1);
         if nest.accumulation != Accumulation::Exact {

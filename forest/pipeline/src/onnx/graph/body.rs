@@ -9,7 +9,7 @@ use crate::onnx::order::is_ensemble;
 use crate::onnx::scan::{Scan, stacked};
 use crate::onnx::stacked::MaybeStacked;
 use sched_forest::ModelError;
-use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor};
+use sched_forest::onnx::{Attributes, Message, TensorProto};
 use std::rc::Rc;
 
 impl<'a> GraphReader<'a> {
@@ -38,7 +38,7 @@ impl<'a> GraphReader<'a> {
         let outside = self.values.clone();
         for constant in scan.body.all(field::GRAPH_CONSTANT) {
             let constant = constant?;
-            let tensor = constant_tensor(&mut self.builder, FileTensor::new(constant)?)?;
+            let tensor = constant_tensor(&mut self.builder, TensorProto::new(constant)?)?;
             let value = GraphValue::Tensor(Rc::new(tensor));
             self.values.insert(constant.text(field::CONSTANT_NAME)?, value);
         }

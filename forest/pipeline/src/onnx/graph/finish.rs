@@ -4,10 +4,10 @@ use super::value::GraphValue;
 use super::{GraphReader, ReadGraph};
 use crate::onnx::compound::{compound, is_margins};
 use crate::onnx::field;
-use crate::onnx::outcome::Trees;
+use crate::onnx::outcome::GraphTrees;
 use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::Cells;
-use crate::pipeline::{Pipeline, Stage};
+use crate::pipeline::{Pipeline, PipelineStage};
 use sched_forest::onnx::Message;
 use sched_forest::{DecisionValues, Forest, ModelError, codes};
 use std::rc::Rc;
@@ -32,7 +32,7 @@ impl<'a> GraphReader<'a> {
                 _ => return Err(not_computed(name)),
             }
         }
-        let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
+        let trees = GraphTrees { forest: &found.forest, columns: &self.builder.columns };
         found.forest.output = trees.output(&results)?;
         let margins = DecisionValues::Margins(found.forest.num_margins);
         if let Some(classes) = &mut found.forest.output.classes {
@@ -77,7 +77,8 @@ impl<'a> GraphReader<'a> {
     /// The pipeline with this model as its only stage.
     fn into_graph(self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
         self.builder.refuse_row_count(&model.tested)?;
-        let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
+        let stage =
+            PipelineStage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
         let mut read = self.read;
         for output in graph.all(field::GRAPH_OUTPUT) {
             read.insert(output?.text(field::VALUE_NAME)?);

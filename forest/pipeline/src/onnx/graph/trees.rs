@@ -7,7 +7,7 @@ use crate::onnx::linear::linear_model;
 use crate::onnx::node::{OUTSIDE_HELP, not_understood};
 use crate::onnx::outcome::AfterTrees;
 use crate::onnx::parts::PartForest;
-use crate::onnx::tensor::{Cells, Element};
+use crate::onnx::tensor::{Cells, TensorElement};
 use crate::onnx::tree_columns::results_as_columns;
 use sched_forest::onnx::{Message, node_forest};
 use sched_forest::{Float, ModelError, codes};
@@ -37,8 +37,8 @@ impl<'a> GraphReader<'a> {
         let (Cells::Numbers(cells), true) = (&rows.cells, rows.by_row && rows.shape.len() <= 1) else {
             return refuse(format!("the operator {label} needs rows of numbers as its input"), OUTSIDE_HELP);
         };
-        let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
-        let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
+        let float = if rows.element == TensorElement::F64 { Float::F64 } else { Float::F32 };
+        let to = if float == Float::F64 { TensorElement::F64 } else { TensorElement::F32 };
         let tested = self.builder.cast(cells, to)?;
         self.builder.refuse_row_count(&tested)?;
         let forest = node_forest(node, (float, tested.len()), self.file_bytes, &mut self.notes)?;

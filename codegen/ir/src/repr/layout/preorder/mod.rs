@@ -27,7 +27,7 @@ use crate::bytes::narrowest_unsigned;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Build, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::lir::{Bin, BuildStmts, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::entries::{LeafEntry, TreeEntries};
@@ -38,15 +38,15 @@ use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::{Span, Spans};
+use crate::repr::spans::{RecordSpan, TreeSpans};
 use crate::repr::starts::TreeStarts;
-use crate::repr::test::{Operand, Test, bin_goes_right};
+use crate::repr::test::{Test, TestOperand, bin_goes_right};
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::sweep::{Sweep, SweepVector, SweptNode};
 use crate::repr::traverse::test_mask::TestMask;
-use crate::repr::tree::{Buffers, Entry, TreeExtra, TreeState, WalkShape};
+use crate::repr::tree::{Buffers, TreeEntry, TreeExtra, TreeState, WalkShape};
 use crate::repr::tree_tables::InOrder;
-use crate::rows::Row;
+use crate::rows::RowAddress;
 use sched_forest::{Forest, Tree};
 use sched_nest::Layout;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl Representation for Preorder {
         let nowhere = EncodedNode {
             first_leaf: self.most_leaves,
             right_leaf: self.most_leaves,
-            operand: Operand::Bin(0),
+            operand: TestOperand::Bin(0),
             column: 0,
         };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
@@ -235,7 +235,7 @@ impl Representation for Preorder {
         let node = at.node;
         let entry = b.extract_bits(node, 0, ENTRY_BITS);
         let position = b.extract_bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
-        let at = Entry { buffers, state, entry };
+        let at = TreeEntry { buffers, state, entry };
         let [first_leaf, right_leaf, threshold_bin, column] =
             self.node.load_numbers(b, at, self.node.fields());
         let goes_right = match &self.sets {
@@ -261,7 +261,8 @@ impl Representation for Preorder {
 
     fn is_leaf(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let entry = b.extract_bits(node, 0, ENTRY_BITS);
-        let [first_leaf] = self.node.load_numbers(b, Entry { buffers, state, entry }, [self.node.first_leaf]);
+        let [first_leaf] =
+            self.node.load_numbers(b, TreeEntry { buffers, state, entry }, [self.node.first_leaf]);
         let position = b.extract_bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         b.cmp(Cmp::Ne, first_leaf, position)
     }
@@ -289,11 +290,11 @@ impl Representation for Preorder {
 }
 
 impl InOrder for Preorder {
-    fn tree_spans(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> TreeSpans<'_> {
         self.trees.spans(&self.schema)
     }
 
-    fn spans_beside(&self, _: u64) -> Option<Vec<Span>> {
+    fn spans_beside(&self, _: u64) -> Option<Vec<RecordSpan>> {
         (!self.tests.exist()).then(Vec::new)
     }
 
@@ -326,8 +327,8 @@ impl Sweep for Preorder {
         }
     }
 
-    fn node(&self, b: &mut Builder, at: Entry, lanes: u16) -> SweptNode {
-        let Entry { buffers, state, entry } = at;
+    fn node(&self, b: &mut Builder, at: TreeEntry, lanes: u16) -> SweptNode {
+        let TreeEntry { buffers, state, entry } = at;
         let NodeFields { first_leaf, right_leaf, threshold_bin, column, .. } = self.node;
         let [first_leaf, right_leaf, column] =
             self.node.load_numbers(b, at, [first_leaf, right_leaf, column]);
@@ -346,7 +347,7 @@ impl Sweep for Preorder {
             is_set,
             |b| {
                 let class_feature = b.to_index(node.threshold_bin);
-                let lanes: Vec<(&Row, u16)> =
+                let lanes: Vec<(&RowAddress, u16)> =
                     rows.iter().map(|vector| (vector.row, b.ty(vector.leaf).lanes)).collect();
                 let right =
                     sets.rows_going_right(b, tables, SetNode { column: node.column, class_feature }, &lanes);

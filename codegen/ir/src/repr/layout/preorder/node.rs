@@ -8,8 +8,8 @@
 use crate::bytes::{narrowest_unsigned, write_int};
 use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::test::Operand;
-use crate::repr::tree::Entry;
+use crate::repr::test::TestOperand;
+use crate::repr::tree::TreeEntry;
 
 /// Fields of a node.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct NodeFields {
 pub(super) struct EncodedNode {
     pub(super) first_leaf: u64,
     pub(super) right_leaf: u64,
-    pub(super) operand: Operand,
+    pub(super) operand: TestOperand,
     pub(super) column: u64,
 }
 
@@ -82,7 +82,7 @@ impl NodeFields {
     pub(super) fn load_numbers<const N: usize>(
         &self,
         b: &mut Builder,
-        node: Entry,
+        node: TreeEntry,
         fields: [Field; N],
     ) -> [Value; N] {
         let ty = b.ty(node.entry);
@@ -95,8 +95,8 @@ impl NodeFields {
     }
 
     /// Loads the words of nodes. Lanes gather two words at once, which takes no longer than one.
-    fn load_words(&self, b: &mut Builder, node: Entry) -> Vec<Value> {
-        let Entry { buffers, state, entry } = node;
+    fn load_words(&self, b: &mut Builder, node: TreeEntry) -> Vec<Value> {
+        let TreeEntry { buffers, state, entry } = node;
         let first = self.first_leaf.with_scalar(Scalar::I32);
         if b.ty(entry).lanes > 1 && self.bytes == 8 {
             let both = first.with_scalar(Scalar::I64).load(b, buffers, state, entry);

@@ -37,7 +37,7 @@ pub(super) fn in_order(tree: &Tree) -> (Vec<OrderedNode>, Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_forest::{Inner, Leaf, Predicate, Target};
+    use sched_forest::{Inner, Leaf, Predicate, TreeTarget};
 
     #[test]
     fn nodes_hold_their_leaf_positions() {
@@ -55,7 +55,7 @@ mod tests {
             root: node(2),
             inner: vec![inner(end(3), end(0)), inner(end(1), end(2)), inner(node(1), node(0))],
             leaves: (0..4).map(leaf).collect(),
-            target: Target::One(0),
+            target: TreeTarget::One(0),
             source: 0,
         };
         let (nodes, leaves) = in_order(&tree);

@@ -10,8 +10,8 @@ use crate::quantize::BinMap;
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::bin_goes_right;
 use crate::repr::traverse::Lane;
-use crate::repr::tree::{Buffers, Entry};
-use crate::rows::Row;
+use crate::repr::tree::{Buffers, TreeEntry};
+use crate::rows::RowAddress;
 
 /// Tables of the sets that nodes test.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ impl SetTables {
         b: &mut Builder,
         buffers: &Buffers,
         node: SetNode,
-        rows: &[(&Row, u16)],
+        rows: &[(&RowAddress, u16)],
     ) -> Vec<Value> {
         let set = b.add_int(node.column, -self.first_set);
         let index = b.mul_int(set, self.stride.into());
@@ -110,7 +110,13 @@ impl SetTables {
     }
 
     /// Whether walks that take steps go right at a node, which may test a set or compare bins.
-    pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: NodeNumbers) -> Value {
+    pub(super) fn goes_right(
+        &self,
+        b: &mut Builder,
+        node: TreeEntry,
+        lane: &Lane,
+        test: NodeNumbers,
+    ) -> Value {
         let NodeNumbers { threshold_bin, column } = test;
         let ty = b.ty(column);
         let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first_set));

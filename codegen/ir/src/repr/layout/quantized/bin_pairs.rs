@@ -13,15 +13,15 @@ use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Scalar, Ty, Value};
 use crate::quantize::BinMap;
-use crate::repr::complete::{CompleteTrees, Depths, LEAST_ENTRIES, NodeSlot};
+use crate::repr::complete::{CompleteTrees, LEAST_ENTRIES, NodeSlot, PaddedDepths};
 use crate::repr::cursor::{Cursor, Step};
 use crate::repr::leaves::Leaves;
 use crate::repr::records::TableNames;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::Spans;
-use crate::repr::test::{Operand, Test};
+use crate::repr::spans::TreeSpans;
+use crate::repr::test::{Test, TestOperand};
 use crate::repr::traverse::Lane;
 use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
 use crate::repr::tree::{Buffers, TreeState};
@@ -53,7 +53,7 @@ impl BinPairs {
         if request.bins.is_none() {
             return Err(BinMap::no_bins_error());
         }
-        let depths = Depths::of(request);
+        let depths = PaddedDepths::of(request);
         let starts = depths.tree_starts()?;
         let mut schema = Schema::default();
         let node = schema.add_number_table("pair_nodes", Scalar::I16, starts.count());
@@ -85,7 +85,7 @@ impl Representation for BinPairs {
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
             let test = self.test.encode(inner, COLUMN_BITS);
-            if let Operand::Bin(threshold_bin) = test.operand {
+            if let TestOperand::Bin(threshold_bin) = test.operand {
                 self.node.write(bytes, entry, threshold_bin << COLUMN_BITS | test.feature);
             }
         });
@@ -122,7 +122,7 @@ impl Representation for BinPairs {
 }
 
 impl InOrder for BinPairs {
-    fn tree_spans(&self) -> Spans<'_> {
+    fn tree_spans(&self) -> TreeSpans<'_> {
         self.trees.spans(&self.schema)
     }
 }

@@ -16,7 +16,7 @@ use crate::repr::payload::Payload;
 use crate::repr::representation::Representation;
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::Spans;
+use crate::repr::spans::TreeSpans;
 use crate::repr::starts::{StartField, TreeStarts};
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
@@ -47,7 +47,7 @@ fn bits_below(end: u64) -> u32 {
 }
 
 /// Tests and numbers of a forest's nodes, as the layout encodes them.
-struct Encoding {
+struct NodeEncoding {
     test: Test,
     /// Bits of a feature field.
     feature_bits: u32,
@@ -55,13 +55,13 @@ struct Encoding {
     starts: TreeStarts,
 }
 
-impl Encoding {
-    fn of(request: &LayoutRequest) -> Encoding {
+impl NodeEncoding {
+    fn of(request: &LayoutRequest) -> NodeEncoding {
         let test = Test::of(request, Layout::Sparse);
         let feature_bits = bits_below(test.feature_limit(request.forest.num_features as u64));
         let used = request.forest.trees.iter().zip(request.used);
         let starts = TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }));
-        Encoding { test, feature_bits, starts }
+        NodeEncoding { test, feature_bits, starts }
     }
 }
 
@@ -72,7 +72,7 @@ impl PackedNodes {
     ///
     /// Never fails: [`PackedNodes::fits`] excludes forests that are too large.
     pub fn new(request: &LayoutRequest) -> Result<PackedNodes, CompileError> {
-        let Encoding { test, feature_bits, starts } = Encoding::of(request);
+        let NodeEncoding { test, feature_bits, starts } = NodeEncoding::of(request);
         let mut schema = Schema::default();
         let table = schema.add_table("packed_nodes", Scalar::I64, 8, starts.count());
         schema.prefetch_with_trees(table);
@@ -95,7 +95,7 @@ impl PackedNodes {
     /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, feature fields and child
     /// numbers must share 32 bits, and 31 bits must number the nodes.
     pub fn fits(request: &LayoutRequest) -> bool {
-        let Encoding { test, feature_bits, starts } = Encoding::of(request);
+        let NodeEncoding { test, feature_bits, starts } = NodeEncoding::of(request);
         test.operand() == Scalar::F32
             && i32::try_from(starts.count()).is_ok()
             && feature_bits + bits_below(starts.most_records(1)) <= 32
@@ -194,8 +194,8 @@ impl Representation for PackedNodes {
 }
 
 impl InOrder for PackedNodes {
-    fn tree_spans(&self) -> Spans<'_> {
-        Spans { schema: &self.schema, starts: &self.starts, start_field: self.start }
+    fn tree_spans(&self) -> TreeSpans<'_> {
+        TreeSpans { schema: &self.schema, starts: &self.starts, start_field: self.start }
     }
 }
 

@@ -18,13 +18,13 @@ use crate::repr::payload::Payload;
 use crate::repr::representation::{Representation, WalkEnd};
 use crate::repr::request::LayoutRequest;
 use crate::repr::schema::{Field, Schema, TableBytes};
-use crate::repr::spans::Spans;
+use crate::repr::spans::TreeSpans;
 use crate::repr::starts::{StartField, TreeStarts};
 use crate::repr::test::Test;
 use crate::repr::traverse::Lane;
 use crate::repr::tree::{Buffers, TreeState};
 use crate::repr::tree_tables::InOrder;
-use crate::rows::{Row, RowLanes};
+use crate::rows::{RowAddress, RowLanes};
 use crate::tiles::{Child, Shape, Tile, Tiling};
 use sched_forest::{Forest, Tree};
 use sched_nest::Layout;
@@ -157,13 +157,13 @@ impl Tiled {
     }
 
     /// Decisions of a tile's tests as the bits of an index.
-    fn decisions(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
+    fn decisions(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &RowAddress) -> Value {
         let fields = self.features.load_array(b, buffers, tile, self.lanes);
         let fields = b.to_index(fields);
         let (feature, flag) = self.test.split_feature_field(b, fields, self.feature_bits());
         // All lanes read the same row.
         let lanes = Some(RowLanes { distance: None, adjacent: false, mask: None });
-        let x = Row { lanes, ..*row }.load(b, feature);
+        let x = RowAddress { lanes, ..*row }.load(b, feature);
         let operands = self.operands.load_array(b, buffers, tile, self.lanes);
         let right = self.test.goes_right(b, x, operands, flag);
         let bits = b.mask_bits(right);
@@ -247,7 +247,7 @@ impl Representation for Tiled {
 }
 
 impl InOrder for Tiled {
-    fn tree_spans(&self) -> Spans<'_> {
-        Spans { schema: &self.schema, starts: &self.starts, start_field: self.start }
+    fn tree_spans(&self) -> TreeSpans<'_> {
+        TreeSpans { schema: &self.schema, starts: &self.starts, start_field: self.start }
     }
 }
