@@ -6,7 +6,8 @@
 # default dev.
 #
 #     scripts/test-python.sh              the tests
-#     scripts/test-python.sh --nightly    also with the files of skl2onnx and older releases of scikit-learn
+#     scripts/test-python.sh --nightly    all cases of all lists, also with the files of skl2onnx and older
+#                                         releases of scikit-learn
 #     scripts/test-python.sh --install    only installs the packages that the tests need
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,6 +36,7 @@ install_trainers() {
             -r python/requirements-nightly.txt
     fi
 }
+[ "$option" != --nightly ] || export SCHEDC_NIGHTLY=yes
 if [ "$option" = --install ]; then
     install_python
     install_trainers

@@ -4,7 +4,7 @@
 #
 #     scripts/test.sh                    all of these
 #     scripts/test.sh --fast             the format, and the short tests with fewer random cases
-#     scripts/test.sh --nightly tests    the tests with many more random cases, each fixture on every machine
+#     scripts/test.sh --nightly tests    the tests with many more random cases, and all cases of all lists
 #     scripts/test.sh PART...            single parts: format, tests, lints, docs (links), dependencies
 #
 # SCHEDC_PROFILE selects a Cargo profile, by default dev.

@@ -7,12 +7,17 @@ use sched_forest::Forest;
 use sched_ir::lir::{Block, Launch, Module, Stmt};
 use sched_llvm::{CodeObject, Cpu, Gpu, amdgpu_text, asm_text, code_object, codes, ptx_text};
 use sched_machines::{GpuKind, Maker};
-use sched_testing::forests;
 use sched_testing::schedules::Rng;
+use sched_testing::{forests, in_turn};
 
 /// The GPUs of AMD in the table.
 fn gpus() -> impl Iterator<Item = &'static GpuKind> {
     GpuKind::of_maker(Maker::Amd)
+}
+
+/// The GPUs of AMD for case `number`.
+fn gpus_in_turn(number: usize) -> Vec<&'static GpuKind> {
+    in_turn(number, &gpus().collect::<Vec<_>>()).to_vec()
 }
 
 fn gpu(name: &str) -> Gpu {
@@ -58,10 +63,10 @@ fn launches_of(module: &Module) -> Vec<(String, &Launch)> {
 #[test]
 fn kernels_link_and_list_their_parameters() {
     let models = [model(), forests::forest(&mut Rng(1))];
-    for (forest, (name, schedule)) in models.iter().flat_map(|f| examples().into_iter().map(move |e| (f, e)))
-    {
+    let cases = models.iter().flat_map(|f| examples().into_iter().map(move |e| (f, e)));
+    for (number, (forest, (name, schedule))) in cases.enumerate() {
         let Some(module) = compiled(forest, &schedule, &ALL).map(|compiled| compiled.lir) else { continue };
-        for kind in gpus() {
+        for kind in gpus_in_turn(number) {
             let gpu = gpu(kind.name);
             let Some(object) = linked(&module, gpu) else { return };
             let launches = launches_of(&module);
@@ -106,8 +111,8 @@ fn copies_of_rows_are_in_shared_memory_between_fences() {
 
 #[test]
 fn nothing_is_fused_and_nothing_flushed_to_zero() {
-    for (_, schedule) in examples() {
-        for name in gpus().map(|kind| kind.name) {
+    for (number, (_, schedule)) in examples().into_iter().enumerate() {
+        for name in gpus_in_turn(number).into_iter().map(|kind| kind.name) {
             let module = compiled(&model(), &schedule, &WALKS).expect("the schedule is legal").lir;
             let text = amdgpu_text(&module, gpu(name)).expect("assembly");
             let fused =
@@ -122,9 +127,9 @@ fn nothing_is_fused_and_nothing_flushed_to_zero() {
 /// The code of every schedule has no function calls, also with atomic additions.
 #[test]
 fn every_schedule_has_code() {
-    for (name, schedule) in schedules() {
+    for (number, (name, schedule)) in schedules().into_iter().enumerate() {
         let module = lir(&model(), &schedule);
-        for of in gpus().map(|kind| kind.name) {
+        for of in gpus_in_turn(number).into_iter().map(|kind| kind.name) {
             let text = amdgpu_text(&module, gpu(of)).expect("assembly");
             assert_eq!(text.matches(".amdhsa_kernel ").count(), launches_of(&module).len(), "{name}, {of}");
             assert!(!text.contains("s_swappc"), "{name}, {of}: {text}");

@@ -8,8 +8,8 @@ use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_llvm::{Gpu, ptx_text};
 use sched_nest::{Accumulation, Nest, Variants};
-use sched_testing::forests;
 use sched_testing::schedules::Rng;
+use sched_testing::{forests, seeds};
 
 /// Blocks of threads with one row each, and all trees in each thread: Tahoe's direct strategy.
 const DIRECT: &str = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -312,7 +312,7 @@ fn agree(found: &[u8], expected: &[u8], forest: &Forest, exact: bool) -> bool {
 #[test]
 fn margins_are_those_of_the_walker() {
     let mut checked = vec![0; schedules().len()];
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let mut rng = Rng(seed);
         let forest = forests::forest(&mut rng);
         let all = forests::rows(&mut rng, &forest, 1);
@@ -328,7 +328,7 @@ fn margins_are_those_of_the_walker() {
             }
         }
     }
-    assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
+    assert!(checked.iter().all(|count| 3 * *count > 2 * seeds(60).count()), "{checked:?}");
 }
 
 /// The tests of levels and the leaves of oblivious trees are copied to shared memory. The cases are all

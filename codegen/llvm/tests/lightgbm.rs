@@ -7,7 +7,7 @@ use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_llvm::runtime::{Dtype, OutputKind};
 use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows};
 use sched_nest::Variants;
-use sched_testing::forests;
+use sched_testing::{forests, in_turn};
 use std::path::{Path, PathBuf};
 
 /// Fixtures for parts of the format: missing values, categories, linear leaves.
@@ -75,7 +75,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
 #[test]
 fn sums_are_those_of_lightgbm() {
     let mut linear = 0;
-    for name in FIXTURES {
+    for (fixture, name) in FIXTURES.into_iter().enumerate() {
         let read = |end: &str| std::fs::read(folder().join(format!("{name}.{end}"))).expect("a fixture");
         let forest = load(&read("txt"), &Default::default()).expect("a model").forest;
         linear += usize::from(forest.has_linear_leaves());
@@ -85,18 +85,17 @@ fn sums_are_those_of_lightgbm() {
         let mut of_narrow = vec![0.0; expected.len()];
         predict_margins(&forest, &narrow, &mut of_narrow).expect("rows of the model");
         let n = wide.len() / forest.num_features;
-        for schedule in SCHEDULES {
-            let mut out = vec![0.0; expected.len()];
-            let doubles = code(&forest, schedule, Float::F64);
-            doubles
-                .predict(OutputKind::Raw, PackedRows::F64(&wide), n, PackedResults::F64(&mut out), 2)
-                .expect("sums");
-            assert_eq!(bits(&out), bits(&expected), "{name}, rows of doubles\n{schedule}");
-            let floats = code(&forest, schedule, Float::F32);
-            floats
-                .predict(OutputKind::Raw, PackedRows::F32(&narrow), n, PackedResults::F64(&mut out), 2)
-                .expect("sums");
-            assert_eq!(bits(&out), bits(&of_narrow), "{name}, rows of floats\n{schedule}");
+        for (number, schedule) in SCHEDULES.into_iter().enumerate() {
+            let types = [
+                (Float::F64, PackedRows::F64(&wide), &expected),
+                (Float::F32, PackedRows::F32(&narrow), &of_narrow),
+            ];
+            for (float, rows, sums) in in_turn(fixture + number, &types) {
+                let mut out = vec![0.0; expected.len()];
+                let code = code(&forest, schedule, *float);
+                code.predict(OutputKind::Raw, *rows, n, PackedResults::F64(&mut out), 2).expect("sums");
+                assert_eq!(bits(&out), bits(sums), "{name}, rows of {float:?}\n{schedule}");
+            }
         }
     }
     assert_eq!(linear, 2, "fixtures with linear leaves");

@@ -5,7 +5,7 @@ use sched_forest::Forest;
 use sched_ir::lir::OutputKind;
 use sched_lang::CheckPurpose;
 use sched_nest::Layout;
-use sched_testing::shapes;
+use sched_testing::{in_turn, shapes};
 use schedc_driver::choice::{ChosenSchedules, CodeDestination, Evaluator, SIZES, VectorForm};
 use schedc_driver::compile::compile;
 use schedc_driver::{Model, ScheduleSource, ScheduleValues};
@@ -92,9 +92,12 @@ fn code_that_compiles_slowly_is_only_for_artefacts() {
 /// A call never costs much more than a call of more rows.
 #[test]
 fn costs_of_calls_have_no_high_steps() -> Result<()> {
-    for (trees, depth, features) in [(100, 8, 28), (300, 5, 8), (20, 10, 40)] {
+    let machines = [("", Level::V3), ("znver4", Level::Vbmi)];
+    for (number, (trees, depth, features)) in
+        [(100, 8, 28), (300, 5, 8), (20, 10, 40)].into_iter().enumerate()
+    {
         let model = complete(trees, depth, features);
-        for (name, level) in [("", Level::V3), ("znver4", Level::Vbmi)] {
+        for &(name, level) in in_turn(number, &machines) {
             let machine = Machine::like(name, level);
             let evaluator = Evaluator::new(&model, &machine);
             let priced_candidates =
@@ -174,7 +177,7 @@ fn forests_without_tests_are_walked_one_by_one() -> Result<()> {
 /// Code for a single call is chosen by its compile time and its run time together.
 #[test]
 fn one_call_of_few_rows_gets_little_code() {
-    let model = complete(100, 6, 20);
+    let model = complete(30, 6, 20);
     let machine = Machine::like("znver4", Level::Vbmi);
     let text = |rows| ChosenSchedules::on(&model, &machine, CodeDestination::OneCall(rows)).text();
     let (few, many) = (text(1), text(10_000_000));

@@ -1,8 +1,13 @@
 """Fixtures for the tests of the package `schedc`: rows and models."""
 
+import functools
+import zlib
+
 import numpy
 import pytest
+import schedc
 from releases import lacks_missing_values
+from shares import is_nightly
 
 
 @pytest.hookimpl(wrapper=True)
@@ -22,6 +27,15 @@ def cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SCHEDC_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def effort(request, monkeypatch):
+    """Two thirds of the cases of each list compile with `effort="fast"`, unless they name another effort. The
+    others, and each night all, compile with full effort."""
+    name = request.node.name
+    if "[" in name and zlib.crc32(name.encode()) % 3 and not is_nightly():
+        monkeypatch.setattr(schedc, "compile", functools.partial(schedc.compile, effort="fast"))
 
 
 @pytest.fixture(scope="session")

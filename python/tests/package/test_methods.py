@@ -14,6 +14,7 @@ lightgbm = pytest.importorskip("lightgbm")
 import schedc  # noqa: E402
 from pipelines import GOALS, NUMBERS, TABLE, boosted, forest, imputed, results  # noqa: E402
 from releases import needs, since  # noqa: E402
+from shares import combined  # noqa: E402
 from schedc.decisions import in_file, rules  # noqa: E402
 from sklearn import (  # noqa: E402
     base,
@@ -108,8 +109,8 @@ def classifiers():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("goal", ["words", "three"])
-@pytest.mark.parametrize(("model", "missing"), list(classifiers()), ids=named)
+@pytest.mark.parametrize(("model", "missing", "goal"), [
+    (*case, goal) for case, goal in combined(list(classifiers()), ["words", "three"])], ids=named)
 def test_classifiers(model, missing, goal):
     # Powers of far rows cancel in the sums of a polynomial kernel.
     cancels = getattr(model, "kernel", None) == "poly"

@@ -32,6 +32,7 @@ from pipelines import (  # noqa: E402
     results,
 )
 from releases import frozen, has, needs, since  # noqa: E402
+from shares import combined  # noqa: E402
 from sklearn import (  # noqa: E402
     calibration,
     cluster,
@@ -148,12 +149,12 @@ def codes(missing, count):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("rule", ["ignore", "infrequent_if_exist", "error"])
-@pytest.mark.parametrize("options", [
-    {"max_categories": 4}, {"min_frequency": 10}, {"min_frequency": 6},
-    {"max_categories": 4, "drop": "first"},
-], ids=str)
-@pytest.mark.parametrize("missing", [numpy.nan, None])
+@pytest.mark.parametrize(("rule", "options", "missing"), combined(
+    ["ignore", "infrequent_if_exist", "error"],
+    [{"max_categories": 4}, {"min_frequency": 10}, {"min_frequency": 6},
+     {"max_categories": 4, "drop": "first"}],
+    [numpy.nan, None],
+), ids=str)
 def test_missing_texts_in_a_group(rule, options, missing):
     """Missing texts that share a column with rare categories, or have the column of rare ones alone."""
     table, goal = codes(missing, 5)
@@ -438,16 +439,15 @@ def boosters(kind, names=tuple(BOOSTERS)):
     return made
 
 
-@pytest.mark.parametrize("goal", ["two", "three"])
 @pytest.mark.parametrize(
-    "combine",
-    [
+    ("combine", "goal"),
+    combined([
         lambda parts: ensemble.VotingClassifier(parts, voting="soft", weights=[2, 1, 1]),
         lambda parts: ensemble.VotingClassifier(parts, voting="hard"),
         lambda parts: ensemble.StackingClassifier(parts, linear_model.LogisticRegression(), cv=2),
         lambda parts: calibration.CalibratedClassifierCV(parts[0][1], cv=2, method="isotonic"),
         lambda parts: calibration.CalibratedClassifierCV(parts[0][1], cv=2),
-    ],
+    ], ["two", "three"]),
 )
 def test_classifiers_of_several_libraries(combine, goal):
     """XGBoost adds in single precision, also as a part of a combined estimator."""
@@ -820,12 +820,11 @@ NAMES = numpy.array(["ant", "bee", "cat"])
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("goal", ["two", "three"])
-@pytest.mark.parametrize("model", [
+@pytest.mark.parametrize(("model", "goal"), combined([
     xgboost.XGBClassifier(n_estimators=3), prepared(xgboost.XGBClassifier(n_estimators=3)),
-    xgboost.XGBClassifier(n_estimators=3, objective="multi:softmax", num_class=3),
     prepared(forest()), prepared(linear_model.LogisticRegression()), forest(),
-], ids=lambda model: "".join(str(model).split())[-40:])
+    xgboost.XGBClassifier(n_estimators=3, objective="multi:softmax", num_class=3),
+], ["two", "three"]), ids=lambda value: "".join(str(value).split())[-40:])
 def test_labels(model, goal, tmp_path):
     """A classifier that was trained on the numbers of a LabelEncoder predicts the labels."""
     is_exported = getattr(model, "objective", None) != "multi:softmax"
@@ -890,15 +889,14 @@ def test_labels_that_do_not_fit(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("model", "kind"), [
+@pytest.mark.parametrize(("model", "kind", "goal"), [(*case, goal) for case, goal in combined([
     (lambda part: calibration.CalibratedClassifierCV(part, cv=2), "float64"),
     (lambda part: calibration.CalibratedClassifierCV(part, method="isotonic", cv=2), "float64"),
     (lambda part: ensemble.VotingClassifier([("a", part), ("b", part)], voting="soft"), "float32"),
     (lambda part: ensemble.VotingClassifier([("a", part), ("b", part)], voting="soft", weights=[1, 2]),
      "float64"),
     (lambda part: multiclass.OneVsRestClassifier(part), "float32"),
-], ids=["sigmoid", "isotonic", "vote", "weights", "one for each class"])
-@pytest.mark.parametrize("goal", ["two", "three"])
+], ["two", "three"])])
 def test_types_of_probabilities(model, kind, goal, tmp_path):
     """Probabilities behind trees in single precision have the object's type."""
     given = TABLE[NUMBERS].to_numpy()

@@ -12,7 +12,7 @@ use self::cover::{Cover, wanted};
 use self::cover_launches::wanted_on_gpu;
 use sched_ir::fault::{Fault, with_fault};
 use sched_llvm::{Gpu, ptx_text};
-use sched_testing::{Rng, damaged, forests};
+use sched_testing::{Rng, damaged, forests, in_turn, seeds};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number in an environment variable.
@@ -100,7 +100,7 @@ fn threads_share_rows_and_sums_in_order() {
         "tile(batch, b0, b1, 8)\nsplit(b1, first, second, 6)\ngpuDimension(b0, grid.x)\n\
          gpuDimension(second, grid.y)",
     ];
-    for (seed, schedule) in (0..40).flat_map(|seed| schedules.map(|schedule| (seed, schedule))) {
+    for (seed, schedule) in seeds(40).flat_map(|seed| schedules.map(|schedule| (seed, schedule))) {
         let mut rng = Rng(seed);
         let forest = forests::forest(&mut rng);
         let rows = forests::rows_of(&mut rng, &forest, [0, 1, 3, 6, 13, 40][seed as usize % 6]);
@@ -167,10 +167,10 @@ fn bins_of_all_widths_are_exact() {
          unrollAndJam(tree)",
         "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
     ];
-    for (features, thresholds, depth) in
-        [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (1, 600, 9), (150, 3, 7)]
-    {
-        for schedule in schedules {
+    let models = [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (1, 600, 9), (150, 3, 7)];
+    let pairs: Vec<_> = models.chunks(2).collect();
+    for (number, schedule) in schedules.into_iter().enumerate() {
+        for &(features, thresholds, depth) in in_turn(number, &pairs).iter().copied().flatten() {
             let (forest, rows) = sched_testing::forests::complete_with_rows(features, thresholds, depth);
             let case = Case::of(forest, schedule, rows);
             let what = format!("{features} features with {thresholds} thresholds\n{schedule}");
