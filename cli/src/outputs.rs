@@ -23,6 +23,20 @@ pub fn refuse_overwriting(inputs: &[Option<&Path>], out: &Path) -> Result<(), Fa
     Ok(())
 }
 
+/// Refuses outputs that would overwrite an input or each other. Each output has its option.
+pub fn refuse_collisions(inputs: &[Option<&Path>], outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+    let outputs: Vec<(&str, &Path)> =
+        outputs.iter().filter_map(|(option, path)| Some((*option, (*path)?))).collect();
+    for (number, (option, out)) in outputs.iter().enumerate() {
+        refuse_overwriting(inputs, out)?;
+        if let Some((other, _)) = outputs[..number].iter().find(|(_, other)| is_same(other, out)) {
+            let message = format!("{other} and {option} name the same file");
+            return Err(Failure::usage(message, "give them two names"));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to write into an input folder: the output would become an input of the next run.
 pub fn refuse_input_folder(folder: &Path, out: &Path) -> Result<(), Failure> {
     let is_in = || {

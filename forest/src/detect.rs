@@ -11,6 +11,7 @@ struct UnreadableFormat {
     help: &'static str,
 }
 
+const ROWS_HELP: &str = "name the model first; `schedc predict` takes a file of rows after -i";
 const XGBOOST_HELP: &str = "save the model with Booster.save_model(\"model.json\") of XGBoost";
 const ANY_TRAINER_HELP: &str = "save the model in its trainer's own format (XGBoost, LightGBM, CatBoost: \
                              save_model) or as ONNX or \
@@ -84,9 +85,18 @@ const UNREADABLE_FORMATS: &[UnreadableFormat] = &[
     UnreadableFormat {
         magic: b"\x93NUMPY",
         name: "a NumPy array, which holds data and not a model",
-        help: "",
+        help: ROWS_HELP,
     },
-    UnreadableFormat { magic: b"PAR1", name: "a Parquet table, which holds data and not a model", help: "" },
+    UnreadableFormat {
+        magic: b"PAR1",
+        name: "a Parquet table, which holds data and not a model",
+        help: ROWS_HELP,
+    },
+    UnreadableFormat {
+        magic: b"ARROW1",
+        name: "an Arrow or Feather table, which holds data and not a model",
+        help: ROWS_HELP,
+    },
     UnreadableFormat { magic: b"\x89HDF", name: "an HDF5 file", help: XGBOOST_HELP },
     UnreadableFormat {
         magic: b"\x7fELF",

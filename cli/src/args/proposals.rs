@@ -12,6 +12,38 @@ use std::path::Path;
 /// Options by which other programs ask for sums before the transformation of the objective.
 const RAW_OPTIONS: [&str; 5] = ["--raw", "--margin", "--raw-score", "--raw_score", "--output-margin"];
 
+/// Options of other programs, each with an option that a command must have, and the way in schedc.
+const OPTIONS: [(&[&str], &str, &str); 9] = [
+    (
+        &["--header", "--no-header", "--noheader", "--skip-header"],
+        "input",
+        "schedc finds out whether the first line has names; `--by-position` ignores them",
+    ),
+    (
+        &["--sep", "--separator", "--delimiter", "--delim"],
+        "input",
+        "commas, semicolons and tabs are found without an option",
+    ),
+    (&["--data", "--features", "--csv", "--file"], "input", "the file of rows follows -i"),
+    (&["--expected", "--reference", "--labels"], "against", "`--against` names the file of predictions"),
+    (
+        &["--gpu", "--device", "--cuda"],
+        "target",
+        "a GPU is a target, such as `--target gpu`, for a schedule that maps loops to it",
+    ),
+    (&["--march", "--mcpu", "--arch"], "cpu", "`--cpu` names the processor"),
+    (&["--repeat", "--repeats", "--iters", "--trials"], "budget", "`--budget 10s` sets the time"),
+    (&["--jobs", "--n-jobs", "--nthread", "-t", "-j"], "threads", "`--threads` sets the number of threads"),
+    (
+        &["--shap", "--contribs", "--pred-contribs"],
+        "output",
+        "contributions of features are left to the trainer; schedc predicts values, margins and leaves",
+    ),
+];
+
+/// Largest number of edits between an unknown option and a similar one that clap proposes.
+const MOST_EDITS: usize = 2;
+
 /// Names that other programs give to commands of schedc.
 const COMMANDS: [(&[&str], &str); 9] = [
     (&["compile", "export"], "build"),
@@ -31,6 +63,13 @@ pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
     // No argument of schedc begins with a hyphen, as clap's proposal assumes: `-- --option`.
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
+    }
+    let is_far = |error: &clap::Error| {
+        let similar = text_of(error, ContextKind::SuggestedArg)?;
+        Some(strsim::osa_distance(text_of(error, ContextKind::InvalidArg)?, similar) > MOST_EDITS)
+    };
+    if is_far(&error) == Some(true) {
+        error.remove(ContextKind::SuggestedArg);
     }
     if let Some(text) = proposed {
         for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::SuggestedSubcommand]
@@ -108,6 +147,7 @@ impl Refused<'_> {
             _ if RAW_OPTIONS.contains(&refused) && self.has("output") => {
                 Some(format!("`--output raw` is schedc's spelling of `{refused}`"))
             }
+            "-n" if self.has("batch") => Some("`--batch` sets the rows of a call".to_string()),
             "--json" if self.has("fix") => Some("`--format json` prints the findings as JSON".to_string()),
             "--rows" | "--batch" => {
                 let value = value_of(self.arguments, refused)?;
@@ -116,7 +156,11 @@ impl Refused<'_> {
                     true => self.has("batch-size").then(|| self.rows_of_calls(value)),
                 }
             }
-            _ => None,
+            _ => {
+                let known = OPTIONS.iter().filter(|(names, _, _)| names.contains(&refused));
+                let way = known.map(|(_, needed, way)| (self.has(needed), *way)).find(|(has, _)| *has);
+                way.map(|(_, way)| way.to_string())
+            }
         }
     }
 
@@ -132,6 +176,10 @@ impl Refused<'_> {
     /// The proposal for a file without its option.
     fn file(&self) -> Option<String> {
         let refused = self.argument;
+        if let Some(rows) = self.rows_before_model() {
+            let name = self.command.get_name();
+            return Some(format!("the model comes first: `schedc {name} {refused} -i {rows}`"));
+        }
         let Some(option) = option_of_file(Path::new(refused), self.command) else {
             let options = match (self.has("schedule"), self.has("emit")) {
                 (true, true) => "a schedule follows -s, and the file to write -o",
@@ -146,6 +194,13 @@ impl Refused<'_> {
             _ => "the file of rows",
         };
         Some(format!("{file} follows {option}: `{option} {refused}`"))
+    }
+
+    /// The file of rows at the place of the model, if there is one.
+    fn rows_before_model(&self) -> Option<&str> {
+        let first = self.arguments.get(self.at + 1)?;
+        let is_rows = option_of_file(Path::new(first), self.command) == Some("-i");
+        (is_rows && self.argument != first).then_some(first)
     }
 
     /// The proposal for a line of `show` whose first argument, `found`, is no view.
@@ -169,6 +224,18 @@ impl Refused<'_> {
 
     /// The proposal for a refused value of an option.
     fn value(&self, value: &str) -> Option<String> {
+        if self.argument.starts_with("--output") && self.has("input") {
+            return match value {
+                "margin" | "margins" => Some("`--output raw` is schedc's spelling".to_string()),
+                "proba" | "probability" | "probabilities" => {
+                    Some("`--output value`, the default, has the probabilities".to_string())
+                }
+                file if file.contains('.') => {
+                    Some(format!("the file for the predictions follows -o: `-o {file}`"))
+                }
+                _ => None,
+            };
+        }
         if !is_numbers(value) || !self.has("batch") {
             return None;
         }
@@ -226,6 +293,21 @@ mod tests {
             );
         }
         assert_eq!(tip("schedc build m.json f g"), "a schedule follows -s, and the file to write -o");
+        assert_eq!(
+            tip("schedc predict r.csv m.json"),
+            "the model comes first: `schedc predict m.json -i r.csv`"
+        );
+        assert_eq!(
+            tip("schedc predict m.json --output o.csv"),
+            "the file for the predictions follows -o: `-o o.csv`"
+        );
+        assert_eq!(
+            tip("schedc predict m.json --sep ;"),
+            "commas, semicolons and tabs are found without an option"
+        );
+        assert_eq!(tip("schedc bench m.json -t 2"), "`--threads` sets the number of threads");
+        assert_eq!(tip("schedc predict m.json --seed 1"), "");
+        assert_eq!(tip("schedc predict m.json --thread 1"), "a similar argument exists: '--threads'");
         assert_eq!(tip("schedc check f.sched --json"), "`--format json` prints the findings as JSON");
         for (line, command) in [("compile m.json", "build"), ("run m.json", "predict"), ("nest f", "show")] {
             assert_eq!(

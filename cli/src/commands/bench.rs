@@ -12,7 +12,7 @@ pub mod table;
 
 use crate::args::Bench;
 use crate::environment;
-use crate::outputs::{is_same, refuse_overwriting};
+use crate::outputs::{refuse_collisions, refuse_overwriting};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use run::BenchRun;
@@ -92,17 +92,10 @@ fn check_outputs(args: &Bench) -> Result<(), Failure> {
         args.values.profile.as_deref(),
     ];
     inputs.extend(args.with.iter().chain(&args.schedules).map(|path| Some(path.as_path())));
-    for out in [args.save.as_deref(), plot_file(args)].into_iter().flatten() {
-        refuse_overwriting(&inputs, out)?;
-    }
+    refuse_collisions(&inputs, &[("--save", args.save.as_deref()), ("--plot", plot_file(args))])?;
     // A run may replace the saved run that it was compared with.
     if let (Some(plot), Some(compared)) = (&args.plot, &args.compare) {
         refuse_overwriting(&[Some(compared.as_path())], plot)?;
-    }
-    if let (Some(save), Some(plot)) = (&args.save, &args.plot)
-        && is_same(save, plot)
-    {
-        return Err(Failure::usage("--save and --plot name the same file", "give them two names"));
     }
     Ok(())
 }

@@ -10,13 +10,17 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use files::write;
 use sched_diagnostics::{Diagnostic, Place, usage};
-use schedc_driver::lock::LockFile;
 use schedc_driver::lock::merge::{Merged, merge, resolve};
+use schedc_driver::lock::{LockFile, LockRemedies};
 use schedc_driver::{Failure, reason};
 use std::path::Path;
 
+/// The actions of `schedc lock`, each an option.
+const ACTIONS: [&str; 5] = ["list", "check", "upgrade", "resolve", "merge"];
+
 /// Runs `schedc lock`.
 pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
+    refuse_action(&args.file)?;
     if let [base, ours, theirs] = args.merge.as_slice() {
         return merge_files(base, ours, theirs, terminal);
     }
@@ -31,6 +35,16 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
     }
     let lock = LockFile::read(&args.file)?;
     print(&if args.json { list::json(&lock) } else { list::text(&lock) })
+}
+
+/// Refuses a missing lock whose name is that of an action.
+fn refuse_action(file: &Path) -> Result<(), Failure> {
+    let Some(action) = ACTIONS.into_iter().find(|action| file.as_os_str() == *action) else { return Ok(()) };
+    if file.exists() {
+        return Ok(());
+    }
+    let message = format!("there is no lock named {action}, and actions are options");
+    Err(Failure::usage(message, format!("write `schedc lock --{action}`")))
 }
 
 /// Merges three versions of a lock as a merge driver of git: the result replaces `ours`.
@@ -57,7 +71,7 @@ fn finish(merged: &Merged, path: &Path, terminal: &Terminal) -> Result<(), Failu
     for key in &merged.conflicts {
         let message =
             "both sides changed the entry, or one removed it; the version of the current branch is kept";
-        let help = format!("measure it again with `schedc lock --upgrade {key}`");
+        let help = format!("measure it again with {}", LockRemedies::of(path).upgrade(key));
         let place = Place::Element(key.to_string());
         let conflict = Diagnostic::new(usage::LOCK_CONFLICT, place, message).help(help);
         terminal.show(conflict.file(path.display().to_string()));

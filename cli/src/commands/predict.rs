@@ -13,7 +13,7 @@ use crate::environment;
 use crate::model_rows::{
     categories_of_library, expected_of, missing_in, precision_of, renames_blanks, whole_numbers_of_library,
 };
-use crate::outputs::{refuse_input_folder, refuse_overwriting};
+use crate::outputs::{refuse_collisions, refuse_input_folder};
 use crate::terminal::Terminal;
 use base_margin::BaseMarginOrigin;
 use jit_by_rows::JitByRows;
@@ -53,7 +53,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
     let ScheduleOptions { schedule, values } = &args.schedule;
     let read =
         [Some(args.rows.input.as_path()), Some(&args.model), schedule.as_deref(), values.profile.as_deref()];
-    refuse_overwriting(&read, &args.out)?;
+    refuse_collisions(&read, &[("--out", Some(args.out.as_path())), ("--report", args.report.as_deref())])?;
     refuse_input_folder(&args.rows.input, &args.out)?;
     if is_library(&args.model) {
         return predict_with_library(args, terminal, destination);

@@ -2,14 +2,14 @@
 
 use super::timed_rows::{filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
-use crate::outputs::refuse_overwriting;
+use crate::outputs::refuse_collisions;
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use crate::{environment, interrupt};
 use sched_forest::Float;
 use sched_lang::Target;
 use sched_llvm::host_cpu_name;
-use schedc_data::{FeatureValues, expect_writable, write_atomically};
+use schedc_data::{FeatureValues, write_atomically};
 use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{EntryKey, Figures, LockEntry, LockFile, Measurement, target_name};
 use schedc_driver::{Failure, Model, ScheduleSource, reason};
@@ -33,9 +33,15 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         args.rows.input.as_deref(),
         args.resume.as_deref(),
     ];
-    refuse_overwriting(&inputs[..3], &args.out)?;
-    // A search takes long, so files that cannot be written are refused before it.
-    [&args.save, &args.lock].into_iter().flatten().try_for_each(|path| expect_writable(path))?;
+    // A search takes long, so files that cannot be written are refused before it. It may replace the state
+    // that it resumes.
+    let outputs = [
+        ("--out", Some(args.out.as_path())),
+        ("--save", args.save.as_deref()),
+        ("--lock", args.lock.as_deref()),
+    ];
+    refuse_collisions(&inputs[..3], &outputs)?;
+    refuse_lock_as_schedule(&args.out)?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
     let gpu = GpuSearchOptions { strategy: args.strategy.into(), by_cost_model: args.by_counts };
@@ -81,6 +87,15 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     }
     print_gains(&found, &place, terminal);
     write_result(args, &model, &found, &place, terminal)
+}
+
+/// Refuses to replace a lock by a schedule.
+fn refuse_lock_as_schedule(out: &Path) -> Result<(), Failure> {
+    if out.extension().is_none_or(|ending| ending != "lock") {
+        return Ok(());
+    }
+    let message = format!("--out writes a schedule, and {} is the name of a lock", out.display());
+    Err(Failure::usage(message, format!("store it in the lock with --lock {}", out.display())))
 }
 
 /// The processor or GPU that a search tunes for, and the source of its figures.

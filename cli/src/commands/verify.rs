@@ -37,7 +37,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
         terminal.say(&format!("note: {note}"));
     }
     let given = read_given_rows(args, &job.model, terminal)?;
-    let Verification { report, failing, unavailable } = verify(args, &job, &given, terminal)?;
+    let (report, failing) = verify(args, &job, &given, terminal)?;
     if let (Some(path), Some(rows)) = (&args.failing, failing) {
         trainer::write_rows(path, &rows, job.model.forest().num_features)?;
         terminal.say(&format!("wrote {}", path.display()));
@@ -46,11 +46,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
         true => format!("{:#}\n", report.to_json()),
         false => text::report_text(&report),
     })?;
-    match unavailable {
-        _ if !report.is_equal() => Err(Failure::Findings),
-        Some(failure) => Err(failure),
-        None => Ok(()),
-    }
+    if report.is_equal() { Ok(()) } else { Err(Failure::Findings) }
 }
 
 /// The rows of the command line's input.
@@ -66,44 +62,35 @@ fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<
     }])
 }
 
-/// The results of a verification.
-struct Verification {
-    report: VerifyReport,
-    /// Rows whose results differ.
-    failing: Option<FeatureValues>,
-    /// The reason why the trainer could not predict the rows.
-    unavailable: Option<Failure>,
-}
-
 /// Verifies the code, and compares it with other programs and other versions if the arguments request that.
+/// Returns the report, and the rows whose results differ.
 fn verify(
     args: &Verify,
     job: &Job,
     given: &[FeatureValues],
     terminal: &Terminal,
-) -> Result<Verification, Failure> {
+) -> Result<(VerifyReport, Option<FeatureValues>), Failure> {
     let model = &job.model;
     let code = match &args.artefact {
         Some(path) => library(args, path, model)?,
         None => in_memory(args, job, terminal)?,
     };
+    // First, since a missing library of the trainer ends the command.
+    let mut notes = Vec::new();
+    let others = compare_others(args, model, given, &mut notes)?;
     let progress = terminal.progress(None, "verifying");
     let row_type = args.row_type.map(Float::from);
     let (began, budget) = (Instant::now(), args.budget);
     let task = VerificationTask { model, code: &code, given, row_type, began, budget };
     let (mut report, failing) = schedc_verify::verify(&task, &mut |met| progress.advance(met))?;
     drop(progress);
-    let (others, unavailable) = match compare_others(args, model, given, &mut report.notes) {
-        Ok(others) => (others, None),
-        Err(failure) if args.trainer => (Vec::new(), Some(failure)),
-        Err(failure) => return Err(failure),
-    };
+    report.notes.extend(notes);
     report.others = others;
     if let Some(path) = &args.artefact {
         report.versions = other_versions::verify_others(args, path)?;
         report.artefact = Some((path.display().to_string(), fingerprint(&Model::bytes(path)?)));
     }
-    Ok(Verification { report, failing, unavailable })
+    Ok((report, failing))
 }
 
 /// Compiles the model under the schedule into memory.

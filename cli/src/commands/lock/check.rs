@@ -25,7 +25,7 @@ pub fn run(args: &args::Lock, terminal: &Terminal) -> Result<(), Failure> {
             models.insert(file.clone(), model.ok().flatten());
         }
         let model = models.get(&file).and_then(Option::as_ref);
-        findings.extend(staleness(entry, model).map(|found| found.file(path.display().to_string())));
+        findings.extend(staleness(entry, model, path).map(|found| found.file(path.display().to_string())));
     }
     let text = std::fs::read(path).unwrap_or_default();
     if findings.is_empty() && as_lines(&text) != lock.text() {

@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use schedc_driver::compile::for_one_call_of;
-use schedc_driver::lock::{Figures, LockEntry, LockFile, Measurement};
+use schedc_driver::lock::{Figures, LockEntry, LockFile, LockRemedies, Measurement};
 use schedc_driver::{CodeDestination, Failure, Job, Model, ScheduleSource, ScheduleValues};
 use schedc_measure::{Contender, DRAW_SEED, Draft, OrderedRows, Quartiles, RaceLimits, Workload, race};
 use std::ops::ControlFlow;
@@ -23,11 +23,8 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
     let renewed = LockEntry::of(entry.key.clone(), &model, cpu, &entry.schedule, measured)?;
     terminal.say(&format!("{}: {}; it was {}", renewed.key, speeds(&renewed), speeds(&entry)));
     if renewed.gain() < 1.0 {
-        let model = &renewed.key.model;
-        terminal.say(&format!(
-            "note: the schedule that schedc chooses is faster; `schedc tune {model} --lock LOCK` finds a new \
-             one"
-        ));
+        let tune = LockRemedies::of(&args.file).tune(&renewed.key.model, "");
+        terminal.say(&format!("note: the schedule that schedc chooses is faster; {tune} finds a new one"));
     }
     lock.put(renewed);
     write(&lock, &args.file)

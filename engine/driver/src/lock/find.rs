@@ -1,6 +1,7 @@
 //! The search for the schedule of a job in a lock.
 
 use super::compose::composed;
+use super::remedy::LockRemedies;
 use super::{CODE_EPOCH, EntryKey, LockEntry, LockFile, ThisMachine, nest_digest, structure_digest};
 use crate::compile::gpu_of;
 use crate::failure::Failure;
@@ -58,7 +59,7 @@ pub fn target_name(target: Option<&Target>, cpu: Cpu) -> Result<String, Failure>
 /// # Errors
 /// When the model or the GPU cannot be named.
 pub fn find(lock: &LockFile, path: &Path, wanted: &LockQuery<'_>) -> Result<LockAnswer, Failure> {
-    let file = path.display().to_string();
+    let (file, remedies) = (path.display().to_string(), LockRemedies::of(path));
     let Some(first) = wanted.cpus.first() else { return Ok(LockAnswer::default()) };
     let target = target_name(wanted.target, *first)?;
     let key = EntryKey::new(&target, &wanted.model.path, path, 1, 0)?;
@@ -67,7 +68,7 @@ pub fn find(lock: &LockFile, path: &Path, wanted: &LockQuery<'_>) -> Result<Lock
     if of_model.is_empty() {
         return Ok(LockAnswer {
             source: None,
-            miss: renamed(lock, &key, wanted.model).map(|miss| miss.file(file)),
+            miss: renamed(lock, &key, wanted.model, remedies).map(|miss| miss.file(file)),
         });
     }
     let missed = |diagnostic: Diagnostic| Ok(LockAnswer::miss(diagnostic.file(file.clone())));
@@ -77,17 +78,17 @@ pub fn find(lock: &LockFile, path: &Path, wanted: &LockQuery<'_>) -> Result<Lock
     let mut entries: Vec<&LockEntry> =
         of_model.iter().copied().filter(|entry| entry.key.target == target).collect();
     if entries.is_empty() {
-        return missed(other_target(&of_model, &key));
+        return missed(other_target(&of_model, &key, remedies));
     }
     let threads = wanted.threads.unwrap_or_else(|| most_threads(&entries));
     let with_others = std::mem::take(&mut entries);
     entries.extend(with_others.iter().filter(|entry| entry.key.threads == threads));
     if entries.is_empty() {
-        return missed(other_threads(&with_others, threads));
+        return missed(other_threads(&with_others, threads, remedies));
     }
     entries.sort_by_key(|entry| entry.key.rows);
     // If some entries did not fit, the others would serve calls for which they were not measured.
-    if let Some(miss) = first_misfit(&entries, *first, wanted.model) {
+    if let Some(miss) = first_misfit(&entries, *first, wanted.model, remedies) {
         return missed(miss);
     }
     let Some(text) = composed(&entries) else { return missed(not_together(&entries)) };
@@ -96,51 +97,59 @@ pub fn find(lock: &LockFile, path: &Path, wanted: &LockQuery<'_>) -> Result<Lock
 }
 
 /// A message about the first entry that does not fit.
-fn first_misfit(entries: &[&LockEntry], cpu: Cpu, model: &Model) -> Option<Diagnostic> {
+fn first_misfit(
+    entries: &[&LockEntry],
+    cpu: Cpu,
+    model: &Model,
+    remedies: LockRemedies<'_>,
+) -> Option<Diagnostic> {
     let (here, structure) = (ThisMachine::of(cpu), structure_digest(model.forest()));
-    entries.iter().find_map(|entry| misfit(entry, &here, cpu, &structure, model))
+    entries.iter().find_map(|entry| misfit(entry, (&here, cpu), (&structure, model), remedies))
 }
 
 /// A message about an entry that no machine can use: another version of schedc wrote it, it was edited, or
-/// `model` has another structure.
-pub fn staleness(entry: &LockEntry, model: Option<&Model>) -> Option<Diagnostic> {
-    let other = model.and_then(|model| other_model(entry, &structure_digest(model.forest())));
-    other.or_else(|| other_epoch(entry)).or_else(|| check_edits(entry, model))
+/// `model` has another structure. `lock` is the lock's path.
+pub fn staleness(entry: &LockEntry, model: Option<&Model>, lock: &Path) -> Option<Diagnostic> {
+    let remedies = LockRemedies::of(lock);
+    let other = model.and_then(|model| other_model(entry, &structure_digest(model.forest()), remedies));
+    other.or_else(|| other_epoch(entry, remedies)).or_else(|| check_edits(entry, model, remedies))
 }
 
 fn misfit(
     entry: &LockEntry,
-    here: &ThisMachine,
-    cpu: Cpu,
-    structure: &str,
-    model: &Model,
+    (here, cpu): (&ThisMachine, Cpu),
+    (structure, model): (&str, &Model),
+    remedies: LockRemedies<'_>,
 ) -> Option<Diagnostic> {
-    other_model(entry, structure)
+    other_model(entry, structure, remedies)
         .or_else(|| {
             let message = other_machine(entry, here, cpu)?;
-            let help = format!("{}, or keep a lock for each processor and name it with --lock", again(entry));
+            let help = format!(
+                "{}, or keep a lock for each processor and name it with --lock",
+                again(entry, remedies)
+            );
             Some(of_entry(usage::LOCK_PROCESSOR, entry, &message, &help))
         })
-        .or_else(|| other_epoch(entry))
-        .or_else(|| check_edits(entry, Some(model)))
+        .or_else(|| other_epoch(entry, remedies))
+        .or_else(|| check_edits(entry, Some(model), remedies))
 }
 
-fn again(entry: &LockEntry) -> String {
-    format!("measure it again here with `schedc lock --upgrade {}`", entry.key)
+fn again(entry: &LockEntry, remedies: LockRemedies<'_>) -> String {
+    format!("measure it again here with {}", remedies.upgrade(&entry.key))
 }
 
-fn other_model(entry: &LockEntry, structure: &str) -> Option<Diagnostic> {
+fn other_model(entry: &LockEntry, structure: &str, remedies: LockRemedies<'_>) -> Option<Diagnostic> {
     let message = "the model's structure has changed since this was measured: it was trained again, or \
                    another file now has its name";
     let help = format!(
-        "find a new schedule with `schedc tune {} --lock LOCK`, or {}",
-        entry.key.model,
-        again(entry)
+        "find a new schedule with {}, or {}",
+        remedies.tune(&entry.key.model, ""),
+        again(entry, remedies)
     );
     (entry.structure != structure).then(|| of_entry(usage::LOCK_MODEL, entry, message, &help))
 }
 
-fn other_epoch(entry: &LockEntry) -> Option<Diagnostic> {
+fn other_epoch(entry: &LockEntry, remedies: LockRemedies<'_>) -> Option<Diagnostic> {
     let message = format!(
         "it was measured with schedc {}, code epoch {}, and this is schedc {}, code epoch {CODE_EPOCH}, \
          whose code has another speed",
@@ -148,10 +157,10 @@ fn other_epoch(entry: &LockEntry) -> Option<Diagnostic> {
         entry.epoch,
         env!("CARGO_PKG_VERSION")
     );
-    (entry.epoch != CODE_EPOCH).then(|| of_entry(usage::LOCK_EPOCH, entry, &message, &again(entry)))
+    (entry.epoch != CODE_EPOCH).then(|| of_entry(usage::LOCK_EPOCH, entry, &message, &again(entry, remedies)))
 }
 
-fn check_edits(entry: &LockEntry, model: Option<&Model>) -> Option<Diagnostic> {
+fn check_edits(entry: &LockEntry, model: Option<&Model>, remedies: LockRemedies<'_>) -> Option<Diagnostic> {
     let is_other = |model: &Model| nest_digest(&entry.schedule, model).as_ref() != Some(&entry.nest);
     let message = if model.is_some_and(is_other) {
         "its schedule was edited: its nest is not the measured one"
@@ -161,7 +170,7 @@ fn check_edits(entry: &LockEntry, model: Option<&Model>) -> Option<Diagnostic> {
         return None;
     };
     let help = "keep a schedule of your own in a file for -s, or take the entry back from git";
-    Some(of_entry(usage::LOCK_EDITED, entry, message, &format!("{help}, or {}", again(entry))))
+    Some(of_entry(usage::LOCK_EDITED, entry, message, &format!("{help}, or {}", again(entry, remedies))))
 }
 
 /// The difference between this machine and the one of an entry's measurement.
@@ -200,7 +209,7 @@ fn most_threads(entries: &[&LockEntry]) -> u32 {
 }
 
 /// An entry of a model of the same structure whose file has another name.
-fn renamed(lock: &LockFile, key: &EntryKey, model: &Model) -> Option<Diagnostic> {
+fn renamed(lock: &LockFile, key: &EntryKey, model: &Model, remedies: LockRemedies<'_>) -> Option<Diagnostic> {
     if lock.entries().is_empty() {
         return None;
     }
@@ -208,8 +217,7 @@ fn renamed(lock: &LockFile, key: &EntryKey, model: &Model) -> Option<Diagnostic>
     let entry = lock.entries().iter().find(|entry| entry.structure == structure)?;
     let message =
         format!("there is no entry for {}; this one is of a model with the same structure", key.model);
-    let help =
-        format!("give the model its old name, or tune it with `schedc tune {} --lock LOCK`", key.model);
+    let help = format!("give the model its old name, or tune it with {}", remedies.tune(&key.model, ""));
     Some(of_entry(usage::LOCK_MISSING, entry, &message, &help))
 }
 
@@ -219,7 +227,7 @@ fn several_processors(key: &EntryKey) -> Diagnostic {
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
 }
 
-fn other_target(of_model: &[&LockEntry], key: &EntryKey) -> Diagnostic {
+fn other_target(of_model: &[&LockEntry], key: &EntryKey, remedies: LockRemedies<'_>) -> Diagnostic {
     let mut targets: Vec<&str> = of_model.iter().map(|entry| entry.key.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();
@@ -235,14 +243,13 @@ fn other_target(of_model: &[&LockEntry], key: &EntryKey) -> Diagnostic {
         level => format!(" --cpu {level}"),
     };
     let help = format!(
-        "tune the model for this target with `schedc tune {}{option} --lock LOCK`, or ignore the lock with \
-         --frozen",
-        key.model
+        "tune the model for this target with {}, or ignore the lock with --frozen",
+        remedies.tune(&key.model, &option)
     );
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
 }
 
-fn other_threads(entries: &[&LockEntry], threads: u32) -> Diagnostic {
+fn other_threads(entries: &[&LockEntry], threads: u32, remedies: LockRemedies<'_>) -> Diagnostic {
     let mut known: Vec<u32> = entries.iter().map(|entry| entry.key.threads).collect();
     known.sort_unstable();
     known.dedup();
@@ -254,8 +261,10 @@ fn other_threads(entries: &[&LockEntry], threads: u32) -> Diagnostic {
         known.join(" and "),
         if threads == 0 { "all".to_string() } else { threads.to_string() }
     );
-    let help =
-        "tune the model for this number with `schedc tune --threads N --lock LOCK`, or leave --threads out";
+    let help = format!(
+        "tune the model for this number with {}, or leave --threads out",
+        remedies.tune(model, &format!(" --threads {threads}"))
+    );
     Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
 }
 

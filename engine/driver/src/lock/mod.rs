@@ -18,6 +18,7 @@ mod find;
 mod here;
 pub mod merge;
 mod read;
+mod remedy;
 mod serve;
 mod write;
 
@@ -25,6 +26,7 @@ pub use digest::{nest_digest, structure_digest};
 pub use entry::{CODE_EPOCH, EntryKey, Figures, LockEntry, Measurement};
 pub use find::{LockAnswer, LockQuery, find, staleness, target_name};
 pub use here::ThisMachine;
+pub use remedy::LockRemedies;
 pub use serve::LockUse;
 
 use crate::failure::{Failure, reason};

@@ -150,7 +150,7 @@ fn forest(
     {
         notes.push(Note(format!(
             "early stopping found the best score at iteration {best}; all {} iterations are used, as \
-             Booster.predict does (choose `best` for the first {}, as the scikit-learn wrapper does)",
+             Booster.predict does (`--iterations best` takes the first {}, as the scikit-learn wrapper does)",
             starts.len() - 1,
             best + 1
         )));

@@ -85,7 +85,8 @@ fn find_columns(
     let others = header.iter().enumerate().filter(|(column, _)| !taken.contains(column));
     let others: Vec<&str> = others.map(|(_, name)| name.trim()).take(MOST_OTHERS).collect();
     let read = (0..names.len()).filter(|feature| expect.reads(*feature)).count();
-    Err(missing(&lacking, read, &others, named))
+    let fits = header.len() >= names.len();
+    Err(missing(&lacking, read, (&others, header.len(), fits), named))
 }
 
 /// Most columns whose names are compared with a missing one, to propose a similar name. More take longer.
@@ -126,9 +127,18 @@ fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), 
     Ok(())
 }
 
-/// An error: the header lacks some of the `features` features that the model reads. The help proposes similar
-/// columns.
-fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>) -> DataError {
+/// Separators that text of columns may have and that are not read.
+const OTHER_SEPARATORS: [char; 3] = ['|', ':', ' '];
+
+/// An error: the header lacks some of the `features` features that the model reads. The help proposes columns
+/// with similar names among `others`. The header has `columns` columns in all; `fits` tells whether these
+/// suffice to find the features by position.
+fn missing(
+    lacking: &[&str],
+    features: usize,
+    (others, columns, fits): (&[&str], usize, bool),
+    named: Named<'_>,
+) -> DataError {
     let listed: Vec<String> =
         lacking.iter().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name))).collect();
     let more = match lacking.len() - listed.len() {
@@ -137,17 +147,28 @@ fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>)
     };
     let whose = if lacking.len() == features { "all features" } else { "features" };
     let message = format!("the {} lacks {whose} of the model: {}{more}", named.what, listed.join(", "));
+    if let ([line], 1) = (others, columns)
+        && features > 1
+        && line.contains(OTHER_SEPARATORS)
+    {
+        return named.error(codes::MISSING_FEATURE, message).help(format!(
+            "the first line is one column, \"{}\": put commas, semicolons or tabs between columns, and \
+             remove lines before their names",
+            shorten(line)
+        ));
+    }
     let pair = |name: &&str| {
         let other = near(name, others)?;
         Some(format!("\"{}\" may stand for \"{}\"", shorten(other), shorten(name)))
     };
     let pairs: Vec<String> = lacking.iter().take(MOST_NAMED).filter_map(pair).collect();
     let misses = if pairs.is_empty() { String::new() } else { format!("{}: ", pairs.join(", ")) };
-    named.error(codes::MISSING_FEATURE, message).help(format!(
-        "{misses}give the columns the model's names; or, if the columns are the features in the model's \
-         order, say \
-         --by-position"
-    ))
+    let position = match fits {
+        true => "; or, if the columns are the features in the model's order, say --by-position",
+        false => "",
+    };
+    let help = format!("{misses}give the columns the model's names{position}");
+    named.error(codes::MISSING_FEATURE, message).help(help)
 }
 
 /// The error for a file with names of columns and a library that does not record its features' names.
@@ -204,7 +225,7 @@ pub(in crate::read) fn find_kept(
             (Some((column, _)), None) => Ok(column),
             (Some((first, _)), Some((second, _))) => {
                 let message = format!(
-                    "columns {} and {} are both named \"{}\", which --keep names",
+                    "columns {} and {} are both named \"{}\", which --keep or --base-margin names",
                     first + 1,
                     second + 1,
                     shorten(wanted)
@@ -215,10 +236,13 @@ pub(in crate::read) fn find_kept(
                 let others: Vec<&str> = header.iter().map(|name| name.trim()).take(MOST_OTHERS).collect();
                 let meant =
                     near(wanted, &others).map(|other| format!("\"{}\" may be meant: ", shorten(other)));
-                let message =
-                    format!("the {} has no column \"{}\", which --keep names", named.what, shorten(wanted));
+                let message = format!(
+                    "the {} has no column \"{}\", which --keep or --base-margin names",
+                    named.what,
+                    shorten(wanted)
+                );
                 Err(named.error(codes::KEEP, message).help(format!(
-                    "{}name columns of the input after --keep, with commas between them",
+                    "{}name columns of the input, with commas between them",
                     meant.unwrap_or_default()
                 )))
             }

@@ -47,8 +47,9 @@ pub(super) fn read_first<R: Read>(
     let note = line.note(kind, expect).map(place);
     if kind == FirstLineKind::Row {
         if !keep.is_empty() {
-            let message = "--keep needs names of columns, but the first line is a row".to_owned();
-            let help = "put a line with a name for each column before the rows, or leave out --keep";
+            let message =
+                "--keep and --base-margin need names of columns, but the first line is a row".to_owned();
+            let help = "put a line with a name for each column before the rows, or leave the option out";
             return Err(records.error(codes::KEEP, message).help(help));
         }
         let whole = note.is_none() && records.record.iter().all(is_whole);
