@@ -3,6 +3,7 @@
 use crate::calls::row_counts;
 use sched_forest::codes::OTHER_MODEL;
 use sched_lang::{CheckOptions, CheckPurpose, Target};
+use sched_llvm::runtime::OutputKind;
 use sched_llvm::{Cpu, EntryInfo, Library};
 use sched_nest::{Nest, Variants};
 use schedc_driver::compile::{RowRules, compile, compile_into_memory, entry_info};
@@ -28,6 +29,9 @@ pub struct ModelCode {
     pub schedule: String,
     /// Whether the simulator runs the code, so that calls are slow and only few are made.
     pub is_simulated: bool,
+    /// The fingerprint of the file that the code was built of, if it is another file than the model's: one
+    /// model has several in XGBoost's formats.
+    pub other_fingerprint: Option<String>,
 }
 
 impl ModelCode {
@@ -65,18 +69,20 @@ impl ModelCode {
             schedule_name: job.source.name.clone(),
             schedule: job.source.text.clone(),
             is_simulated,
+            other_fingerprint: None,
         })
     }
 
-    /// The code of a library.
+    /// The code of a library. It may be built from another file with the same model: its results decide.
     ///
     /// # Errors
-    /// When the library was built from another model.
+    /// When the library was built from a model with other numbers of features, trees or margins.
     pub fn of_library(library: Library, model: &Model) -> Result<ModelCode, Failure> {
         let about = parsed(&library.info());
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let built_of = text(&about["model"]["fingerprint"]);
-        if built_of != model.fingerprint {
+        let other_fingerprint = (built_of != model.fingerprint).then(|| built_of.clone());
+        if other_fingerprint.is_some() && !has_shape_of(&library, model) {
             return Err(Failure::new(
                 OTHER_MODEL,
                 format!(
@@ -103,8 +109,17 @@ impl ModelCode {
             schedule,
             predictor: Box::new(library),
             is_simulated: false,
+            other_fingerprint,
         })
     }
+}
+
+/// Whether a library has the numbers of features, trees and margins of a model.
+fn has_shape_of(library: &Library, model: &Model) -> bool {
+    let forest = model.forest();
+    // A library may lack outputs of the model.
+    let has_columns = |kind| [0, forest.columns_of_output(kind)].contains(&library.num_outputs(kind));
+    library.num_features() == forest.num_features && OutputKind::ALL.into_iter().all(has_columns)
 }
 
 /// A parsed description of a model and its build.

@@ -87,6 +87,10 @@ pub fn verify(
         }
         notes.push(format!("stopped at {limit}: --budget allows more"));
     }
+    if let Some(fingerprint) = &code.other_fingerprint {
+        let model = model.path.display();
+        notes.push(format!("the library was built of another file, {fingerprint}, than {model}"));
+    }
     if !code.is_exact {
         let note = "sums are added in another order than the trainer's: margins are compared within a \
                     tolerance, values and classes are not compared";
