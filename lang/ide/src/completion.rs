@@ -7,6 +7,7 @@ mod number;
 mod order;
 mod stage;
 mod statement;
+mod template;
 mod typed;
 
 use sched_grammar::ast::{Comment, Span};

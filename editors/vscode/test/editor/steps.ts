@@ -133,7 +133,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'completion offers legal directives, with placeholders',
+        'completion offers legal directives, and Enter after one begins a line',
         async (context) => {
             const { bench } = context;
             await bench.goTo(5, 17);
