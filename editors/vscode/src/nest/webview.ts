@@ -1,6 +1,6 @@
 // The nest panel inside the webview: draws the nests that the extension sends, and reports clicks and keys.
 
-import { markedAt, type Marked, partsOf } from './cursor';
+import { firstMarked, markedAt, type Marked, partsOf } from './cursor';
 import { Dragging } from './drag';
 import { tileable } from './drops';
 import { toDom } from './element';
@@ -38,6 +38,8 @@ type Nest = Extract<ToPanel, { type: 'nest' }>;
 let nest: Nest | null = null;
 /** The loop with the keyboard focus. */
 let current: string | null = null;
+/** The first marked part of the last picture, by its key. */
+let lastMarked: string | null = null;
 /** A fingerprint of each loop in the last picture, by name. */
 let known = new Map<string, string>();
 
@@ -91,6 +93,18 @@ function draw(): void {
     const items = loopElements();
     const focus = items.find((item) => nameOf(item) === current) ?? items[0];
     if (focus !== undefined) reach(focus, hadFocus);
+    scrollTo(marked === undefined ? null : firstMarked(view, marked));
+}
+
+/** Scrolls to the first marked part, if it is another one than in the last picture. */
+function scrollTo(key: string | null): void {
+    if (key !== null && key !== lastMarked) {
+        const part = picture.querySelector(
+            key.includes(':') ? `[data-badge="${key}"]` : `[data-loop="${key}"] > .box`,
+        );
+        part?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
+    lastMarked = key;
 }
 
 /** The parts to mark: those that the current step changed, or else those of the directive at the cursor. */
