@@ -2,7 +2,10 @@
 
 import * as vscode from 'vscode';
 import {
+    CloseAction,
+    type CloseHandlerResult,
     ErrorCodes,
+    type ErrorHandler,
     LanguageClient,
     ResponseError,
     State,
@@ -138,7 +141,9 @@ export class Server implements vscode.Disposable {
     }
 
     private connect([command, ...args]: Program['server']): LanguageClient {
-        const client = new LanguageClient(
+        let handler: ErrorHandler | undefined;
+        const usual = (): ErrorHandler => (handler ??= client.createDefaultErrorHandler());
+        const client: LanguageClient = new LanguageClient(
             'schedc',
             'schedc',
             { command, args },
@@ -149,6 +154,10 @@ export class Server implements vscode.Disposable {
                 ],
                 outputChannel: this.output,
                 initializationOptions: settings(),
+                errorHandler: {
+                    error: (...given) => usual().error(...given),
+                    closed: async () => this.closed(client, await usual().closed()),
+                },
                 synchronize: { configurationSection: 'schedc' },
                 middleware: {
                     provideCompletionItem: async (document, position, context, token, next) =>
@@ -185,6 +194,13 @@ export class Server implements vscode.Disposable {
         return client;
     }
 
+    /** Takes the client's decision after the server has ended, and offers a restart if there is none. */
+    private closed(client: LanguageClient, result: CloseHandlerResult): CloseHandlerResult {
+        if (result.action === CloseAction.Restart || this.client !== client) return result;
+        void this.offer(result.message ?? 'The language server has stopped.', [RESTART, SHOW_OUTPUT]);
+        return { ...result, handled: true };
+    }
+
     private async stop(): Promise<void> {
         const client = this.client;
         this.client = null;
@@ -201,18 +217,22 @@ export class Server implements vscode.Disposable {
         this.output.error(why);
         await this.stop();
         this.set({ kind: 'stopped', why });
-        void this.offer(why, error instanceof Unusable);
+        void this.offer(why, [error instanceof Unusable ? OPEN_SETTING : SHOW_OUTPUT, TRY_AGAIN]);
     }
 
-    private async offer(why: string, settingHelps: boolean): Promise<void> {
-        const choices = settingHelps ? ['Open the Setting', 'Try Again'] : ['Show the Output', 'Try Again'];
+    private async offer(why: string, choices: readonly string[]): Promise<void> {
         const choice = await vscode.window.showErrorMessage(why, ...choices);
-        if (choice === 'Open the Setting')
+        if (choice === OPEN_SETTING)
             await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
-        if (choice === 'Show the Output') this.output.show();
-        if (choice === 'Try Again') await this.restart();
+        if (choice === SHOW_OUTPUT) this.output.show();
+        if (choice === TRY_AGAIN || choice === RESTART) await this.restart();
     }
 }
+
+const OPEN_SETTING = 'Open the Setting';
+const SHOW_OUTPUT = 'Show the Output';
+const TRY_AGAIN = 'Try Again';
+const RESTART = 'Restart the Language Server';
 
 const settings = (): unknown => JSON.parse(JSON.stringify(vscode.workspace.getConfiguration('schedc')));
 

@@ -189,6 +189,7 @@ export class NestPanel implements vscode.Disposable {
                 if (!this.focus.open(message.cursor) && this.last !== null) return this.post(this.last);
                 clearTimeout(this.timer);
                 return this.request();
+            case 'restart': return this.server.restart();
             case 'step': return this.stepBy(message.forward);
             case 'reveal': return this.reveal(message.range);
             case 'follow':
@@ -239,7 +240,7 @@ export class NestPanel implements vscode.Disposable {
         this.pending.cancel();
         const { token } = (this.pending = new vscode.CancellationTokenSource());
         if (document === null)
-            return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
+            return this.nothing('Open a schedule to see its loop nest.');
         const step = this.focus.step;
         const line = (this.shownLine = step?.line ?? this.lineToShow());
         try {
@@ -268,7 +269,7 @@ export class NestPanel implements vscode.Disposable {
             await this.fixes.collect(document);
         } catch (error) {
             if (token.isCancellationRequested) return;
-            this.post({ type: 'nothing', reason: error instanceof Error ? error.message : String(error) });
+            this.nothing(error instanceof Error ? error.message : String(error));
         }
     }
 
@@ -290,6 +291,10 @@ export class NestPanel implements vscode.Disposable {
         this.last = message;
         this.onPicture();
         this.post(message);
+    }
+
+    private nothing(reason: string): void {
+        this.post({ type: 'nothing', reason, restart: this.server.now.kind === 'stopped' });
     }
 
     /** The line of the cursor, if the picture follows the cursor and the line has a directive. */

@@ -318,6 +318,14 @@ function nothing(reason: string): void {
     order.replaceChildren();
 }
 
+function restart(): HTMLButtonElement {
+    const button = document.createElement('button');
+    button.id = 'restart';
+    button.textContent = 'Restart the Language Server';
+    button.addEventListener('click', () => send({ type: 'restart' }));
+    return button;
+}
+
 window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
     switch (data.type) {
         case 'nest': return show(data);
@@ -335,7 +343,8 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
             state.textContent = '';
             document.body.classList.remove('stale');
             listProblems(0, []);
-            return nothing(data.reason);
+            nothing(data.reason);
+            if (data.restart) picture.append(restart());
     }
 });
 
