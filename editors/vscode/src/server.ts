@@ -2,8 +2,7 @@
 
 import * as vscode from 'vscode';
 import {
-    CloseAction,
-    type CloseHandlerResult,
+    ErrorAction,
     ErrorCodes,
     type ErrorHandler,
     LanguageClient,
@@ -27,6 +26,7 @@ export class Server implements vscode.Disposable {
     private condition: Condition = { kind: 'starting' };
     private readonly changed = new vscode.EventEmitter<Condition>();
     private works = 0;
+    private isOffering = false;
     /** The pending starts and stops, which run one after the other. */
     private queue: Promise<void> = Promise.resolve();
 
@@ -131,8 +131,10 @@ export class Server implements vscode.Disposable {
                 if (newState === State.Running)
                     this.set({ kind: 'running', version: showVersion(version), path });
                 if (newState === State.Starting) this.set({ kind: 'starting' });
-                if (newState === State.Stopped)
+                if (newState === State.Stopped || newState === State.StartFailed) {
                     this.set({ kind: 'stopped', why: 'The language server has stopped.' });
+                    void this.ended(client);
+                }
             });
             await client.start();
         } catch (error) {
@@ -155,8 +157,9 @@ export class Server implements vscode.Disposable {
                 outputChannel: this.output,
                 initializationOptions: settings(),
                 errorHandler: {
-                    error: (...given) => usual().error(...given),
-                    closed: async () => this.closed(client, await usual().closed()),
+                    // A server that has ended also closes the connection, upon which another one starts.
+                    error: () => ({ action: ErrorAction.Continue, handled: true }),
+                    closed: async () => ({ ...(await usual().closed()), handled: true }),
                 },
                 synchronize: { configurationSection: 'schedc' },
                 middleware: {
@@ -194,11 +197,12 @@ export class Server implements vscode.Disposable {
         return client;
     }
 
-    /** Takes the client's decision after the server has ended, and offers a restart if there is none. */
-    private closed(client: LanguageClient, result: CloseHandlerResult): CloseHandlerResult {
-        if (result.action === CloseAction.Restart || this.client !== client) return result;
-        void this.offer(result.message ?? 'The language server has stopped.', [RESTART, SHOW_OUTPUT]);
-        return { ...result, handled: true };
+    /** Offers a restart if the client does not start another server by itself. */
+    private async ended(client: LanguageClient): Promise<void> {
+        await new Promise((soon) => setTimeout(soon, RESTARTED));
+        if (this.client !== client || this.condition.kind !== 'stopped' || this.isOffering) return;
+        this.isOffering = true;
+        await this.offer(this.condition.why, [RESTART, SHOW_OUTPUT]).finally(() => (this.isOffering = false));
     }
 
     private async stop(): Promise<void> {
@@ -229,6 +233,8 @@ export class Server implements vscode.Disposable {
     }
 }
 
+/** Milliseconds in which the client begins to start another server. */
+const RESTARTED = 1000;
 const OPEN_SETTING = 'Open the Setting';
 const SHOW_OUTPUT = 'Show the Output';
 const TRY_AGAIN = 'Try Again';

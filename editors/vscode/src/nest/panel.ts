@@ -294,7 +294,7 @@ export class NestPanel implements vscode.Disposable {
     }
 
     private nothing(reason: string): void {
-        this.post({ type: 'nothing', reason, restart: this.server.now.kind === 'stopped' });
+        this.picture({ type: 'nothing', reason, restart: this.server.now.kind === 'stopped' });
     }
 
     /** The line of the cursor, if the picture follows the cursor and the line has a directive. */

@@ -326,7 +326,7 @@ function restart(): HTMLButtonElement {
     return button;
 }
 
-window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
+function receive(data: ToPanel): void {
     switch (data.type) {
         case 'nest': return show(data);
         case 'pending': return document.body.classList.add('pending');
@@ -346,7 +346,9 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
             nothing(data.reason);
             if (data.restart) picture.append(restart());
     }
-});
+}
+
+window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => receive(data));
 
 let width = 0;
 new ResizeObserver(() => {
@@ -358,5 +360,5 @@ new ResizeObserver(() => {
 
 pressed();
 const first = document.getElementById('first');
-if (first !== null) show(JSON.parse(first.textContent ?? '') as Nest);
+if (first !== null) receive(JSON.parse(first.textContent ?? '') as ToPanel);
 send({ type: 'ready', cursor: atCursor });
