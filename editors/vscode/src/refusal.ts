@@ -54,7 +54,11 @@ interface Finding {
     readonly message: string;
     readonly severity: number;
     readonly range: Range;
-    readonly code?: string | number | { readonly value: string | number; readonly target: unknown } | undefined;
+    readonly code?:
+        | string
+        | number
+        | { readonly value: string | number; readonly target: unknown }
+        | undefined;
 }
 
 /** The error for a document with errors: the first of them, with its place. Null without errors. */
@@ -67,7 +71,8 @@ export function faultOf(uri: string, findings: readonly Finding[]): Error | null
     const page = named.target === null ? null : String(named.target);
     const data = { code: text(named.value), page, place: { uri, range } };
     const [message] = first.message.split('\n');
-    return Object.assign(new Error(`the schedule has errors. Line ${range.start.line + 1}: ${message}`), { data });
+    const said = `the schedule has errors. Line ${range.start.line + 1}: ${message}`;
+    return Object.assign(new Error(said), { data });
 }
 
 /** Whether the finding of an error is about data, such as a file with rows: its code is like `D0006`. */
