@@ -20,6 +20,8 @@ const PREFIX_BYTES: u64 = 4096;
 const MOST_FOLDERS: usize = 64;
 /// Maximum depth of folders that a search for models opens, below the folder where it begins.
 const MAX_FOLDER_DEPTH: usize = 4;
+/// Maximum number of folders beside the schedule's own in which a search for models looks.
+const MOST_FOLDERS_AROUND: usize = 16;
 /// Maximum number of cached listings; a full cache is emptied.
 const MOST_LISTINGS: usize = 512;
 /// Maximum number of existing models that are proposed in place of a wrong path.
@@ -100,9 +102,24 @@ impl Neighbours {
         found
     }
 
+    /// The models in the folder around a folder, and in the other folders there, as relative paths.
+    fn models_around(&mut self, folder: &Path) -> Vec<String> {
+        let around = folder.join("..");
+        let entries = self.entries(&around);
+        let mut found: Vec<String> = entries.models.iter().map(|name| format!("../{name}")).collect();
+        let own = folder.file_name();
+        let others = entries.folders.iter().filter(|name| own != Some(std::ffi::OsStr::new(name)));
+        for name in others.take(MOST_FOLDERS_AROUND) {
+            let models = self.entries(&around.join(name));
+            found.extend(models.models.iter().map(|model| format!("../{name}/{model}")));
+        }
+        found
+    }
+
     /// The existing models that `path`, which names none, may be a misspelling of; the most similar first.
     /// All paths are relative to `folder`.
-    pub fn similar_models(&mut self, folder: &Path, path: &str) -> Vec<String> {
+    /// Looks in the folders beside `folder` too, if they are in the folder `workspace`.
+    pub fn similar_models(&mut self, folder: &Path, workspace: Option<&Path>, path: &str) -> Vec<String> {
         let (inner, name) = path.rsplit_once('/').map_or(("", path), |(inner, name)| (inner, name));
         let beside = match inner {
             "" => Vec::new(),
@@ -112,7 +129,10 @@ impl Neighbours {
             }
         };
         let mut seen = BTreeSet::new();
-        let mut known: Vec<String> = beside.into_iter().chain(self.models_below(folder)).collect();
+        let has_around = workspace.is_some_and(|whole| folder.starts_with(whole) && folder != whole);
+        let around = if has_around { self.models_around(folder) } else { Vec::new() };
+        let nearby = self.models_below(folder).into_iter().chain(around);
+        let mut known: Vec<String> = beside.into_iter().chain(nearby).collect();
         known.retain(|model| seen.insert(model.clone()));
         let stem = |path: &str| Path::new(path).file_stem().map(std::ffi::OsStr::to_os_string);
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -120,6 +140,9 @@ impl Neighbours {
             nearest(path, known.iter().map(String::as_str)).map(str::to_owned).into_iter().collect();
         meant.extend(known.iter().filter(|model| last(model) == name).cloned());
         meant.extend(known.iter().filter(|model| stem(model) == stem(name)).cloned());
+        let names: BTreeSet<String> = known.iter().map(|model| last(model)).collect();
+        let alike = nearest(name, names.iter().map(String::as_str));
+        meant.extend(known.iter().filter(|model| alike == Some(&*last(model))).cloned());
         let mut seen = BTreeSet::new();
         meant.retain(|model| seen.insert(model.clone()));
         meant.truncate(MAX_SIMILAR_MODELS);
@@ -250,12 +273,27 @@ mod tests {
     fn proposed_models_are_spelled_alike_or_have_the_same_name() {
         let folder = Folder::new("meant", &["model.json", "other.json", "in/forest.json", "in/model.ubj"]);
         let mut neighbours = neighbours();
-        let mut meant = |path: &str| neighbours.similar_models(&folder.0, path);
+        let mut meant = |path: &str| neighbours.similar_models(&folder.0, Some(&folder.0), path);
         assert_eq!(meant("modle.json"), ["model.json"]);
         assert_eq!(meant("forest.json"), ["in/forest.json"]);
         assert_eq!(meant("in/forst.json"), ["in/forest.json"]);
         assert_eq!(meant("forest.ubj"), ["in/forest.json"]);
         assert_eq!(meant("in/model.json"), ["model.json", "in/model.ubj"], "the nearest first");
         assert_eq!(meant("something.else"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn models_in_folders_beside_the_own_one_are_proposed() {
+        let files = ["models/abalone.json", "schedules/own.json", "whole.json"];
+        let folder = Folder::new("around", &files);
+        let mut neighbours = neighbours();
+        let own = folder.0.join("schedules");
+        assert_eq!(neighbours.similar_models(&own, None, "whole.json"), Vec::<String>::new());
+        let mut meant = |path: &str| neighbours.similar_models(&own, Some(&folder.0), path);
+        assert_eq!(meant("abalone.json"), ["../models/abalone.json"]);
+        assert_eq!(meant("models/abalone.json"), ["../models/abalone.json"]);
+        assert_eq!(meant("abalon.json"), ["../models/abalone.json"]);
+        assert_eq!(meant("whole.json"), ["../whole.json"]);
+        assert_eq!(meant("own.jsn"), ["own.json"], "not also as `../schedules/own.json`");
     }
 }

@@ -4,7 +4,9 @@ import * as vscode from 'vscode';
 
 type Answer = vscode.CompletionItem[] | vscode.CompletionList | null | undefined;
 
-/** Adds a command to the proposal of a `model` line: when it is accepted, the list of models opens. */
+const SHOW_MODELS = { command: 'editor.action.triggerSuggest', title: 'Show the Models' };
+
+/** Adds a command to proposals of a `model` line and of folders: after them, the list of models opens. */
 export function followed<T extends Answer>(answer: T): T {
     const items = Array.isArray(answer) ? answer : (answer?.items ?? []);
     const model = items.find(
@@ -13,8 +15,9 @@ export function followed<T extends Answer>(answer: T): T {
     if (model !== undefined) {
         // The quotes are empty, since a name between them would filter the list of models.
         model.insertText = new vscode.SnippetString('model "$1"');
-        model.command = { command: 'editor.action.triggerSuggest', title: 'Show the Models' };
+        model.command = SHOW_MODELS;
     }
+    for (const item of items) if (item.kind === vscode.CompletionItemKind.Folder) item.command = SHOW_MODELS;
     return answer;
 }
 

@@ -49,6 +49,32 @@ export function readRefusal(error: unknown): Refusal {
     };
 }
 
+/** A diagnostic of VS Code. */
+interface Finding {
+    readonly message: string;
+    readonly severity: number;
+    readonly range: Range;
+    readonly code?:
+        | string
+        | number
+        | { readonly value: string | number; readonly target: unknown }
+        | undefined;
+}
+
+/** The error for a document with errors: the first of them, with its place. Null without errors. */
+export function faultOf(uri: string, findings: readonly Finding[]): Error | null {
+    const errors = findings.filter(({ severity }) => severity === 0);
+    const [first] = errors.sort((a, b) => a.range.start.line - b.range.start.line);
+    if (first === undefined) return null;
+    const { code, range } = first;
+    const named = typeof code === 'object' ? code : { value: code, target: null };
+    const page = named.target === null ? null : String(named.target);
+    const data = { code: text(named.value), page, place: { uri, range } };
+    const [message] = first.message.split('\n');
+    const said = `the schedule has errors. Line ${range.start.line + 1}: ${message}`;
+    return Object.assign(new Error(said), { data });
+}
+
 /** Whether the finding of an error is about data, such as a file with rows: its code is like `D0006`. */
 export const isOfData = (error: unknown): boolean => readRefusal(error).code?.startsWith('D') ?? false;
 

@@ -2,7 +2,9 @@
 
 import * as vscode from 'vscode';
 import {
+    ErrorAction,
     ErrorCodes,
+    type ErrorHandler,
     LanguageClient,
     ResponseError,
     State,
@@ -24,6 +26,7 @@ export class Server implements vscode.Disposable {
     private condition: Condition = { kind: 'starting' };
     private readonly changed = new vscode.EventEmitter<Condition>();
     private works = 0;
+    private isOffering = false;
     /** The pending starts and stops, which run one after the other. */
     private queue: Promise<void> = Promise.resolve();
 
@@ -128,8 +131,10 @@ export class Server implements vscode.Disposable {
                 if (newState === State.Running)
                     this.set({ kind: 'running', version: showVersion(version), path });
                 if (newState === State.Starting) this.set({ kind: 'starting' });
-                if (newState === State.Stopped)
+                if (newState === State.Stopped || newState === State.StartFailed) {
                     this.set({ kind: 'stopped', why: 'The language server has stopped.' });
+                    void this.ended(client);
+                }
             });
             await client.start();
         } catch (error) {
@@ -138,7 +143,9 @@ export class Server implements vscode.Disposable {
     }
 
     private connect([command, ...args]: Program['server']): LanguageClient {
-        const client = new LanguageClient(
+        let handler: ErrorHandler | undefined;
+        const usual = (): ErrorHandler => (handler ??= client.createDefaultErrorHandler());
+        const client: LanguageClient = new LanguageClient(
             'schedc',
             'schedc',
             { command, args },
@@ -149,6 +156,11 @@ export class Server implements vscode.Disposable {
                 ],
                 outputChannel: this.output,
                 initializationOptions: settings(),
+                errorHandler: {
+                    // A server that has ended also closes the connection, upon which another one starts.
+                    error: () => ({ action: ErrorAction.Continue, handled: true }),
+                    closed: async () => ({ ...(await usual().closed()), handled: true }),
+                },
                 synchronize: { configurationSection: 'schedc' },
                 middleware: {
                     provideCompletionItem: async (document, position, context, token, next) =>
@@ -185,6 +197,14 @@ export class Server implements vscode.Disposable {
         return client;
     }
 
+    /** Offers a restart if the client does not start another server by itself. */
+    private async ended(client: LanguageClient): Promise<void> {
+        await new Promise((soon) => setTimeout(soon, RESTARTED));
+        if (this.client !== client || this.condition.kind !== 'stopped' || this.isOffering) return;
+        this.isOffering = true;
+        await this.offer(this.condition.why, [RESTART, SHOW_OUTPUT]).finally(() => (this.isOffering = false));
+    }
+
     private async stop(): Promise<void> {
         const client = this.client;
         this.client = null;
@@ -201,18 +221,24 @@ export class Server implements vscode.Disposable {
         this.output.error(why);
         await this.stop();
         this.set({ kind: 'stopped', why });
-        void this.offer(why, error instanceof Unusable);
+        void this.offer(why, [error instanceof Unusable ? OPEN_SETTING : SHOW_OUTPUT, TRY_AGAIN]);
     }
 
-    private async offer(why: string, settingHelps: boolean): Promise<void> {
-        const choices = settingHelps ? ['Open the Setting', 'Try Again'] : ['Show the Output', 'Try Again'];
+    private async offer(why: string, choices: readonly string[]): Promise<void> {
         const choice = await vscode.window.showErrorMessage(why, ...choices);
-        if (choice === 'Open the Setting')
+        if (choice === OPEN_SETTING)
             await vscode.commands.executeCommand('workbench.action.openSettings', 'schedc.path');
-        if (choice === 'Show the Output') this.output.show();
-        if (choice === 'Try Again') await this.restart();
+        if (choice === SHOW_OUTPUT) this.output.show();
+        if (choice === TRY_AGAIN || choice === RESTART) await this.restart();
     }
 }
+
+/** Milliseconds in which the client begins to start another server. */
+const RESTARTED = 1000;
+const OPEN_SETTING = 'Open the Setting';
+const SHOW_OUTPUT = 'Show the Output';
+const TRY_AGAIN = 'Try Again';
+const RESTART = 'Restart the Language Server';
 
 const settings = (): unknown => JSON.parse(JSON.stringify(vscode.workspace.getConfiguration('schedc')));
 

@@ -7,6 +7,8 @@ mod number;
 mod order;
 mod stage;
 mod statement;
+mod template;
+mod typed;
 
 use sched_grammar::ast::{Comment, Span};
 
@@ -19,17 +21,16 @@ pub use item::{Completion, CompletionKind};
 /// All completions at `offset`, the most likely first. Long schedules leave no time to try all proposals:
 /// later ones are checked up to the cursor only, and untried ones are not proposed.
 pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
-    if let Some(comment) = analysis.comment_at(offset) {
-        return allowed(analysis, comment, offset);
-    }
     let here = analysis.schedule_at(offset);
-    let mut all = match cursor(analysis, offset) {
-        AtCursor::Statement(typed) => statement::complete(here, offset, typed),
-        AtCursor::Call(call) if call.in_header => header::devices(here, offset, &call),
-        AtCursor::Call(call) => argument::complete(here, offset, &call),
-        AtCursor::Header { keyword, words, typed } => header::complete(here, keyword, words, typed),
-        AtCursor::Nowhere => Vec::new(),
+    let mut all = match (analysis.comment_at(offset), cursor(analysis, offset)) {
+        (Some(comment), _) => allowed(analysis, comment, offset),
+        (None, AtCursor::Statement(typed)) => statement::complete(here, offset, typed),
+        (None, AtCursor::Call(call)) if call.in_header => header::devices(here, offset, &call),
+        (None, AtCursor::Call(call)) => argument::complete(here, offset, &call),
+        (None, AtCursor::Header { keyword, words, typed }) => header::complete(here, keyword, words, typed),
+        (None, AtCursor::Nowhere) => Vec::new(),
     };
+    typed::keep_typed(here, offset, &mut all);
     for (at, item) in all.iter_mut().enumerate() {
         item.sort = format!("{at:04}");
     }
@@ -56,7 +57,5 @@ fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Complet
             .detail(code.title())
             .documentation(about.replace('\n', " "))
     };
-    let mut all: Vec<Completion> = given.iter().chain(&others).map(item).collect();
-    all.iter_mut().enumerate().for_each(|(at, item)| item.sort = format!("{at:04}"));
-    all
+    given.iter().chain(&others).map(item).collect()
 }

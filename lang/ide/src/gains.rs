@@ -61,7 +61,9 @@ pub fn with_following_directives(source: &str, at: usize, options: &CheckOptions
         let open = format!("{before}\n{rest}");
         let analysis = Analysis::new(open.as_str(), options.clone());
         let proposed = completion(&analysis, at + 1);
-        let Some(next) = proposed.iter().find(|item| item.is_next && item.is_snippet) else { return text };
+        let Some(next) = proposed.iter().find(|item| item.is_next && item.is_whole_directive()) else {
+            return text;
+        };
         text = format!("{before}\n{}{rest}", next.label);
         at += 1 + next.label.len();
     }

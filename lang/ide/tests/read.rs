@@ -154,7 +154,7 @@ fn every_completed_directive_is_legal() {
             for offset in starts.step_by(3) {
                 let analysis = Analysis::new(text.as_str(), options.clone());
                 for item in completion(&analysis, offset) {
-                    if item.kind == CompletionKind::Directive && item.is_snippet {
+                    if item.is_whole_directive() {
                         let line = format!("{}\n", item.label);
                         let written = format!("{}{line}{}", &text[..offset], &text[offset..]);
                         nothing_new(&analysis, &written, &item.label);

@@ -30,15 +30,15 @@ pub async fn completion(
     let snippets = shared.lock().abilities.snippets;
     let (uri, version) = (snapshot.uri.clone(), snapshot.version);
     let item = |found: ide::Completion| {
-        let is_snippet = found.is_snippet && snippets;
-        let new =
-            if found.is_snippet && !snippets { without_placeholders(&found.insert) } else { found.insert };
-        let proposal = (found.kind == CompletionKind::Directive && found.is_snippet).then(|| ProposalData {
+        let proposal = found.is_whole_directive().then(|| ProposalData {
             uri: uri.clone(),
             version,
             range: snapshot.text.range(found.replace),
             text: found.label.clone(),
         });
+        let is_snippet = found.is_snippet && snippets;
+        let new =
+            if found.is_snippet && !snippets { without_placeholders(&found.insert) } else { found.insert };
         CompletionItem {
             data: proposal.and_then(|proposal| serde_json::to_value(proposal).ok()),
             label: found.label,
@@ -55,7 +55,9 @@ pub async fn completion(
         }
     };
     let mut found = ide::completion(&snapshot.analysis, offset);
-    let is_incomplete = gains::order(shared, &snapshot, offset, &mut found);
+    let is_unordered = gains::order(shared, &snapshot, offset, &mut found);
+    // The client asks again at each character, since a finished number or name changes the proposals.
+    let is_incomplete = is_unordered || found.iter().any(|item| item.kind.is_operand());
     let begin = own_schedule(&snapshot, offset);
     let items = begin.into_iter().chain(found.into_iter().map(item)).collect();
     Ok(Some(match is_incomplete {

@@ -96,8 +96,9 @@ pub async fn similar_models(shared: &Arc<ServerData>, snapshot: &Snapshot) -> Ve
     let named = snapshot.analysis.verdict().header.model.as_ref().filter(|_| is_missing);
     let (Some((name, _)), Some(folder)) = (named, shared.models_folder(snapshot)) else { return Vec::new() };
     let name = name.clone();
+    let workspace = shared.lock().folder_of(&snapshot.uri).map(|folder| folder.path.clone());
     shared
-        .with_neighbours(move |neighbours| neighbours.similar_models(&folder, &name))
+        .with_neighbours(move |neighbours| neighbours.similar_models(&folder, workspace.as_deref(), &name))
         .await
         .unwrap_or_default()
 }
@@ -181,7 +182,7 @@ pub async fn completion(
     Some(found.unwrap_or_default().into_iter().enumerate().map(item).collect())
 }
 
-/// Models in a folder and its subfolders, and the folders in it. For the root of the file system, and for
+/// Models in a folder and its subfolders, and then the folders in it. For the root of the file system, and for
 /// folders outside of the schedule's own, only the direct contents.
 fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(String, CompletionItemKind)> {
     let place = folder.join(inner);
@@ -191,5 +192,5 @@ fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(St
     let (here, deeper): (Vec<String>, Vec<String>) = models.into_iter().partition(|name| !name.contains('/'));
     let file = |name: &String| (format!("{inner}{name}"), CompletionItemKind::FILE);
     let folders = entries.folders.iter().map(|name| (format!("{inner}{name}/"), CompletionItemKind::FOLDER));
-    here.iter().map(file).chain(folders).chain(deeper.iter().map(file)).collect()
+    here.iter().chain(&deeper).map(file).chain(folders).collect()
 }

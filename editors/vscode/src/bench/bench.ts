@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { page } from '../page';
 import { closeUnrestored } from '../panels';
-import { isOfData, Remediable } from '../refusal';
+import { faultOf, isOfData, Remediable } from '../refusal';
 import type { Server } from '../server';
 import { type Calls, DEFAULT, describeCalls, readCalls, showCalls } from './calls';
 import { headline, readMeasured, type Measured } from './measured';
@@ -70,6 +70,9 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
      * the calls.
      */
     async run(document: vscode.TextDocument, anew: 'rows' | 'calls' | null = null): Promise<void> {
+        // The user need not choose rows for a schedule that cannot be measured.
+        const fault = faultOf(document.uri.toString(), vscode.languages.getDiagnostics(document.uri));
+        if (fault !== null) throw fault;
         const rows = await this.rows.of(document, anew === 'rows');
         if (rows === null) return;
         const calls = await this.calls(document, anew === 'calls');

@@ -32,6 +32,16 @@ export function markedAt(view: NestView, cursor: Position): Marked {
 export const partsOf = (view: NestView, ranges: readonly Range[]): Marked =>
     marked(view, ({ start }) => ranges.some((range) => touches(range, start)));
 
+/** The key of the outermost marked part: of a badge, or of a loop; null without one. */
+export function firstMarked(view: NestView, { loops, badges }: Marked): string | null {
+    for (const loop of allLoops(view)) {
+        if (loops.has(loop.id)) return String(loop.id);
+        const badge = loop.badges.findIndex((_, at) => badges.has(badgeKey(loop.id, at)));
+        if (badge >= 0) return badgeKey(loop.id, badge);
+    }
+    return null;
+}
+
 function marked(view: NestView, matches: (range: Range) => boolean): Marked {
     const loops = new Set<number>();
     const badges = new Set<string>();

@@ -29,13 +29,15 @@ export type ToPanel =
     | { readonly type: 'cursor'; readonly cursor: Position }
     /** `key` names the version of the document that the problems belong to. */
     | { readonly type: 'problems'; readonly key: number; readonly problems: readonly Problem[] }
-    /** There is no picture, for the given reason. */
-    | { readonly type: 'nothing'; readonly reason: string };
+    /** There is no picture, for the given reason; `restart` if a restart of the server may help. */
+    | { readonly type: 'nothing'; readonly reason: string; readonly restart: boolean };
 
 export type FromPanel =
     /** The panel is open; `cursor` is the state of its button *at the cursor*. */
     | { readonly type: 'ready'; readonly cursor: boolean }
     | { readonly type: 'reveal'; readonly range: Range }
+    /** Restarts the language server. */
+    | { readonly type: 'restart' }
     /** Steps to the next directive, or back to the previous one. */
     | { readonly type: 'step'; readonly forward: boolean }
     /** A click on the button: whether to show the nest at the cursor. */

@@ -9,7 +9,7 @@ import { ByHand } from './by_hand';
 import { isDirective } from './cursor';
 import { Fixes } from './fixes';
 import type { FromPanel, ToPanel } from './messages';
-import { directiveLines, Focus, nextStep } from './step';
+import { directiveLines, Focus, lineBefore, nextStep } from './step';
 import { readAnswer, type NestView, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
@@ -43,6 +43,8 @@ export class NestPanel implements vscode.Disposable {
     /** Whether a key or the mouse moved the cursor to its position. */
     private isByHand = false;
     private shownLine: number | null = null;
+    /** The line to which the last step moved the cursor; null after the user has moved it. */
+    private stepped: number | null = null;
     /** The last picture, for a webview that was not ready when it came. */
     private last: ToPanel | null = null;
     /** Called at the next picture. */
@@ -64,7 +66,7 @@ export class NestPanel implements vscode.Disposable {
             }),
             vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
                 if (document === this.document && contentChanges.length > 0) {
-                    this.focus.step = null;
+                    this.focus.step = this.stepped = null;
                     this.changed();
                 }
             }),
@@ -84,7 +86,7 @@ export class NestPanel implements vscode.Disposable {
                 this.isByHand =
                     kind === vscode.TextEditorSelectionChangeKind.Keyboard ||
                     kind === vscode.TextEditorSelectionChangeKind.Mouse;
-                if (this.isByHand) this.focus.step = null;
+                if (this.isByHand) this.focus.step = this.stepped = null;
                 if (this.lineToShow() !== this.shownLine) this.refresh();
             }),
             vscode.languages.onDidChangeDiagnostics(({ uris }) => {
@@ -115,16 +117,21 @@ export class NestPanel implements vscode.Disposable {
         void this.adopt(panel, document);
     }
 
-    /** Shows the nest after the next directive, or after the previous one; the whole nest beyond the ends. */
+    /**
+     * Shows the nest after the next directive, or after the previous one; the whole nest beyond the ends. The
+     * first step begins at the cursor.
+     */
     async stepBy(forward: boolean): Promise<void> {
         if (this.panel === null) await this.show();
         const document = this.document;
         if (document === null) return;
-        const line = this.focus.step?.line ?? null;
+        const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+        const cursor = editor === undefined ? null : lineBefore(editor.selection.active, this.stepped);
+        const line = this.focus.step?.line ?? cursor;
         this.focus.step = nextStep(directiveLines(document.getText()), line, forward);
         if (this.focus.step !== null) {
+            this.stepped = this.focus.step.line;
             const { range } = document.lineAt(this.focus.step.line);
-            const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
             if (editor !== undefined) {
                 editor.selection = new vscode.Selection(range.start, range.start);
                 editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
@@ -182,6 +189,7 @@ export class NestPanel implements vscode.Disposable {
                 if (!this.focus.open(message.cursor) && this.last !== null) return this.post(this.last);
                 clearTimeout(this.timer);
                 return this.request();
+            case 'restart': return this.server.restart();
             case 'step': return this.stepBy(message.forward);
             case 'reveal': return this.reveal(message.range);
             case 'follow':
@@ -210,7 +218,7 @@ export class NestPanel implements vscode.Disposable {
 
     private follow(document: vscode.TextDocument | null): void {
         if (document === this.document) return;
-        this.focus.step = null;
+        this.focus.step = this.stepped = null;
         this.document = document;
         this.refresh();
     }
@@ -232,7 +240,7 @@ export class NestPanel implements vscode.Disposable {
         this.pending.cancel();
         const { token } = (this.pending = new vscode.CancellationTokenSource());
         if (document === null)
-            return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
+            return this.nothing('Open a schedule to see its loop nest.');
         const step = this.focus.step;
         const line = (this.shownLine = step?.line ?? this.lineToShow());
         try {
@@ -261,7 +269,7 @@ export class NestPanel implements vscode.Disposable {
             await this.fixes.collect(document);
         } catch (error) {
             if (token.isCancellationRequested) return;
-            this.post({ type: 'nothing', reason: error instanceof Error ? error.message : String(error) });
+            this.nothing(error instanceof Error ? error.message : String(error));
         }
     }
 
@@ -283,6 +291,10 @@ export class NestPanel implements vscode.Disposable {
         this.last = message;
         this.onPicture();
         this.post(message);
+    }
+
+    private nothing(reason: string): void {
+        this.picture({ type: 'nothing', reason, restart: this.server.now.kind === 'stopped' });
     }
 
     /** The line of the cursor, if the picture follows the cursor and the line has a directive. */

@@ -1,7 +1,7 @@
 // Steps through a schedule: the lines of its directives, and what a directive changed in the nest. Pure.
 
 import { badgeKey, isDirective, type Marked } from './cursor';
-import { allLoops, type Loop, type NestView } from './view';
+import { allLoops, type Loop, type NestView, type Position } from './view';
 
 /** A step: the line of a directive, its number among all directives, and the number of directives. */
 export interface Step {
@@ -37,6 +37,15 @@ export class Focus {
         this.step = null;
         return isOther;
     }
+}
+
+/**
+ * The line from which a step goes on, given the cursor and the line to which the last step moved it. Null
+ * before the first directive: at the start of the text, or after the steps have ended.
+ */
+export function lineBefore(cursor: Position, stepped: number | null): number | null {
+    const isStart = cursor.line === 0 && cursor.character === 0;
+    return isStart || cursor.line === stepped ? null : cursor.line;
 }
 
 /** A change of the nest by a directive. */

@@ -1,6 +1,6 @@
 // The nest panel inside the webview: draws the nests that the extension sends, and reports clicks and keys.
 
-import { markedAt, type Marked, partsOf } from './cursor';
+import { firstMarked, markedAt, type Marked, partsOf } from './cursor';
 import { Dragging } from './drag';
 import { tileable } from './drops';
 import { toDom } from './element';
@@ -38,6 +38,8 @@ type Nest = Extract<ToPanel, { type: 'nest' }>;
 let nest: Nest | null = null;
 /** The loop with the keyboard focus. */
 let current: string | null = null;
+/** The first marked part of the last picture, by its key. */
+let lastMarked: string | null = null;
 /** A fingerprint of each loop in the last picture, by name. */
 let known = new Map<string, string>();
 
@@ -91,6 +93,18 @@ function draw(): void {
     const items = loopElements();
     const focus = items.find((item) => nameOf(item) === current) ?? items[0];
     if (focus !== undefined) reach(focus, hadFocus);
+    scrollTo(marked === undefined ? null : firstMarked(view, marked));
+}
+
+/** Scrolls to the first marked part, if it is another one than in the last picture. */
+function scrollTo(key: string | null): void {
+    if (key !== null && key !== lastMarked) {
+        const part = picture.querySelector(
+            key.includes(':') ? `[data-badge="${key}"]` : `[data-loop="${key}"] > .box`,
+        );
+        part?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
+    lastMarked = key;
 }
 
 /** The parts to mark: those that the current step changed, or else those of the directive at the cursor. */
@@ -304,7 +318,15 @@ function nothing(reason: string): void {
     order.replaceChildren();
 }
 
-window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
+function restart(): HTMLButtonElement {
+    const button = document.createElement('button');
+    button.id = 'restart';
+    button.textContent = 'Restart the Language Server';
+    button.addEventListener('click', () => send({ type: 'restart' }));
+    return button;
+}
+
+function receive(data: ToPanel): void {
     switch (data.type) {
         case 'nest': return show(data);
         case 'pending': return document.body.classList.add('pending');
@@ -321,9 +343,12 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => {
             state.textContent = '';
             document.body.classList.remove('stale');
             listProblems(0, []);
-            return nothing(data.reason);
+            nothing(data.reason);
+            if (data.restart) picture.append(restart());
     }
-});
+}
+
+window.addEventListener('message', ({ data }: MessageEvent<ToPanel>) => receive(data));
 
 let width = 0;
 new ResizeObserver(() => {
@@ -335,5 +360,5 @@ new ResizeObserver(() => {
 
 pressed();
 const first = document.getElementById('first');
-if (first !== null) show(JSON.parse(first.textContent ?? '') as Nest);
+if (first !== null) receive(JSON.parse(first.textContent ?? '') as ToPanel);
 send({ type: 'ready', cursor: atCursor });

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { CRASHES } from './crashes';
 import { servers } from './processes';
 import { SPEED } from './speed';
 import { SWITCHES } from './switches';
+import { TYPING } from './typing';
 import { until, type Workbench } from './workbench';
 
 export interface Context {
@@ -133,7 +135,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'completion offers legal directives, with placeholders',
+        'completion offers legal directives, and Enter after one begins a line',
         async (context) => {
             const { bench } = context;
             await bench.goTo(5, 17);
@@ -487,6 +489,7 @@ export const STEPS: readonly Step[] = [
     ],
     ...SPEED,
     ...SWITCHES,
+    ...TYPING,
     [
         'a library is built',
         async ({ bench }) => {
@@ -528,4 +531,5 @@ export const STEPS: readonly Step[] = [
             await bench.saved(path(context), /^parallel\(block\)$/m);
         },
     ],
+    ...CRASHES,
 ];

@@ -88,7 +88,7 @@ class Trial {
         const chosen = all[at];
         if (chosen === undefined) return null;
         await bench.accept(chosen);
-        // Keeps the default values of the placeholders, which are legal.
+        // Keeps the arguments, which are legal.
         await bench.key('Escape', 'Escape', 'End');
         return chosen;
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { markedAt } from '../../src/nest/cursor';
+import { firstMarked, markedAt } from '../../src/nest/cursor';
 import { allLoops, readAnswer } from '../../src/nest/view';
 import { BLOCKS, HALVES, nest } from './nests';
 
@@ -50,4 +50,14 @@ test('of two directives on a line, only the directive at the cursor is marked', 
     assert(view);
     assert.deepEqual([...markedAt(view, { line: 0, character: 14 }).loops], [1]);
     assert.deepEqual([...markedAt(view, { line: 0, character: 30 }).loops], [0, 1]);
+});
+
+test('the first marked part is an outer loop, or a badge', () => {
+    const view = nest(BLOCKS);
+    const at = (line: number): string | null =>
+        firstMarked(view, markedAt(view, { line: line - 1, character: 4 }));
+    const ids = new Map([...allLoops(view)].map(({ id, name }) => [name, id]));
+    assert.equal(at(3), String(ids.get('b0')));
+    assert.match(at(9) ?? '', /^\d+:\d+$/);
+    assert.equal(at(2), null);
 });

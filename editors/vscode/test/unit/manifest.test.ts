@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const json = (file: string): any => JSON.parse(readFileSync(file, 'utf8'));
@@ -14,13 +11,12 @@ test('there are at most nine settings', () => {
 });
 
 test('files that the manifest names exist', () => {
-    const { languages, grammars, snippets } = manifest.contributes;
+    const { languages, grammars } = manifest.contributes;
     const files = [
         manifest.icon,
         ...[
             ...languages.map((one: any) => one.configuration),
             ...grammars.map((one: any) => one.path),
-            ...snippets.map((one: any) => one.path),
         ],
     ];
     for (const file of files) assert(existsSync(file), file);
@@ -41,24 +37,8 @@ test('the README describes every setting', () => {
         assert(readme.includes(`\`${name}\``), name);
 });
 
-/** A snippet's text with its default values. */
-const expand = (body: string[]): string =>
-    body.join('\n').replace(/\$\{\d+:([^}]*)\}/g, '$1').replaceAll('$0', '');
-
-test(
-    'snippets are good schedules',
-    { skip: process.env['SCHEDC'] ? false : 'SCHEDC names no program' },
-    () => {
-        const folder = mkdtempSync(join(tmpdir(), 'schedc-snippets-'));
-        try {
-            for (const [name, { body }] of Object.entries<any>(json('snippets/sched.json'))) {
-                if (name === 'Header') continue; // names the placeholder of a model
-                const file = join(folder, 'snippet.sched');
-                writeFileSync(file, `${expand(body).trim()}\n`);
-                execFileSync(process.env['SCHEDC'] ?? '', ['check', file], { stdio: 'pipe' });
-            }
-        } finally {
-            rmSync(folder, { recursive: true });
-        }
-    },
-);
+test('Enter at a finished word begins a new line, and snippets come from the server alone', () => {
+    const forSchedules = manifest.contributes.configurationDefaults['[sched]'];
+    assert.equal(forSchedules['editor.acceptSuggestionOnEnter'], 'smart');
+    assert.equal(manifest.contributes.snippets, undefined);
+});

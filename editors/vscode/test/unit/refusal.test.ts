@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isOfData, readRefusal, Remediable } from '../../src/refusal';
+import { faultOf, isOfData, readRefusal, Remediable } from '../../src/refusal';
 
 const range = { start: { line: 2, character: 9 }, end: { line: 2, character: 14 } };
 const failed = (message: string, data: unknown): Error => Object.assign(new Error(message), { data });
@@ -37,4 +37,18 @@ test('an error about data keeps its message beside a remedy', () => {
     const remedy = { title: 'Choose Other Rows', command: 'schedc.bench', arguments: ['s.sched', 'rows'] };
     const read = readRefusal(new Remediable(error, remedy));
     assert.deepEqual(read, { ...readRefusal(error), remedy });
+});
+
+test('the first error of a document refuses a measurement, and warnings do not', () => {
+    const finding = (line: number, severity: number): Parameters<typeof faultOf>[1][number] => ({
+        message: `finding of line ${line}\nmore`,
+        severity,
+        range: { start: { line, character: 0 }, end: { line, character: 4 } },
+        code: { value: 'S0024', target: 'file:///S0024.md' },
+    });
+    assert.equal(faultOf('file:///s.sched', [finding(1, 1)]), null);
+    const refusal = readRefusal(faultOf('file:///s.sched', [finding(7, 0), finding(1, 1), finding(4, 0)]));
+    assert.equal(refusal.message, 'the schedule has errors. Line 5: finding of line 4');
+    assert.deepEqual([refusal.code, refusal.page], ['S0024', 'file:///S0024.md']);
+    assert.equal(refusal.place?.range.start.line, 4);
 });

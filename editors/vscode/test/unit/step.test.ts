@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { modelOf } from '../../src/bench/model';
-import { changes, directiveLines, Focus, nextStep } from '../../src/nest/step';
+import { changes, directiveLines, Focus, lineBefore, nextStep } from '../../src/nest/step';
 import { allLoops, readAnswer, type NestView } from '../../src/nest/view';
 
 interface Given {
@@ -68,6 +68,17 @@ test('steps go from directive to directive, forward and back', () => {
     assert.deepEqual(nextStep(lines, 4, false), { line: 1, at: 1, of: 2 });
     assert.equal(nextStep(lines, 1, false), null);
     assert.equal(nextStep([], null, true), null);
+});
+
+test('the first step goes to the directive below or above the cursor', () => {
+    const lines = [0, 4, 6, 9];
+    const step = (line: number, stepped: number | null, forward: boolean): number | undefined =>
+        nextStep(lines, lineBefore({ line, character: 3 }, stepped), forward)?.line;
+    assert.deepEqual([step(6, null, true), step(5, null, true), step(6, null, false)], [9, 6, 4]);
+    // At the start of the text the first directive is still ahead.
+    assert.equal(nextStep(lines, lineBefore({ line: 0, character: 0 }, null), true)?.line, 0);
+    // A step after the last one begins again.
+    assert.deepEqual([step(9, null, true), step(9, 9, true), step(0, 0, false)], [undefined, 0, 9]);
 });
 
 test('a panel that opens at a step shows the nest after it, and a click on the button ends the steps', () => {

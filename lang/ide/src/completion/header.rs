@@ -61,9 +61,9 @@ fn condition(analysis: ScheduleAnalysis, words: usize, typed: Typed) -> Vec<Comp
     let goes_on = analysis.source().get(after..).is_some_and(|rest| rest.trim_start().starts_with('<'));
     match words {
         0 if goes_on => vec![item("n_rows", "n_rows".to_owned())],
-        0 => vec![item("n_rows <= 8", format!("n_rows <= ${{1:8}}{rest}"))],
+        0 => vec![item("n_rows <= 8", format!("n_rows <= 8{rest}"))],
         1 if left.ends_with("n_rows") && typed.span.start == typed.span.end && !goes_on => {
-            vec![item("<= 8", format!("<= ${{1:8}}{rest}"))]
+            vec![item("<= 8", format!("<= 8{rest}"))]
         }
         _ if left.ends_with(['=', '(', ',', '+', '-', '*', '/', '%']) => {
             let known = names(analysis, stmt.span.start as usize, typed.span).into_iter();
@@ -85,19 +85,35 @@ fn value(analysis: ScheduleAnalysis, keyword: &str, words: usize, typed: Typed) 
         if keyword == "const" || has_choices || before.contains('{') {
             return Vec::new();
         }
-        let about = "The values that are worth trying, for tuning.";
-        return vec![
-            Completion::new(CompletionKind::Keyword, "in", typed.span)
-                .detail("values worth trying")
-                .documentation(about)
-                .snippet("in {${1:16, 32, 64}}"),
-        ];
+        return choices(before, typed.span).into_iter().collect();
     }
     let known = names(analysis, stmt.span.start as usize, typed.span).into_iter();
     let known =
         known.filter(|number| number.value.as_ref().is_some_and(is_general)).map(|number| number.item);
     let numbers = if words == 2 { usual_numbers(analysis, stmt.span, typed.span) } else { Vec::new() };
     numbers.into_iter().chain(known).chain(functions(typed.span)).collect()
+}
+
+/// The set of values to try for a param whose text ends in `before`: its value with the half and the double
+/// of it. The keyword `in` precedes the set, unless the text ends with it.
+fn choices(before: &str, replace: Span) -> Option<Completion> {
+    let (_, value) = before.split_once('=')?;
+    let has_in = value.split_whitespace().next_back() == Some("in");
+    let value = value.strip_suffix("in").filter(|_| has_in).unwrap_or(value).trim();
+    let set = match value.parse::<i64>() {
+        Ok(value) if value > 0 => {
+            let least = if value % 2 == 0 { value / 2 } else { value };
+            let values = [Some(least), least.checked_mul(2), least.checked_mul(4)];
+            values.into_iter().flatten().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
+        }
+        _ => value.to_owned(),
+    };
+    let label = if has_in { format!("{{{set}}}") } else { "in".to_owned() };
+    let insert = if has_in { label.clone() } else { format!("in {{{set}}}") };
+    let item = Completion::new(CompletionKind::Keyword, label, replace)
+        .detail("values worth trying")
+        .documentation("The values that are worth trying, for tuning.");
+    Some(Completion { insert, ..item })
 }
 
 /// Numbers for the whole value: the usual sizes that give the schedule the fewest errors and warnings.

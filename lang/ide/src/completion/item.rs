@@ -47,6 +47,13 @@ pub enum CompletionKind {
     Keyword,
 }
 
+impl CompletionKind {
+    /// Whether completions of this kind are operands, which another character may continue.
+    pub fn is_operand(self) -> bool {
+        !matches!(self, CompletionKind::Directive | CompletionKind::Keyword)
+    }
+}
+
 impl Completion {
     pub(super) fn new(kind: CompletionKind, label: impl Into<String>, replace: Span) -> Self {
         let label = label.into();
@@ -65,12 +72,16 @@ impl Completion {
         }
     }
 
+    /// Whether the proposal is a directive with all its arguments.
+    pub fn is_whole_directive(&self) -> bool {
+        self.kind == CompletionKind::Directive && self.insert.ends_with(')')
+    }
+
     /// The text after accepting the proposal, if that is a directive with all its arguments.
     pub fn accepted_directive(&self, source: &str) -> Option<String> {
         let (start, end) = (self.replace.start as usize, self.replace.end as usize);
-        let is_whole = self.kind == CompletionKind::Directive && self.is_snippet;
         let (before, after) = (source.get(..start)?, source.get(end..)?);
-        is_whole.then(|| format!("{before}{}{after}", self.label))
+        self.is_whole_directive().then(|| format!("{before}{}{after}", self.label))
     }
 
     pub(super) fn detail(self, detail: impl Into<String>) -> Self {

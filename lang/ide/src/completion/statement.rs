@@ -2,8 +2,9 @@
 
 use sched_grammar::ast::StmtKind;
 
-use super::item::{Completion, CompletionKind, WORK, escape};
+use super::item::{Completion, CompletionKind, WORK};
 use super::order::{LegalForm, Rank, Ranker};
+use super::template;
 use crate::ScheduleAnalysis;
 use crate::cursor::Typed;
 use crate::hover::header_meaning;
@@ -49,7 +50,6 @@ pub(super) fn complete(analysis: ScheduleAnalysis, offset: usize, typed: Typed) 
             let bare = |item| Completion {
                 label: signature.name.to_owned(),
                 insert: signature.name.to_owned(),
-                is_snippet: false,
                 ..item
             };
             ranked.extend(forms.take(1).map(|(rank, item)| (rank, bare(item))));
@@ -62,6 +62,7 @@ pub(super) fn complete(analysis: ScheduleAnalysis, offset: usize, typed: Typed) 
     if !is_call && !analysis.is_in_block() {
         all.push(block(typed));
         all.extend(header_lines(analysis, typed));
+        all.extend(template::directives(analysis, typed));
         empty_text_menu(analysis, typed, &mut all);
     }
     all
@@ -154,12 +155,6 @@ impl FormSearch {
 
 fn item(signature: &Signature, form: &LegalForm, typed: Typed) -> Completion {
     let LegalForm { operation, reassociates } = form;
-    let arguments = operation.arguments();
-    let places: Vec<String> = arguments
-        .iter()
-        .enumerate()
-        .map(|(at, argument)| format!("${{{}:{}}}", at + 1, escape(argument.text())))
-        .collect();
     let on_gpu = matches!(signature.op, DirectiveOp::GpuDimension | DirectiveOp::SharedReduce);
     let detail = match (on_gpu, reassociates, signature.is_modifier) {
         (true, ..) => "for GPUs only",
@@ -173,17 +168,16 @@ fn item(signature: &Signature, form: &LegalForm, typed: Typed) -> Completion {
         signature.usage(),
         signature.summary
     );
+    // Plain text: an argument selected as a placeholder would be lost at the next Enter.
     let item = Completion::new(CompletionKind::Directive, operation.to_string(), typed.span)
         .detail(detail)
-        .documentation(documentation)
-        .snippet(format!("{}({})", signature.name, places.join(", ")));
+        .documentation(documentation);
     Completion { filter: signature.name.to_owned(), reassociates: *reassociates, ..item }
 }
 
 /// The menu of an empty text: the model, the target and an example come first. `all` has all other proposals.
 fn empty_text_menu(analysis: ScheduleAnalysis, typed: Typed, all: &mut Vec<Completion>) {
-    let stmts = &analysis.parsed().file.stmts;
-    if stmts.iter().any(|stmt| typed.stmt.is_none_or(|own| own.span != stmt.span)) {
+    if template::has_other(analysis, typed, |_| true) {
         return;
     }
     let is_first = |item: &Completion| {
@@ -191,22 +185,11 @@ fn empty_text_menu(analysis: ScheduleAnalysis, typed: Typed, all: &mut Vec<Compl
     };
     let (mut menu, rest): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(is_first);
     menu.sort_by_key(|item| item.label != "model");
-    let example = Completion::new(CompletionKind::Keyword, EXAMPLE_LABEL, typed.span)
-        .detail("four lines")
-        .documentation(format!(
-            "Blocks of rows in parallel. Each tree walks a whole block.\n```sched\n{EXAMPLE_SNIPPET}```"
-        ))
-        .snippet(escape(EXAMPLE_SNIPPET));
-    menu.push(example);
+    menu.push(template::example(typed));
     menu.extend(rest);
+    menu.push(template::header(typed));
     *all = menu;
 }
-
-/// Text that the completion [`EXAMPLE_LABEL`] inserts.
-const EXAMPLE_SNIPPET: &str =
-    "tile(batch, block, row, 64)\nreorder(block, tree, row)\nparallel(block)\ninterleave(row, 8)\n";
-/// Name of the example in the menu of completions.
-const EXAMPLE_LABEL: &str = "example of a schedule";
 
 /// Completion of a `when` block: a separate schedule for small calls.
 fn block(typed: Typed) -> Completion {
@@ -214,15 +197,12 @@ fn block(typed: Typed) -> Completion {
         .detail("small calls")
         .documentation(header_meaning("when").unwrap_or_default())
         .filter("when")
-        .snippet("when n_rows <= ${1:8} {\n    $0\n\\}")
+        .snippet("when n_rows <= 8 {\n    $0\n\\}")
 }
 
 /// Lines of the header that the file may still have.
 fn header_lines(analysis: ScheduleAnalysis, typed: Typed) -> Vec<Completion> {
-    let stmts = &analysis.parsed().file.stmts;
-    let has = |test: fn(&StmtKind) -> bool| {
-        stmts.iter().any(|stmt| test(&stmt.kind) && typed.stmt.is_none_or(|own| own.span != stmt.span))
-    };
+    let has = |wanted| template::has_other(analysis, typed, wanted);
     let lines = [
         ("param", "param ${1:SIZE} = ${2:64} in {${3:16, 32, 64, 128}}", false),
         ("const", "const ${1:HALF} = ${2:num_trees / 2}", false),
