@@ -84,7 +84,8 @@ pub struct LoadedLibrary {
     /// The names of the features; `None` if the model has no names.
     pub feature_names: Option<Vec<String>>,
     takes_columns: bool,
-    /// The loaded file, which stays open even if its name is reused. `None` for a model of another module.
+    /// The library's open file, from which `bytes` and `section` read even if its path has a new file. `None`
+    /// for a model that another Python module compiled in memory.
     file: Option<File>,
 }
 
@@ -112,7 +113,8 @@ impl LoadedLibrary {
         LoadedLibrary::of_file(file, shown)
     }
 
-    /// Wraps a model of another module. The owner of the handle must keep the model alive.
+    /// Wraps a model that another Python module compiled in memory. The owner of the handle must keep the
+    /// model alive.
     pub fn of_handle(handle: ModelHandle, feature_names: Option<Vec<String>>) -> LoadedLibrary {
         LoadedLibrary { functions: Box::new(handle), feature_names, takes_columns: true, file: None }
     }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[pyclass(frozen, name = "Model", module = "schedc_runtime")]
 pub struct CompiledModel {
     library: Arc<LoadedLibrary>,
-    /// The capsule with the handle of a model of another module, which it keeps alive.
+    /// The capsule with the handle of a model that another Python module compiled. It keeps the model alive.
     capsule: Option<Py<PyCapsule>>,
     properties: LibraryProperties,
 }
@@ -86,7 +86,7 @@ impl CompiledModel {
         self.library.functions.num_features()
     }
 
-    /// Whether the model is a library. If not, another module of this process has the model.
+    /// Whether the model is a library. If not, another Python module of this process compiled it in memory.
     #[getter]
     fn has_library(&self) -> bool {
         self.capsule.is_none()

@@ -4,8 +4,8 @@ use crate::column_trees::column_trees;
 use crate::forests::grid_value;
 use crate::schedules::Rng;
 use sched_columns::{
-    Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, SharedTreeProperties, Term, Ties, TypeMismatch,
-    Unary,
+    Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, OperandTypeError, SharedTreeProperties, Term,
+    Ties, Unary,
 };
 use sched_forest::{
     ClassRule, ComputedColumns, Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform,
@@ -88,7 +88,7 @@ fn finite_expressions(
     rng: &mut Rng,
     n_values: usize,
     float: Float,
-) -> Result<Arc<OutputColumns>, TypeMismatch> {
+) -> Result<Arc<OutputColumns>, OperandTypeError> {
     let count = 1 + rng.below(12);
     let mut drawn = ColumnGenerator { rng, columns: Columns::default(), features: n_values, float };
     let mut results = drawn.columns_of_forms(count, &FINITE_FORMS)?;
@@ -102,7 +102,11 @@ fn finite_expressions(
 }
 
 /// Expressions for the class numbers of up to three targets; some numbers are negative.
-fn class_numbers(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
+fn class_numbers(
+    rng: &mut Rng,
+    margins: usize,
+    float: Float,
+) -> Result<Arc<OutputColumns>, OperandTypeError> {
     let mut drawn = ColumnGenerator { rng, columns: Columns::default(), features: margins, float };
     let count = 1 + drawn.rng.below(3);
     let numbers = drawn.columns_of_forms(count, &FINITE_FORMS)?;
@@ -123,7 +127,7 @@ struct ColumnGenerator<'a> {
 impl ColumnGenerator<'_> {
     /// Random columns of the given forms, in the type of rows. Runs of up to five columns have the same form
     /// and differ in features and constants.
-    fn columns_of_forms(&mut self, count: usize, forms: &[usize]) -> Result<Vec<ColumnId>, TypeMismatch> {
+    fn columns_of_forms(&mut self, count: usize, forms: &[usize]) -> Result<Vec<ColumnId>, OperandTypeError> {
         let mut read = Vec::with_capacity(count);
         while read.len() < count {
             let (form, alike) = (forms[self.rng.below(forms.len())], 1 + self.rng.below(5));
@@ -138,7 +142,7 @@ impl ColumnGenerator<'_> {
 
     /// The columns that an expression of a form reads: values of features, a layer of sums, or all results of
     /// the same trees. Empty for forms that read features directly.
-    fn operand_columns(&mut self, form: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
+    fn operand_columns(&mut self, form: usize) -> Result<Vec<ColumnId>, OperandTypeError> {
         if form < 6 {
             return Ok(Vec::new());
         }
@@ -165,7 +169,7 @@ impl ColumnGenerator<'_> {
     }
 
     /// All results of random trees over the columns `of`, in the type of rows.
-    fn trees(&mut self, of: &[ColumnId]) -> Result<Vec<ColumnId>, TypeMismatch> {
+    fn trees(&mut self, of: &[ColumnId]) -> Result<Vec<ColumnId>, OperandTypeError> {
         let other = if self.float == Float::F32 { Float::F64 } else { Float::F32 };
         let form = SharedTreeProperties {
             operands: of.len() as u32,
@@ -188,13 +192,13 @@ impl ColumnGenerator<'_> {
         ColumnValue::F64(grid_value(self.rng, self.float)).cast(self.float.into())
     }
 
-    fn sum(&mut self, of: &[ColumnId]) -> Result<ColumnId, TypeMismatch> {
+    fn sum(&mut self, of: &[ColumnId]) -> Result<ColumnId, OperandTypeError> {
         let start = self.number();
         let terms = of.iter().map(|column| Term { column: *column, weight: self.number() }).collect();
         self.columns.add(Expr::Dot { start, terms })
     }
 
-    fn column(&mut self, form: usize, below: &[ColumnId]) -> Result<ColumnId, TypeMismatch> {
+    fn column(&mut self, form: usize, below: &[ColumnId]) -> Result<ColumnId, OperandTypeError> {
         let [x, y] = [(); 2].map(|()| self.rng.below(self.features) as u32);
         let [x, y] = [x, y].map(|feature| self.columns.input(feature, self.float));
         let number = self.number();

@@ -7,20 +7,20 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// The error for an operation that does not accept the types of its columns.
+/// The error for an operation that does not accept the types of its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeMismatch {
+pub struct OperandTypeError {
     /// The operation in words, such as `Add of f32 and f64`.
     pub operation: String,
 }
 
-impl fmt::Display for TypeMismatch {
+impl fmt::Display for OperandTypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no {}", self.operation)
     }
 }
 
-impl std::error::Error for TypeMismatch {}
+impl std::error::Error for OperandTypeError {}
 
 /// Maximum number of wanted columns for which [`Columns::needed_for`] follows operands one by one. For more,
 /// one pass over all columns is faster. A pipeline of 10,000 one-hot columns makes a query for each column:
@@ -42,7 +42,7 @@ impl Columns {
     ///
     /// # Panics
     /// If the expression reads a column whose number this set does not have.
-    pub fn add(&mut self, expr: Expr) -> Result<ColumnId, TypeMismatch> {
+    pub fn add(&mut self, expr: Expr) -> Result<ColumnId, OperandTypeError> {
         if let Some(number) = self.numbers.get(&expr) {
             return Ok(*number);
         }
@@ -138,12 +138,12 @@ impl Columns {
     ///
     /// # Errors
     /// If it does not.
-    pub fn check(&self, expr: &Expr) -> Result<(), TypeMismatch> {
+    pub fn check(&self, expr: &Expr) -> Result<(), OperandTypeError> {
         self.typed(expr).map(|_| ())
     }
 
     /// The type of an expression's values.
-    fn typed(&self, expr: &Expr) -> Result<ColumnType, TypeMismatch> {
+    fn typed(&self, expr: &Expr) -> Result<ColumnType, OperandTypeError> {
         let of = |column: &ColumnId| self.column_type(*column);
         match expr {
             Expr::Input { float, .. } => Ok((*float).into()),
@@ -153,23 +153,24 @@ impl Columns {
             Expr::Select { condition, then, otherwise } => {
                 let (condition, then, otherwise) = (of(condition), of(then), of(otherwise));
                 let fits = condition == ColumnType::Bool && then == otherwise;
-                fits.then_some(then).ok_or_else(|| mismatch("Select", &[condition, then, otherwise]))
+                fits.then_some(then)
+                    .ok_or_else(|| operand_type_error("Select", &[condition, then, otherwise]))
             }
             Expr::Step { of: x, .. } => {
                 let x = of(x);
-                x.is_float().then_some(ColumnType::I64).ok_or_else(|| mismatch("Step", &[x]))
+                x.is_float().then_some(ColumnType::I64).ok_or_else(|| operand_type_error("Step", &[x]))
             }
             Expr::Table { of: x, table } => {
                 let x = of(x);
                 let entries = table.column_type().filter(|_| x.is_float());
-                entries.ok_or_else(|| mismatch("Table", &[x]))
+                entries.ok_or_else(|| operand_type_error("Table", &[x]))
             }
             Expr::Pick { of: x, values } => {
                 let x = of(x);
                 let first = values.first().map(|value| value.column_type());
                 let is_one_type = values.iter().all(|value| Some(value.column_type()) == first);
                 let picked = first.filter(|_| is_one_type && x == ColumnType::I64);
-                picked.ok_or_else(|| mismatch("Pick", &[x]))
+                picked.ok_or_else(|| operand_type_error("Pick", &[x]))
             }
             Expr::Dot { start, terms } => {
                 let result = start.column_type();
@@ -177,7 +178,7 @@ impl Columns {
                     |term: &Term| of(&term.column) == result && term.weight.column_type() == result;
                 let fits = result.is_float() && terms.iter().all(is_alike);
                 let types = || terms.iter().map(|term| of(&term.column)).chain([result]).collect::<Vec<_>>();
-                fits.then_some(result).ok_or_else(|| mismatch("Dot", &types()))
+                fits.then_some(result).ok_or_else(|| operand_type_error("Dot", &types()))
             }
             Expr::SquaredDistance { of: columns, point } => {
                 let columns: Vec<ColumnType> = columns.iter().map(of).collect();
@@ -185,7 +186,7 @@ impl Columns {
                 let points = point.iter().map(|value| value.column_type());
                 let mut all = columns.iter().copied().chain(points);
                 let fits = columns.len() == point.len() && all.all(|one| Some(one) == result);
-                result.filter(|_| fits).ok_or_else(|| mismatch("SquaredDistance", &columns))
+                result.filter(|_| fits).ok_or_else(|| operand_type_error("SquaredDistance", &columns))
             }
             Expr::Trees { of: operands, start, trees, result } => {
                 let shared = trees.shared_properties();
@@ -195,12 +196,12 @@ impl Columns {
                     && start.column_type() == shared.sum_type.into()
                     && *result < shared.results;
                 let types = || operands.iter().map(of).chain([start.column_type()]).collect::<Vec<_>>();
-                fits.then(|| shared.sum_type.into()).ok_or_else(|| mismatch("Trees", &types()))
+                fits.then(|| shared.sum_type.into()).ok_or_else(|| operand_type_error("Trees", &types()))
             }
             Expr::Bit { of: x, bit } => {
                 let x = of(x);
                 let fits = x == ColumnType::I64 && *bit < 64;
-                fits.then_some(ColumnType::Bool).ok_or_else(|| mismatch("Bit", &[x]))
+                fits.then_some(ColumnType::Bool).ok_or_else(|| operand_type_error("Bit", &[x]))
             }
         }
     }
@@ -268,7 +269,7 @@ impl Expr {
 
 impl Unary {
     /// The type of the result for this type of value.
-    fn typed(self, of: ColumnType) -> Result<ColumnType, TypeMismatch> {
+    fn typed(self, of: ColumnType) -> Result<ColumnType, OperandTypeError> {
         let (fits, result) = match self {
             Unary::Cast(to) => (true, to),
             Unary::Negate | Unary::Abs => (of != ColumnType::Bool, of),
@@ -288,13 +289,13 @@ impl Unary {
             Unary::IsNan => (of.is_float(), ColumnType::Bool),
             Unary::Not => (of == ColumnType::Bool, of),
         };
-        fits.then_some(result).ok_or_else(|| mismatch(&format!("{self:?}"), &[of]))
+        fits.then_some(result).ok_or_else(|| operand_type_error(&format!("{self:?}"), &[of]))
     }
 }
 
 impl Binary {
     /// The type of the result for values of these types.
-    fn typed(self, x: ColumnType, y: ColumnType) -> Result<ColumnType, TypeMismatch> {
+    fn typed(self, x: ColumnType, y: ColumnType) -> Result<ColumnType, OperandTypeError> {
         let is_number = x != ColumnType::Bool;
         let (fits, result) = match self {
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Min | Binary::Max => (is_number, x),
@@ -303,7 +304,7 @@ impl Binary {
             Binary::Equal => (true, ColumnType::Bool),
             Binary::And | Binary::Or => (!is_number, ColumnType::Bool),
         };
-        (fits && x == y).then_some(result).ok_or_else(|| mismatch(&format!("{self:?}"), &[x, y]))
+        (fits && x == y).then_some(result).ok_or_else(|| operand_type_error(&format!("{self:?}"), &[x, y]))
     }
 }
 
@@ -326,9 +327,9 @@ impl From<ColumnType> for Option<Float> {
     }
 }
 
-fn mismatch(operation: &str, of: &[ColumnType]) -> TypeMismatch {
+fn operand_type_error(operation: &str, of: &[ColumnType]) -> OperandTypeError {
     let of: Vec<_> = of.iter().map(|column_type| column_type.word()).collect();
-    TypeMismatch { operation: format!("{operation} of {}", of.join(" and ")) }
+    OperandTypeError { operation: format!("{operation} of {}", of.join(" and ")) }
 }
 
 #[cfg(test)]

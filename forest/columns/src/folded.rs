@@ -1,6 +1,6 @@
 //! Constant folding of columns while they are added.
 
-use crate::columns::{Columns, TypeMismatch};
+use crate::columns::{Columns, OperandTypeError};
 use crate::expr::{Binary, ColumnId, Expr, Unary};
 use crate::value::{ColumnType, ColumnValue};
 
@@ -10,7 +10,7 @@ impl Columns {
     ///
     /// # Errors
     /// If the operation does not take the types of its columns.
-    pub fn add_folded(&mut self, expr: Expr) -> Result<ColumnId, TypeMismatch> {
+    pub fn add_folded(&mut self, expr: Expr) -> Result<ColumnId, OperandTypeError> {
         let constant = |column: ColumnId| match self.expr(column) {
             Expr::Const(value) => Some(*value),
             _ => None,
@@ -49,7 +49,7 @@ impl Columns {
     ///
     /// # Errors
     /// If there is no such cast.
-    pub fn cast(&mut self, column: ColumnId, to: ColumnType) -> Result<ColumnId, TypeMismatch> {
+    pub fn cast(&mut self, column: ColumnId, to: ColumnType) -> Result<ColumnId, OperandTypeError> {
         self.add_folded(Expr::Unary(Unary::Cast(to), column))
     }
 }

@@ -19,7 +19,7 @@ mod trees;
 mod value;
 
 pub use category_rule::CategoryRule;
-pub use columns::{Columns, TypeMismatch};
+pub use columns::{Columns, OperandTypeError};
 pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Term, Unary};
 pub use float::Float;
 pub use ties::Ties;

@@ -12,7 +12,7 @@
 
 use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, PipelineStage};
-use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, TypeMismatch};
+use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, OperandTypeError, Term};
 use std::collections::{HashMap, HashSet};
 
 /// Smallest number of additions of a chain that becomes a sum. Norms of 10 columns took 3 % longer as sums.
@@ -106,7 +106,7 @@ impl Readers {
 ///
 /// # Errors
 /// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
-pub fn sum_chains(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
+pub fn sum_chains(pipeline: Pipeline) -> Result<Pipeline, OperandTypeError> {
     let old = &pipeline.columns;
     let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(PipelineStage::tested).copied().collect();
     let readers = Readers::new(old, &tested);

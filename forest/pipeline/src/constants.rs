@@ -3,14 +3,14 @@
 
 use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, PipelineStage};
-use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use sched_columns::{ColumnId, Columns, Expr, OperandTypeError};
 use std::collections::HashMap;
 
 /// Replaces columns that have the same value in every row by constants, and keeps one of equal columns.
 ///
 /// # Errors
 /// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
-pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
+pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, OperandTypeError> {
     let mut columns = Columns::default();
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
     for old in pipeline.columns.all() {
@@ -28,7 +28,7 @@ pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
 ///
 /// # Errors
 /// If the operation does not take the types of its columns.
-pub(crate) fn add_evaluated(columns: &mut Columns, expr: Expr) -> Result<ColumnId, TypeMismatch> {
+pub(crate) fn add_evaluated(columns: &mut Columns, expr: Expr) -> Result<ColumnId, OperandTypeError> {
     let first = expr.operands().next();
     let column = columns.add_folded(expr)?;
     match (columns.expr(column).clone(), first) {

@@ -9,7 +9,7 @@ use crate::live::remove_unread_columns;
 use crate::onnx::{ReadPipeline, read_pipeline};
 use crate::pipeline::Pipeline;
 use crate::tables::{Tabulation, tabulate};
-use sched_columns::TypeMismatch;
+use sched_columns::OperandTypeError;
 use sched_forest::{ModelError, ModelSource, ONNX, Quirk, ReadOptions, codes};
 
 /// A model and its pipeline.
@@ -98,6 +98,6 @@ fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>
     Ok((forest, stages))
 }
 
-fn impossible(error: TypeMismatch) -> ModelError {
+fn impossible(error: OperandTypeError) -> ModelError {
     ModelError::new(codes::ONNX_TYPE, error.to_string())
 }

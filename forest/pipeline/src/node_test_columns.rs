@@ -3,7 +3,7 @@
 
 use crate::category_classes::{CategoryClasses, IN_NO_SET, MISSING};
 use sched_columns::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary,
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, OperandTypeError, Unary,
 };
 use sched_forest::{CategorySet, Float, Forest, Inner, NEARLY_ZERO, Predicate};
 use std::collections::{BTreeMap, HashMap};
@@ -147,13 +147,13 @@ impl<'a> NodeTestColumns<'a> {
     }
 
     /// A missing value if `x` is missing, else the value of another column.
-    fn unless_missing(&mut self, x: ColumnId, otherwise: ColumnId) -> Result<ColumnId, TypeMismatch> {
+    fn unless_missing(&mut self, x: ColumnId, otherwise: ColumnId) -> Result<ColumnId, OperandTypeError> {
         let condition = self.columns.add(Expr::Unary(Unary::IsNan, x))?;
         let then = self.columns.constant(self.number(f64::NAN));
         self.columns.add(Expr::Select { condition, then, otherwise })
     }
 
-    fn zero_is_missing(&mut self, feature: u32) -> Result<ColumnId, TypeMismatch> {
+    fn zero_is_missing(&mut self, feature: u32) -> Result<ColumnId, OperandTypeError> {
         let x = self.value(feature);
         let size = self.columns.add(Expr::Unary(Unary::Abs, x))?;
         let most = self.columns.constant(self.number(NEARLY_ZERO));
@@ -162,7 +162,7 @@ impl<'a> NodeTestColumns<'a> {
         self.columns.add(Expr::Select { condition, then, otherwise: x })
     }
 
-    fn equal(&mut self, feature: u32, value: f64) -> Result<ColumnId, TypeMismatch> {
+    fn equal(&mut self, feature: u32, value: f64) -> Result<ColumnId, OperandTypeError> {
         let x = self.value(feature);
         // A value that needs double precision never equals one of rows in single precision. NaN stands for
         // it.
@@ -176,7 +176,7 @@ impl<'a> NodeTestColumns<'a> {
     }
 
     /// The column of one of the two numbers of a feature's class.
-    fn of_class(&mut self, feature: u32, part: ClassPart) -> Result<ColumnId, TypeMismatch> {
+    fn of_class(&mut self, feature: u32, part: ClassPart) -> Result<ColumnId, OperandTypeError> {
         let x = self.value(feature);
         let classes = self.classes.get(&feature);
         let of_categories = classes.map_or(&[][..], |classes| &classes.of_categories);
@@ -280,9 +280,9 @@ impl fmt::Display for TablesTooLarge {
 
 impl std::error::Error for TablesTooLarge {}
 
-impl From<TypeMismatch> for TablesTooLarge {
+impl From<OperandTypeError> for TablesTooLarge {
     /// Converts an error that does not occur, since columns of tests have the right types.
-    fn from(error: TypeMismatch) -> TablesTooLarge {
+    fn from(error: OperandTypeError) -> TablesTooLarge {
         TablesTooLarge { what: error.to_string(), mebibytes: 0 }
     }
 }

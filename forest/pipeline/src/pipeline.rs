@@ -1,6 +1,6 @@
 //! Pipelines: inputs, the columns computed from them, and the stages that read these columns.
 
-use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use sched_columns::{ColumnId, Columns, Expr, OperandTypeError};
 use sched_forest::{
     ComputedColumns, Float, Forest, ForestParts, ModelError, Names, Real, WalkError, codes, predict,
     predict_leaves,
@@ -186,7 +186,7 @@ fn with_computed(
     num_features: usize,
     computed: &[ColumnId],
 ) -> Result<Forest, ModelError> {
-    let impossible = |error: TypeMismatch| ModelError::new(codes::ONNX_TYPE, error.to_string());
+    let impossible = |error: OperandTypeError| ModelError::new(codes::ONNX_TYPE, error.to_string());
     let mut parts = forest.clone().into_parts();
     let first = (parts.num_features - computed.len()) as u32;
     let of_nodes = parts.trees.iter_mut().flat_map(|tree| &mut tree.inner).map(|inner| &mut inner.feature);

@@ -3,7 +3,7 @@
 use crate::onnx::read_as_written;
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, PipelineStage, needed_columns};
-use sched_columns::{ColumnId, TypeMismatch};
+use sched_columns::{ColumnId, OperandTypeError};
 use sched_forest::{ComputedColumns, Forest, ForestParts, ModelError, codes};
 
 /// A pipeline without passes, as a forest whose columns are all computed. The reference walker evaluates
@@ -42,7 +42,7 @@ impl UnfoldedPipeline {
         read.for_each(|feature| *feature += inputs.len() as u32);
         let (mut columns, numbers) = needed_columns(&columns, &tested);
         let cast = |column: &ColumnId| columns.cast(numbers[column], parts.types.input.into());
-        let read_by_trees = tested.iter().map(cast).collect::<Result<Vec<_>, TypeMismatch>>();
+        let read_by_trees = tested.iter().map(cast).collect::<Result<Vec<_>, OperandTypeError>>();
         let read_by_trees =
             read_by_trees.map_err(|error| ModelError::new(codes::ONNX_TYPE, error.to_string()))?;
         let forest = Forest::new(ForestParts {

@@ -173,8 +173,8 @@ fn nest_of(builder: &NestBuilder, stages: &[StageVariant]) -> Nest {
     Nest { stages: stages.iter().map(stage).collect(), ..builder.nest().0 }
 }
 
-/// The statements with errors up to `offset`, or all, of the schedule there. Its nest has at most their legal
-/// parts.
+/// Statements with errors. With an offset, those of the schedule at `offset` that begin there or before. The
+/// nest leaves them out, or has their legal part.
 pub fn skipped_statements(analysis: &Analysis, offset: Option<usize>) -> Vec<Span> {
     let diagnostics = &analysis.verdict().diagnostics;
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);

@@ -264,7 +264,7 @@ impl NestBuilder {
         self.deepest
     }
 
-    /// Removes and returns the remarks on the operations so far.
+    /// Removes and returns the remarks on the operations since the last call.
     pub fn take_remarks(&mut self) -> Vec<Remark> {
         self.remarks.take()
     }

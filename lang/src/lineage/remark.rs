@@ -29,7 +29,7 @@ pub enum RemarkKind {
     TileOfOne,
 }
 
-/// Remarks since the last report.
+/// Remarks on legal operations that [`Remarks::take`] has not returned yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remarks(Vec<Remark>);
 

@@ -30,7 +30,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// Reports annotations of nodes, of a loop whose trees are single leaves.
+/// Reports a loop's annotations of nodes, in a model whose trees are single leaves.
 fn no_nodes(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illegal>) {
     for (annotation, step) in &builder.node(id).annotations {
         if matches!(

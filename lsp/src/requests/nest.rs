@@ -25,7 +25,7 @@ pub struct NestParams {
     pub text_document: TextDocumentIdentifier,
     /// A position in a directive, to get the nest after it instead of the final nest.
     pub position: Option<Position>,
-    /// If the text has errors: whether to return the nest of its legal lines, instead of the last nest
+    /// If the text has errors: whether to return the nest of its legal statements, instead of the last nest
     /// without errors.
     #[serde(default)]
     pub leave_out: bool,
@@ -36,14 +36,15 @@ pub struct NestParams {
 pub struct NestAnswer {
     /// The version of the text to which ranges refer.
     pub version: i32,
-    /// Whether the present text has errors, so that the nest is the last one without errors. Its ranges are
-    /// mapped to the present text.
+    /// Whether the nest is that of the last text without errors, since the present text has errors. Its
+    /// ranges are mapped to the present text.
     pub stale: bool,
     /// The output of `schedc show nest`; empty if no version of the text had a nest.
     pub text: String,
     /// The loops for a picture; null if no version of the text had a nest.
     pub view: Value,
-    /// The lines with errors. The nest has only their legal parts.
+    /// Statements with errors, up to the position if there is one. The nest leaves them out, or has their
+    /// legal part. Empty if the nest is that of an earlier text.
     pub left_out: Vec<Range>,
     /// The directive at the position, if it has errors. The nest is then the one before it.
     pub refused: Option<Range>,

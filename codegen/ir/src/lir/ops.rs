@@ -19,7 +19,11 @@ trait OperandKind {
     /// Representation of the operand in type rules.
     type InRule;
 
-    /// Checks the operand in an operation with a result of type `ty`.
+    /// Returns the operand's representation in type rules. `ty` is the type of the operation's
+    /// result; a gather must have its lanes.
+    ///
+    /// # Errors
+    /// The reason why the operand is invalid.
     fn in_rule(&self, ty: Ty, rules: &impl OperandChecks) -> Result<Self::InRule, String>;
 
     /// Calls `visit` with each value that the operand uses.

@@ -57,7 +57,7 @@ impl<'a> KernelBuilder<'a> {
 
 /// Values of variables in scope.
 impl KernelBuilder<'_> {
-    /// Value of a sum of variables.
+    /// Value of a sum of variables and a constant.
     pub fn affine(&mut self, sum: &Affine) -> Value {
         self.scope.affine(&mut self.b, sum)
     }

@@ -145,7 +145,7 @@ impl Scope {
         self.kept_sums.as_ref().is_some_and(|kept| kept.of == accumulator)
     }
 
-    /// Value of a sum of variables.
+    /// Value of a sum of variables and a constant.
     pub fn affine(&self, b: &mut Builder, sum: &Affine) -> Value {
         let mut total = b.int(sum.plus);
         for var in &sum.vars {

@@ -56,7 +56,7 @@ pub struct VarInfo {
     pub step: i64,
 }
 
-/// A sum of variables and a constant.
+/// A sum of variables and a constant. Variables have no coefficients.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Affine {
     /// The variables.

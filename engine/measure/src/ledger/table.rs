@@ -127,7 +127,7 @@ pub struct PrefixLine {
     pub over_plain: Option<f64>,
 }
 
-/// A schedule without a directive.
+/// The time of a schedule without one of its directives, and without those that are illegal then.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ablation {
     /// The first line of the missing directive, from 1.

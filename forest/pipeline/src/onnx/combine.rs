@@ -7,7 +7,7 @@
 use super::linear::is_weighted_sum;
 use super::margins::ReadMargins;
 use super::parts::{MergedParts, PartForest, merge};
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, OperandTypeError, Unary};
 use sched_forest::{Float, ModelError, codes};
 use std::collections::{HashMap, HashSet};
 
@@ -173,7 +173,7 @@ impl MarginRewriting<'_> {
     /// The exponential or the logistic function of a column of single precision. The exponential is computed
     /// in double precision and rounded once, as `expf` of the C library is for nearly all numbers: XGBoost's
     /// probabilities then have the bits of XGBoost.
-    fn rounded_once(&mut self, op: Unary, of: ColumnId) -> Result<ColumnId, TypeMismatch> {
+    fn rounded_once(&mut self, op: Unary, of: ColumnId) -> Result<ColumnId, OperandTypeError> {
         let out = &mut self.out;
         if op == Unary::Exp {
             let wide = out.cast(of, ColumnType::F64)?;
@@ -203,6 +203,6 @@ impl MarginRewriting<'_> {
     }
 }
 
-fn impossible(error: TypeMismatch) -> ModelError {
+fn impossible(error: OperandTypeError) -> ModelError {
     ModelError::new(codes::ONNX_TYPE, error.to_string())
 }

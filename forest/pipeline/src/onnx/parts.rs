@@ -7,7 +7,7 @@ use super::builder::GraphColumns;
 use super::linear::WeightedSum;
 use super::margins::{ReadMargins, margin_input, reads_margins};
 use super::tensor::{Tensor, TensorElement};
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, OperandTypeError};
 use sched_forest::{
     CategorySet, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, LinearMissing, ModelError,
     NodeRef, Predicate, Transform, Tree, TreeTarget, Types, codes,
@@ -221,7 +221,7 @@ impl Merging<'_> {
     }
 }
 
-fn impossible(error: TypeMismatch) -> ModelError {
+fn impossible(error: OperandTypeError) -> ModelError {
     ModelError::new(codes::ONNX_TYPE, error.to_string())
 }
 

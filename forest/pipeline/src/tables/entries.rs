@@ -7,7 +7,8 @@
 use crate::fault::{PassFault, seeded};
 use crate::pieces::domain::FeatureDomain;
 use sched_columns::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, TypeMismatch, Unary,
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, OperandTypeError, Ties,
+    Unary,
 };
 use sched_forest::{CategoryRule, Float};
 use std::sync::Arc;
@@ -155,7 +156,7 @@ impl Entries {
         columns: &mut Columns,
         x: ColumnId,
         (float, chain): (Float, usize),
-    ) -> Result<ColumnId, TypeMismatch> {
+    ) -> Result<ColumnId, OperandTypeError> {
         let float: ColumnType = float.into();
         let number = |value: f64| ColumnValue::F64(value).cast(float);
         let entries = self.seeded();
@@ -236,7 +237,7 @@ fn compared(
     first: ColumnId,
     steps: &[(f64, f64)],
     float: ColumnType,
-) -> Result<ColumnId, TypeMismatch> {
+) -> Result<ColumnId, OperandTypeError> {
     let of_rows = columns.column_type(x);
     steps.iter().try_fold(first, |otherwise, (edge, number)| {
         let edge = columns.constant(ColumnValue::F64(*edge).cast(of_rows));

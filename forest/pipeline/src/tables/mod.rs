@@ -20,7 +20,7 @@ use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, PipelineStage};
 use entries::{Entries, longest_chain};
 use group::{FeatureTerms, TermGroup, product};
-use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use sched_columns::{ColumnId, Columns, Expr, OperandTypeError};
 use sched_forest::{Float, Forest, LinearLeaf, LinearMissing, ModelError, codes};
 use std::collections::HashSet;
 use steps::StepSearch;
@@ -245,6 +245,6 @@ fn read_features(forest: &Forest) -> HashSet<u32> {
     of_nodes.chain(of_sums).collect()
 }
 
-fn impossible(error: TypeMismatch) -> ModelError {
+fn impossible(error: OperandTypeError) -> ModelError {
     ModelError::new(codes::ONNX_TYPE, error.to_string())
 }

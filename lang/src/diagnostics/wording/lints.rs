@@ -104,12 +104,9 @@ pub(super) fn no_steps(context: &MessageContext, layout: Layout, chosen: Directi
 }
 
 pub(super) fn no_nodes(context: &MessageContext) -> Wording {
-    Wording::new(
-        "the trees of this model are single leaves, such as the sums of a linear model",
-        "has no effect",
-    )
-    .help(format!("Leave `{}` out: there are no nodes to store or to walk.", context.directive()))
-    .fix(Some(context.remove(context.illegal.step)))
+    Wording::new("this model has no nodes: each of its trees is a single leaf", "has no effect")
+        .help(format!("Leave `{}` out: it affects only nodes.", context.directive()))
+        .fix(Some(context.remove(context.illegal.step)))
 }
 
 pub(super) fn unroll_beyond(context: &MessageContext, depth: u32, deepest: u32) -> Wording {
