@@ -65,6 +65,11 @@ class Origin:
     the container of the rows: ``array``, also for frames of pandas, or ``frame`` for other frames."""
     unseen: Literal["error", "missing", "other"] | None = None
     """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
+    required: tuple[int, ...] = ()
+    """Features with texts whose missing cells the object refuses. With ``unseen="error"``, the compiled model
+    refuses them, too."""
+    notes: tuple[str, ...] = ()
+    """Notes on rows that the object refuses and the compiled model answers."""
     are_lightgbms: bool = False
     """Whether a pipeline has its names from LightGBM, which writes ``_`` for each blank."""
     decisions: Mapping[str, Any] | None = None

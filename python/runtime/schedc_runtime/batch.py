@@ -165,6 +165,8 @@ class BatchPredictor:
         self._labels: list[Any] = list(self._about.get("labels") or [])
         # By feature, the only marker of missing texts that a pipeline accepts: `None` or `NaN`.
         self._markers: Mapping[int, str] = {}
+        # The features with texts whose missing cells a pipeline refuses.
+        self._required: tuple[int, ...] = ()
         # Whether LightGBM may have changed the names of the features. It keeps no others.
         self._are_lightgbms = self._about.get("trainer") == "LightGBM"
         names = (self._about.get("categories") or {}).get("names") or []
@@ -411,7 +413,7 @@ class BatchPredictor:
             with_empty = feature in self._with_empty
             codes = self._codes_at_once(values, feature) if named and not with_empty else None
             if codes is not None and len(codes) == rows:
-                return _Feature(codes)
+                return _Feature(self._complete(codes, name, feature))
             column = _columns.column(values, named)
             column = _columns.with_empty(column) if with_empty else column
             if named:
@@ -419,7 +421,7 @@ class BatchPredictor:
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array)
-                found = _Feature(self._codes(column, known, name, feature))
+                found = _Feature(self._complete(self._codes(column, known, name, feature), name, feature))
             else:
                 found = _numbers(column, name)
         except TypeError as error:
@@ -438,6 +440,10 @@ class BatchPredictor:
             return self._dictionaries.codes(feature, values)
         texts = _columns.texts_of(values)
         return None if texts is None else self._categories.codes_of_texts(feature, texts)
+
+    def _complete(self, codes: numpy.ndarray, name: str, feature: int) -> numpy.ndarray:
+        """The codes of a column. Raises Refused if cells are missing that the feature requires."""
+        return _columns.complete(codes, name) if feature in self._required else codes
 
     def _codes(self, column: _columns.Column, known: Feature, name: str, feature: int) -> numpy.ndarray:
         """The codes of a column of categories."""
