@@ -271,6 +271,9 @@ def test_frames_that_change(frame, answer):
     for wrong in (frame.rename(columns={"age": "Age"}), frame.drop(columns="age")):
         with pytest.raises(ValueError, match='lacks features of the model: "age"'):
             ours.predict(wrong)
+    blank = frame.assign(**{"age ": -1.0, " age": -2.0})
+    for rows in (blank, blank[[*blank][::-1]], polars.from_pandas(blank), blank.to_dict("records")):
+        numpy.testing.assert_array_equal(ours.predict(rows), wanted)
     with pytest.raises(ValueError, match='both named "age"'):
         ours.predict(pandas.concat([frame, frame[["age"]]], axis=1))
     with pytest.raises(TypeError, match='column "age" holds text'):
