@@ -353,6 +353,7 @@ class Model(Methods):
                 )
                 found._markers = dict(self._meaning.markers)
                 found._required = self._meaning.required if unseen == "error" else ()
+                found._truths_are_numbers = self._meaning.family == "scikit-learn"
                 found._are_lightgbms |= self._meaning.are_lightgbms
                 self._predictors[key] = found
             if is_usual:

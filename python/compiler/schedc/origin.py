@@ -401,9 +401,9 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
 
 
 def _is_code(value: Any) -> bool:
-    """Whether a category is a whole number that fits a set."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value < 2**32 and value == int(value)
+    """Whether a category is a whole number that fits a set, or a truth value, which scikit-learn takes for 0
+    or 1."""
+    return isinstance(value, (int, float)) and 0 <= value < 2**32 and value == int(value)
 
 
 def _isolation_forest(model: Any) -> Origin:

@@ -42,5 +42,5 @@ def note_of(refused: tuple[str, ...]) -> tuple[str, ...]:
     if not refused:
         return ()
     listed = " or ".join((", ".join(refused[:-1]), refused[-1]) if refused[1:] else refused)
-    return (f"the object refuses rows with {listed} by an error; the compiled model answers them, and nothing "
-            "is promised for these answers",)
+    return (f"the object refuses rows with {listed} by an error; the compiled model answers them, and "
+            "nothing is promised for these answers",)

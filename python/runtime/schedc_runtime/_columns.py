@@ -175,8 +175,8 @@ def complete(codes: numpy.ndarray, name: str) -> numpy.ndarray:
     absent = numpy.isnan(codes)
     if absent.any():
         raise Refused(
-            f"column {quoted(name)}, row {int(numpy.argmax(absent)) + 1}: the text is missing, and the fitted "
-            'pipeline refuses missing texts; unseen="other" answers such rows nevertheless',
+            f"column {quoted(name)}, row {int(numpy.argmax(absent)) + 1}: the text is missing, and the "
+            'fitted pipeline refuses missing texts; unseen="other" answers such rows nevertheless',
             "D0027",
         )
     return codes

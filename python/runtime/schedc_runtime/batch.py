@@ -167,6 +167,8 @@ class BatchPredictor:
         self._markers: Mapping[int, str] = {}
         # The features with texts whose missing cells a pipeline refuses.
         self._required: tuple[int, ...] = ()
+        # Whether truth values are the numbers 0 and 1 among categories.
+        self._truths_are_numbers = False
         # Whether LightGBM may have changed the names of the features. It keeps no others.
         self._are_lightgbms = self._about.get("trainer") == "LightGBM"
         names = (self._about.get("categories") or {}).get("names") or []
@@ -420,7 +422,7 @@ class BatchPredictor:
                 # An array that has texts is treated like a table.
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
-                known = Feature(self._categories, feature, texts or not is_array)
+                known = Feature(self._categories, feature, texts or not is_array, self._truths_are_numbers)
                 found = _Feature(self._complete(self._codes(column, known, name, feature), name, feature))
             else:
                 found = _numbers(column, name)

@@ -411,3 +411,26 @@ def test_blanks_that_may_stand_for_several_names():
     boost = schedc.compile(xgboost.XGBRegressor(n_estimators=2).fit(frame, frame["d"]))
     with pytest.raises(schedc.Refused, match='"a b c" may stand for "a_b_c"'):
         boost.predict(frame.rename(columns={"a_b_c": "a b c"}))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["category", "bool", "object", "boolean"])
+def test_truth_values_as_categories(kind, tmp_path):
+    """Categories of histogram gradient boosting may be truth values, which scikit-learn takes for numbers."""
+    source = numpy.random.default_rng(8)
+    truths = pandas.Series(source.random(300) > 0.5)
+    frame = pandas.DataFrame({"x": source.normal(size=300), "c": truths.astype(kind)})
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features=["c"])
+    try:
+        theirs.fit(frame, frame.x + 3 * truths)
+        wanted = theirs.predict(frame)
+    except (TypeError, ValueError) as error:
+        pytest.skip(f"the installed scikit-learn refuses these categories: {error}")
+    ours = schedc.compile(theirs)
+    ours.save(tmp_path / "m.so")
+    plain = frame.assign(c=truths)
+    for model in (ours, schedc.load(tmp_path / "m.so")):
+        for rows in (frame, plain, plain.to_dict("records"), polars.from_pandas(plain),
+                     plain.astype({"c": int}), plain.astype({"c": "category"}),
+                     arrow.Table.from_pandas(plain)):
+            numpy.testing.assert_allclose(model.predict(rows), wanted, rtol=1e-14)

@@ -14,7 +14,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 SOURCE = numpy.random.default_rng(3)
 TABLE = pandas.DataFrame({"x": SOURCE.normal(size=200), "city": SOURCE.choice(["Kyiv", "Lviv"], 200),
-                          "kind": SOURCE.choice(["a", "b", "c"], 200), "code": SOURCE.choice([1.0, 2.0], 200)})
+                          "kind": SOURCE.choice(["a", "b", "c"], 200),
+                          "code": SOURCE.choice([1.0, 2.0], 200)})
 CLASSES = ((TABLE.city == "Kyiv") | (TABLE.x > 1)).astype(int)
 
 

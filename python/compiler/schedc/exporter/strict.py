@@ -39,7 +39,8 @@ def strict(model: Any, made: Any) -> Strict:
     coded = [at for at in made.graph.categories if at in texts or at in floats]
     call = getattr(model, "predict", None) or model.transform
     with one_job(model):
-        row = next((one for one in (rows[at:at + 1] for at in range(_MOST_TRIED)) if accepts(call, one)), None)
+        singles = (rows[at:at + 1] for at in range(_MOST_TRIED))
+        row = next((one for one in singles if accepts(call, one)), None)
         if row is None:
             return Strict()
 
