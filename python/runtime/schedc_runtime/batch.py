@@ -41,7 +41,8 @@ _HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "
 #: The reason why some models of XGBoost have categories without names.
 _CUT_NAMES = (
     "the names have letters outside ASCII, and XGBoost cuts such names in wrong places when it trains with "
-    "pandas, so that its file does not have them"
+    "pandas, so that its file does not have them; for a frame of pandas whose column has the categories of "
+    'training, predict(rows.assign(**{{{0}: rows[{0}].cat.codes}}), categories="codes")'
 )
 
 
@@ -457,7 +458,7 @@ class BatchPredictor:
             naming = (self._about.get("categories") or {}).get("naming", [])
             if self._about.get("trainer") != "XGBoost" or naming[feature : feature + 1] != ["doubtful"]:
                 raise
-            raise Refused(f"{error}; {_CUT_NAMES}", "D0027") from None
+            raise Refused(f"{error}; {_CUT_NAMES.format(quoted(name))}", "D0027") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._digest, self.library, self._options)

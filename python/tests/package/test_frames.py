@@ -4,6 +4,7 @@ error that says what is wrong."""
 import collections
 import decimal
 import json
+import re
 import types
 import warnings
 
@@ -347,8 +348,13 @@ def test_names_outside_ascii(answer):
         ours = schedc.compile(theirs)
     for model in (ours, schedc.load(ours.library)):
         for rows in (frame, polars.from_pandas(frame), frame.astype({"k": object})):
-            with pytest.raises(ValueError, match="letters outside ASCII, and XGBoost cuts such names"):
+            with pytest.raises(ValueError, match="letters outside ASCII, and XGBoost cuts") as error:
                 model.predict(rows)
+        recipe = re.search(r"training, (predict.*)$", str(error.value))[1]
+        found = eval(recipe, {"rows": frame, "predict": model.predict})
+        numpy.testing.assert_array_equal(found, theirs.predict(frame))
+        with pytest.raises(ValueError, match="-1"):
+            eval(recipe, {"rows": frame.assign(k=frame.k.where(frame.k != "blau")), "predict": model.predict})
 
 
 def test_calls_do_not_loop_over_columns(frame, answer, monkeypatch):
