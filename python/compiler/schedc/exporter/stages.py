@@ -345,7 +345,7 @@ def refuse(graph: Graph, estimator: Any, reason: str) -> Unsupported:
 
 
 def refuse_sparse(graph: Graph, estimator: Any, does: str) -> Unsupported:
-    """The error for an estimator that schedc exports only for dense columns. ``does`` is a verb."""
+    """The error for an estimator that schedc exports only for dense columns. `does` is a verb."""
     way = "" if graph.rows_are_sparse else "; set sparse_output=False in the encoder before it"
     return refuse(graph, estimator, f"{does} a sparse matrix{way}")
 
