@@ -229,8 +229,12 @@ def test_names_that_may_be_meant(predictor, tumours):
     pandas = pytest.importorskip("pandas")
     twice = pandas.DataFrame(tumours)
     twice.insert(0, "mean radius ", 1.0)
-    with pytest.raises(ValueError, match="both named"):
-        predictor.predict(twice)
+    assert numpy.array_equal(predictor.values(twice), predictor.values(tumours)), "the exact name wins"
+    inexact = twice.rename(columns={"mean radius": " mean radius"})
+    repeated = twice.rename(columns={"mean radius ": "mean radius"})
+    for rows in (inexact, repeated):
+        with pytest.raises(ValueError, match="both named"):
+            predictor.predict(rows)
 
 
 @pytest.mark.parametrize("options, words", [

@@ -85,7 +85,8 @@ def compile(
     a list. ``predict`` then returns labels, and ``classes_`` has them.
 
     ``unseen`` is the treatment of unknown categories in calls with tables that do not give it, by default the
-    trainer's. Saved libraries keep it for :func:`schedc.load`.
+    trainer's: ``"error"`` for pipelines whose encoders raise one. Saved libraries keep it for
+    :func:`schedc.load`.
 
     ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer.
     ``effort="background"`` returns at once: the model predicts by walking its trees, with the same results,

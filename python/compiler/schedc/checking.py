@@ -3,7 +3,6 @@ thresholds and categories."""
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 import warnings
@@ -19,6 +18,7 @@ from .fitted import FAMILY, PipelineOrigin
 from .model import Model
 from .origin import Origin
 from .precision import model_for
+from .strict import quiet
 from .trial import CLOSE, Trial, codes_of
 
 #: A name that no model has for a category.
@@ -232,11 +232,7 @@ def _of_scikit_learn(trial: Trial) -> None:
     """Compares a forest of scikit-learn, on a frame if it was fitted on a frame."""
     if trial.is_skipped or trial.span is not None:
         return
-    # The copy runs in one thread and prints nothing; the estimator keeps its own options.
-    theirs = copy.copy(trial.theirs)
-    for option, value in (("n_jobs", 1), ("verbose", 0)):
-        if hasattr(theirs, option):
-            setattr(theirs, option, value)
+    theirs = quiet(trial.theirs)
     given, taken = _scikit_learn_rows(trial)
     ours = trial.ours
     if isinstance(trial.origin.answers, Isolation):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
@@ -18,9 +18,11 @@ from .decisions import are_sums
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
 from .parts import advice, searched, unfitted
+from .strict import note_of, notes_of_numbers
 
 if TYPE_CHECKING:
     from .exporter.inputs import RowTypes
+    from .exporter.strict import Strict
 
 #: The family of fitted pipelines.
 FAMILY = "pipeline"
@@ -73,6 +75,8 @@ def source_of(
         raise Refused(
             f"check= has rows, which only pipelines take; for {origin.name}, check is True or False"
         )
+    if origin.family == "scikit-learn":
+        origin = replace(origin, notes=notes_of_numbers(model))
     return model, origin
 
 
@@ -119,6 +123,10 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
         raise type(error)(f"{error}\n{parts}" if parts else str(error)) from None
     inputs, answers = made.inputs, answers_of(model, made)
     names = tuple(feature.name for feature in inputs.features)
+    from .exporter.strict import strict
+
+    found = strict(model, made)
+    unseen, notes = _treatment(found, inputs.features, made.graph)
     return PipelineOrigin(
         _model_of(made, answers), name=f"the {type(model).__name__}", family=FAMILY,
         # If each column is an input, the compiled model has the names of the inputs.
@@ -128,7 +136,20 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
         # For an object that the exporter accepts, but the compiler refuses.
         parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
         markers=inputs.markers(made.graph), are_lightgbms=inputs.are_lightgbms,
+        unseen=unseen, required=found.missing, notes=notes,
     )
+
+
+def _treatment(found: Strict, features: Any, graph: Any) -> tuple[Literal["error"] | None, tuple[str, ...]]:
+    """The default treatment of unknown categories, and the note on rows that the compiled model answers and
+    the object refuses. The default is an error if the object refuses unknown texts in all columns."""
+    texts = {at for at in graph.tested if features[at].dtype == object}
+    is_error = bool(texts) and texts <= set(found.unseen)
+    odd = found.numbers
+    for kind, refused in (("unknown categories", found.unseen), ("missing text", found.missing)):
+        listed = ", ".join(repr(features[at].name) for at in refused if not (is_error and at in texts))
+        odd += (f"{kind} in {listed}",) if listed else ()
+    return "error" if is_error else None, note_of(odd)
 
 
 def _is_compiled(part: Any) -> bool:

@@ -19,6 +19,12 @@ from .origin import Origin
 #: The name of the section. The functions of the C interface do not read it.
 SECTION = ".schedc.object"
 
+#: The note of a model that takes the columns of tables in their order.
+IN_ORDER = (
+    "the model was trained without names of features: it takes the columns of tables in their order, as its "
+    "own predict does"
+)
+
 #: The version of the section's JSON. A reader ignores sections of other versions.
 _VERSION = 1
 
@@ -59,6 +65,10 @@ class Meaning:
     """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
     are_lightgbms: bool = False
     """Whether a pipeline has its names from LightGBM, which writes ``_`` for each blank."""
+    required: tuple[int, ...] = ()
+    """Features with texts whose missing cells calls with ``unseen="error"`` refuse."""
+    notes: tuple[str, ...] = ()
+    """Notes on rows that the object refuses and the compiled model answers."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -67,7 +77,7 @@ class Meaning:
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
             origin.row_types, origin.markers, origin.integers,
-            origin.decisions, origin.unseen, origin.are_lightgbms,
+            origin.decisions, origin.unseen, origin.are_lightgbms, origin.required, origin.notes,
         )
 
     def refuse_codes(self) -> None:
@@ -98,7 +108,7 @@ class Meaning:
             "numbered": self.numbered, "row_types": self.row_types,
             "markers": self.markers, "integers": self.integers,
             "decisions": self.decisions, "unseen": self.unseen,
-            "are_lightgbms": self.are_lightgbms,
+            "are_lightgbms": self.are_lightgbms, "required": self.required, "notes": self.notes,
         })
 
     @staticmethod
@@ -121,7 +131,8 @@ class Meaning:
                            found.get("row_types"),
                            tuple((at, marker) for at, marker in found.get("markers", ())),
                            tuple((tuple(group), *more) for group, *more in found.get("integers", ())),
-                           found.get("decisions"), found.get("unseen"), found.get("are_lightgbms", False))
+                           found.get("decisions"), found.get("unseen"), found.get("are_lightgbms", False),
+                           tuple(found.get("required", ())), tuple(found.get("notes", ())))
         except (KeyError, TypeError, ValueError):
             return None
 

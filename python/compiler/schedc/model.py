@@ -32,7 +32,7 @@ from .estimator import conditional
 from .findings import Findings, Refused
 from .fitted import FAMILY, PipelineOrigin
 from .labels import labels_in
-from .meaning import SECTION, Meaning
+from .meaning import IN_ORDER, SECTION, Meaning
 from .methods import Methods, lacking, put
 from .origin import Origin
 from .precision import direct_types, model_for
@@ -41,12 +41,6 @@ from .schedule import Schedule
 from .sparse import is_sparse, predict_sparse
 
 Output = Literal["value", "raw", "class", "leaf", "tree"]
-
-#: The note of a model that takes the columns of tables in their order.
-_IN_ORDER = (
-    "the model was trained without names of features: it takes the columns of tables in their order, as its "
-    "own predict does"
-)
 
 #: The trainers of models from ONNX files.
 _GRAPHS = ("ONNX", "")
@@ -182,8 +176,10 @@ class Model(Methods):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings and notes on the model's file, and on the order of the columns of tables."""
-        return (*self._code.notes, _IN_ORDER) if self._by_position else self._code.notes
+        """Warnings and notes on the model's file, on the order of the columns of tables, and on rows that the
+        object refuses and the model answers."""
+        in_order = (IN_ORDER,) if self._by_position else ()
+        return (*self._code.notes, *self._meaning.notes, *in_order)
 
     @property
     def header(self) -> str | None:
@@ -356,6 +352,8 @@ class Model(Methods):
                     categories=more["categories"],
                 )
                 found._markers = dict(self._meaning.markers)
+                found._required = self._meaning.required if unseen == "error" else ()
+                found._truths_are_numbers = self._meaning.family == "scikit-learn"
                 found._are_lightgbms |= self._meaning.are_lightgbms
                 self._predictors[key] = found
             if is_usual:

@@ -65,6 +65,11 @@ class Origin:
     the container of the rows: ``array``, also for frames of pandas, or ``frame`` for other frames."""
     unseen: Literal["error", "missing", "other"] | None = None
     """The treatment of unknown categories in calls that do not give it; None for the trainer's."""
+    required: tuple[int, ...] = ()
+    """Features with texts whose missing cells the object refuses. With ``unseen="error"``, the compiled model
+    refuses them, too."""
+    notes: tuple[str, ...] = ()
+    """Notes on rows that the object refuses and the compiled model answers."""
     are_lightgbms: bool = False
     """Whether a pipeline has its names from LightGBM, which writes ``_`` for each blank."""
     decisions: Mapping[str, Any] | None = None
@@ -396,9 +401,9 @@ def _categories(model: Any, feature: int, values: Array) -> list[int] | list[str
 
 
 def _is_code(value: Any) -> bool:
-    """Whether a category is a whole number that fits a set."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value < 2**32 and value == int(value)
+    """Whether a category is a whole number that fits a set, or a truth value, which scikit-learn takes for 0
+    or 1."""
+    return isinstance(value, (int, float)) and 0 <= value < 2**32 and value == int(value)
 
 
 def _isolation_forest(model: Any) -> Origin:

@@ -214,9 +214,9 @@ def _single_text(single: list[int], model: Model, columns: _Columns, X: Any) -> 
     names = _names_of(model)
     return (
         f"columns are in single precision ({_listed([names[at] for at in single])}), which scikit-learn "
-        "computes differently, but the library is for double precision: give "
-        f'{_converted(columns, single, model, X, "float64")}, or load a library of '
-        'schedc.compile(pipeline, rows="f32"), if all columns are float32 in arrays or in frames of pandas'
+        'computes differently: compile and save the pipeline with rows="f32", if all columns are float32 in '
+        f'arrays or in frames of pandas, or give {_converted(columns, single, model, X, "float64")}, for '
+        "which this library was compiled"
     )
 
 

@@ -41,18 +41,20 @@ class Dictionaries:
 
 
 class Feature:
-    """The lookup of the codes of one feature's categories, for columns of tables or of arrays."""
+    """The lookup of the codes of one feature's categories, for columns of tables or of arrays. ``truths``:
+    truth values are the numbers 0 and 1, as in scikit-learn."""
 
-    def __init__(self, categories: Categories, feature: int, table: bool) -> None:
-        self._categories, self._feature, self._table = categories, feature, table
+    def __init__(self, categories: Categories, feature: int, table: bool, truths: bool = False) -> None:
+        self._categories, self._feature, self._table, self._truths = categories, feature, table, truths
 
     def of_names(self, column: Names, name: str) -> numpy.ndarray:
         """The codes of rows that are indices into names; -1 is a missing value.
 
         Raises Refused if a row has a name without a code.
         """
-        found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary,
-                                       table=self._table)
+        names = [int(name) if self._truths and isinstance(name, (bool, numpy.bool_)) else name
+                 for name in column.names]
+        found = self._categories.codes(self._feature, names, dictionary=column.dictionary, table=self._table)
         refused = [at for at, code in enumerate(found) if not isinstance(code, float)]
         if refused:
             rows = numpy.flatnonzero(numpy.isin(column.places, refused))
@@ -70,6 +72,8 @@ class Feature:
         values = column.values
         if values.dtype == numpy.float16:
             values = values.astype("float32")
+        if self._truths and values.dtype == numpy.bool_:
+            values = values.astype("int8")
         values = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
         codes, refused = self._categories.encoded(self._feature, values, column.absent(), table=self._table)
         if refused is not None:

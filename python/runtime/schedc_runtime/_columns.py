@@ -170,6 +170,18 @@ def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
     )
 
 
+def complete(codes: numpy.ndarray, name: str) -> numpy.ndarray:
+    """The codes of a column. Raises Refused if one is missing, for a pipeline that takes no missing text."""
+    absent = numpy.isnan(codes)
+    if absent.any():
+        raise Refused(
+            f"column {quoted(name)}, row {int(numpy.argmax(absent)) + 1}: the text is missing, and the "
+            'fitted pipeline refuses missing texts; unseen="other" answers such rows nevertheless',
+            "D0027",
+        )
+    return codes
+
+
 def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -> Column:
     absent = numpy.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
     absent = absent if missing is None else absent | missing

@@ -92,7 +92,7 @@ def as_lightgbm(header: Sequence[str], wanted: Sequence[str | None]) -> list[str
 
 def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[int | None]:
     """The index of each wanted column among the names of a table. Blanks around names are ignored, unless
-    they distinguish two wanted columns.
+    they distinguish two wanted columns, or a column has the wanted name without a difference in blanks.
 
     Raises Refused for missing names, with similar ones as help, and for duplicate names.
     """
@@ -112,6 +112,9 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
     lacking = []
     for want in wanted:
         there = places.get(plain(want), []) if want is not None else []
+        if len(there) > 1:
+            exact = [at for at in there if header[at] == want]
+            there = exact if len(exact) == 1 else there
         if len(there) > 1:
             raise Refused(f"columns {there[0] + 1} and {there[1] + 1} of the table are both named "
                              f"{quoted(str(want))}", "D0007")

@@ -41,7 +41,8 @@ _HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "
 #: The reason why some models of XGBoost have categories without names.
 _CUT_NAMES = (
     "the names have letters outside ASCII, and XGBoost cuts such names in wrong places when it trains with "
-    "pandas, so that its file does not have them"
+    "pandas, so that its file does not have them; for a frame of pandas whose column has the categories of "
+    'training, predict(rows.assign(**{{{0}: rows[{0}].cat.codes}}), categories="codes")'
 )
 
 
@@ -165,6 +166,10 @@ class BatchPredictor:
         self._labels: list[Any] = list(self._about.get("labels") or [])
         # By feature, the only marker of missing texts that a pipeline accepts: `None` or `NaN`.
         self._markers: Mapping[int, str] = {}
+        # The features with texts whose missing cells a pipeline refuses.
+        self._required: tuple[int, ...] = ()
+        # Whether truth values are the numbers 0 and 1 among categories.
+        self._truths_are_numbers = False
         # Whether LightGBM may have changed the names of the features. It keeps no others.
         self._are_lightgbms = self._about.get("trainer") == "LightGBM"
         names = (self._about.get("categories") or {}).get("names") or []
@@ -411,15 +416,15 @@ class BatchPredictor:
             with_empty = feature in self._with_empty
             codes = self._codes_at_once(values, feature) if named and not with_empty else None
             if codes is not None and len(codes) == rows:
-                return _Feature(codes)
+                return _Feature(self._complete(codes, name, feature))
             column = _columns.column(values, named)
             column = _columns.with_empty(column) if with_empty else column
             if named:
                 # An array that has texts is treated like a table.
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
-                known = Feature(self._categories, feature, texts or not is_array)
-                found = _Feature(self._codes(column, known, name, feature))
+                known = Feature(self._categories, feature, texts or not is_array, self._truths_are_numbers)
+                found = _Feature(self._complete(self._codes(column, known, name, feature), name, feature))
             else:
                 found = _numbers(column, name)
         except TypeError as error:
@@ -439,6 +444,10 @@ class BatchPredictor:
         texts = _columns.texts_of(values)
         return None if texts is None else self._categories.codes_of_texts(feature, texts)
 
+    def _complete(self, codes: numpy.ndarray, name: str, feature: int) -> numpy.ndarray:
+        """The codes of a column. Raises Refused if cells are missing that the feature requires."""
+        return _columns.complete(codes, name) if feature in self._required else codes
+
     def _codes(self, column: _columns.Column, known: Feature, name: str, feature: int) -> numpy.ndarray:
         """The codes of a column of categories."""
         try:
@@ -449,7 +458,7 @@ class BatchPredictor:
             naming = (self._about.get("categories") or {}).get("naming", [])
             if self._about.get("trainer") != "XGBoost" or naming[feature : feature + 1] != ["doubtful"]:
                 raise
-            raise Refused(f"{error}; {_CUT_NAMES}", "D0027") from None
+            raise Refused(f"{error}; {_CUT_NAMES.format(quoted(name))}", "D0027") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._digest, self.library, self._options)

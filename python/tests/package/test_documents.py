@@ -44,4 +44,6 @@ def test_extras():
     assert {"spark", "dask", "ray", "mlflow"} <= engines.keys()
     for engine in engines:
         assert extras[engine] == [f"schedc-runtime[{engine}]=={version}"]
+    # A forest compiles by way of Treelite, and in a pipeline by way of ONNX: users of pipelines need both.
+    assert "treelite>=4.8" in extras["export"]
     assert extras["scikit-learn"] == ["schedc[sklearn]"] and "treelite>=4.8" in extras["sklearn"]

@@ -4,6 +4,7 @@ error that says what is wrong."""
 import collections
 import decimal
 import json
+import re
 import types
 import warnings
 
@@ -271,6 +272,9 @@ def test_frames_that_change(frame, answer):
     for wrong in (frame.rename(columns={"age": "Age"}), frame.drop(columns="age")):
         with pytest.raises(ValueError, match='lacks features of the model: "age"'):
             ours.predict(wrong)
+    blank = frame.assign(**{"age ": -1.0, " age": -2.0})
+    for rows in (blank, blank[[*blank][::-1]], polars.from_pandas(blank), blank.to_dict("records")):
+        numpy.testing.assert_array_equal(ours.predict(rows), wanted)
     with pytest.raises(ValueError, match='both named "age"'):
         ours.predict(pandas.concat([frame, frame[["age"]]], axis=1))
     with pytest.raises(TypeError, match='column "age" holds text'):
@@ -344,8 +348,13 @@ def test_names_outside_ascii(answer):
         ours = schedc.compile(theirs)
     for model in (ours, schedc.load(ours.library)):
         for rows in (frame, polars.from_pandas(frame), frame.astype({"k": object})):
-            with pytest.raises(ValueError, match="letters outside ASCII, and XGBoost cuts such names"):
+            with pytest.raises(ValueError, match="letters outside ASCII, and XGBoost cuts") as error:
                 model.predict(rows)
+        recipe = re.search(r"training, (predict.*)$", str(error.value))[1]
+        found = eval(recipe, {"rows": frame, "predict": model.predict})
+        numpy.testing.assert_array_equal(found, theirs.predict(frame))
+        with pytest.raises(ValueError, match="-1"):
+            eval(recipe, {"rows": frame.assign(k=frame.k.where(frame.k != "blau")), "predict": model.predict})
 
 
 def test_calls_do_not_loop_over_columns(frame, answer, monkeypatch):
@@ -408,3 +417,26 @@ def test_blanks_that_may_stand_for_several_names():
     boost = schedc.compile(xgboost.XGBRegressor(n_estimators=2).fit(frame, frame["d"]))
     with pytest.raises(schedc.Refused, match='"a b c" may stand for "a_b_c"'):
         boost.predict(frame.rename(columns={"a_b_c": "a b c"}))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["category", "bool", "object", "boolean"])
+def test_truth_values_as_categories(kind, tmp_path):
+    """Categories of histogram gradient boosting may be truth values, which scikit-learn takes for numbers."""
+    source = numpy.random.default_rng(8)
+    truths = pandas.Series(source.random(300) > 0.5)
+    frame = pandas.DataFrame({"x": source.normal(size=300), "c": truths.astype(kind)})
+    theirs = ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features=["c"])
+    try:
+        theirs.fit(frame, frame.x + 3 * truths)
+        wanted = theirs.predict(frame)
+    except (TypeError, ValueError) as error:
+        pytest.skip(f"the installed scikit-learn refuses these categories: {error}")
+    ours = schedc.compile(theirs)
+    ours.save(tmp_path / "m.so")
+    plain = frame.assign(c=truths)
+    for model in (ours, schedc.load(tmp_path / "m.so")):
+        for rows in (frame, plain, plain.to_dict("records"), polars.from_pandas(plain),
+                     plain.astype({"c": int}), plain.astype({"c": "category"}),
+                     arrow.Table.from_pandas(plain)):
+            numpy.testing.assert_allclose(model.predict(rows), wanted, rtol=1e-14)

@@ -399,8 +399,10 @@ def test_single_precision(tmp_path):
         ours.save(tmp_path / "p.so")
     loaded = schedc.load(tmp_path / "p.so")
     check(loaded, theirs, given)
-    with pytest.raises(ValueError, match=r'single precision.*float64.*rows="f32"'):
+    with pytest.raises(ValueError, match=r'single precision[^:]*: compile .*rows="f32".*, or give float64'):
         loaded.predict(given.astype("float32"))
+    with pytest.raises(ValueError, match=r'single precision[^:]*: compile .*rows="f32"'):
+        pickle.loads(pickle.dumps(ours)).predict(given.astype("float32"))
     with pytest.raises(ValueError, match="half precision"):
         ours.predict(given.astype("float16"))
     narrow = schedc.compile(theirs, rows="f32")

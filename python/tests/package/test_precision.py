@@ -261,10 +261,15 @@ def test_refused_sparse_rows():
     with pytest.raises(ValueError, match=r"stores zeros.*eliminate_zeros\(\)"):
         ours.predict(rows)
     for step, reason in ((preprocessing.PolynomialFeatures(), "multiplies a sparse matrix"),
+                         (decomposition.PCA(2), "centers a sparse matrix"),
                          (preprocessing.StandardScaler(), "centers a sparse matrix")):
         theirs = make(step, forest()).fit(dense, GOAL)
-        with pytest.raises(TypeError, match=rf"{reason}.*rows\.toarray\(\)"):
+        with pytest.raises(TypeError, match=rf"{reason}.*rows\.toarray\(\)") as caught:
             schedc.compile(theirs, effort="fast").predict(rows)
+        assert "encoder" not in str(caught.value), "the rows are sparse, and no encoder makes them so"
+    words = preprocessing.OneHotEncoder(), preprocessing.Normalizer()
+    with pytest.raises(TypeError, match="normalizes a sparse matrix; set sparse_output=False in the encoder"):
+        schedc.compile(make(*words).fit(TABLE[["floor"]].dropna()), effort="fast")
     theirs = preprocessing.MaxAbsScaler().fit(ROWS[NUMBERS])
     with pytest.raises(ValueError, match=r"sparse columns of pandas.*rows\.sparse\.to_dense\(\)"):
         sparse = ROWS[NUMBERS].astype(pandas.SparseDtype("float64", 0))

@@ -12,7 +12,7 @@ from .functions import exp_minus_one, log_of_one_plus
 from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
 from .scalers import standard_scaler
 from .normal import LEAST_PROBABILITY, normal_quantile
-from .stages import refuse
+from .stages import refuse, refuse_sparse
 
 
 def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -102,8 +102,7 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
     """The rank of a value among fitted quantiles, between 0 and 1, or the normal quantile of this rank."""
     is_normal = estimator.output_distribution == "normal"
     if columns.sparse:
-        raise refuse(graph, estimator, "transforms a sparse matrix; set sparse_output=False in the "
-                     "encoder before it")
+        raise refuse_sparse(graph, estimator, "transforms")
     kind = columns.floating
     value = columns.value(graph, kind)
     references = numpy.asarray(estimator.references_, FLOAT64)

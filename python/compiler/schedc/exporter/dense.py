@@ -12,7 +12,7 @@ from .forests import best
 from .graph import FLOAT64, INT64, Graph, Value
 from .linear import margins_of
 from .scalers import step
-from .stages import Prediction, refuse
+from .stages import Prediction, refuse, refuse_sparse
 from .targets import indicators
 from .versions import at_least, scales_before_product
 
@@ -73,8 +73,7 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
             exact = numpy.asarray(mean, FLOAT64) @ components.T.astype(FLOAT64)
             summand = exact - (numpy.asarray(mean) @ components.T).astype(FLOAT64)
     elif mean is not None:
-        raise refuse(graph, estimator, "centers a sparse matrix; set sparse_output=False in the "
-                     "encoder before it")
+        raise refuse_sparse(graph, estimator, "centers")
     product = margins_of(graph, columns, components, summand)
     if given is not None:
         # Some estimators subtract the product of the mean afterwards.

@@ -100,6 +100,8 @@ class Graph:
         """By the position of an input with text: `empty` if a step has the empty text as a category,
         `missing` if a step treats missing text differently from the empty text, and `None` and `NaN` if steps
         accept different markers of missing text."""
+        self.rows_are_sparse = False
+        """Whether the rows themselves are a sparse matrix."""
         self.stores_zeros = False
         """Whether a step fills zeros into a sparse matrix, whose other zeros are absent cells."""
         self.zeros_are_absent = False

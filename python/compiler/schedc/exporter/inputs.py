@@ -80,6 +80,7 @@ class Inputs:
 
         Raises Unsupported for columns whose names cannot be names of inputs: empty or repeated ones.
         """
+        graph.rows_are_sparse = self.container == "sparse"
         if self.together:
             kinds = {feature.dtype for feature in self.features}
             kind = kinds.pop() if len(kinds) == 1 else FLOAT64

@@ -56,6 +56,11 @@ def rows_for(model: Any, made: Any) -> Any:
     )
 
 
+def common_rows(made: Any) -> Any:
+    """Rows of categories and tested values, without missing ones."""
+    return _rows(made, near=False, missing=False, unseen=False)
+
+
 def _accepted(rows: Any, accepts: Callable[[Any], bool]) -> list[int]:
     """The positions of the rows that an object accepts one by one. Halves are tried before single rows."""
     kept: list[int] = []

@@ -8,7 +8,7 @@ import numpy
 
 from .columns import Columns, columns_of, same_names, scaled
 from .graph import FLOAT64, Graph, Value
-from .stages import refuse
+from .stages import refuse, refuse_sparse
 from .versions import at_least
 
 
@@ -96,8 +96,7 @@ def _clip(graph: Graph, value: Value, low: float, high: float) -> Value:
 def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Each row divided by its norm."""
     if columns.sparse:
-        raise refuse(graph, estimator, "normalizes a sparse matrix; set sparse_output=False in the "
-                     "encoder before it")
+        raise refuse_sparse(graph, estimator, "normalizes")
     value = columns.value(graph, columns.numeric)
     axes = numpy.array([1], numpy.int64)
     if estimator.norm == "l2":
@@ -123,8 +122,7 @@ def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Colum
     terms = [tuple(numpy.repeat(numpy.arange(len(powers)), powers).tolist()) for powers in estimator.powers_]
     least, most = _degrees(estimator)
     if columns.sparse:
-        raise refuse(graph, estimator, "multiplies a sparse matrix; set sparse_output=False in the "
-                     "encoder before it")
+        raise refuse_sparse(graph, estimator, "multiplies")
     made: dict[tuple[int, ...], int] = {(at,): at for at in range(len(columns))}
     by_degree = {1: (value, made)}
     for degree in range(2, most + 1):

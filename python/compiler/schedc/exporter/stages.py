@@ -344,6 +344,12 @@ def refuse(graph: Graph, estimator: Any, reason: str) -> Unsupported:
     return Unsupported(f"the {type(estimator).__name__}{where} {reason}")
 
 
+def refuse_sparse(graph: Graph, estimator: Any, does: str) -> Unsupported:
+    """The error for an estimator that schedc exports only for dense columns. `does` is a verb."""
+    way = "" if graph.rows_are_sparse else "; set sparse_output=False in the encoder before it"
+    return refuse(graph, estimator, f"{does} a sparse matrix{way}")
+
+
 def refusal(graph: Graph, estimator: Any) -> Unsupported:
     """The error for an estimator without a row in the table."""
     name = type(estimator).__name__
