@@ -77,18 +77,20 @@ fn the_last_vector_of_trees_is_no_wider_than_it_needs_to_be() {
 }
 
 #[test]
-fn only_the_last_schedule_has_leaf_indices() {
+fn only_the_first_and_the_last_schedule_have_leaf_indices() {
     let nest = |schedule| compiled(4, schedule, None).variants.rest().hir.nest.clone();
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
+    let more = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(sparse)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
     let (kernels, budget) = ([OutputKind::Raw, OutputKind::Leaf], Budget::default());
     let mut nests = Variants::only(main);
     nests.insert(8, few).expect("the bound is free");
-    let both = compile(forest(4), None, nests, &kernels, &budget).expect("both");
-    let numbered = both.lir.tables.iter().filter(|table| table.name.ends_with("_leaf_indices"));
+    nests.insert(16, more).expect("the bound is free");
+    let all = compile(forest(4), None, nests, &kernels, &budget).expect("all");
+    let numbered = all.lir.tables.iter().filter(|table| table.name.ends_with("_leaf_indices"));
     let numbered: Vec<_> =
         numbered.filter(|table| !table.bytes.is_empty()).map(|table| &table.name).collect();
-    assert_eq!(numbered, ["quantized_leaf_indices"]);
+    assert_eq!(numbered, ["lane_leaf_indices", "quantized_leaf_indices"]);
 }
 
 #[test]

@@ -5,14 +5,14 @@
 //! line, libraries and the Python packages share.
 //!
 //! ```
-//! use sched_categories::{Categories, Cell, Choices, CellForm, Label, Names, Naming, Origin, Unseen};
+//! use sched_categories::{Categories, Cell, CellForm, CellOrigin, Choices, Label, Names, Naming, Unseen};
 //!
 //! let months = (1..=12).map(Label::Integer).collect();
 //! let names = vec![Names { labels: months, naming: Naming::Listed }];
 //! let categories = Categories::new(names, Choices::default(), Unseen::Missing);
-//! let table = categories.lookup(0, Origin::Table).ok_or("no categories")?;
+//! let table = categories.lookup(0, CellOrigin::Table).ok_or("no categories")?;
 //! assert_eq!(table.code(Cell::Integer(3), CellForm::Plain), Ok(2.0));
-//! let array = categories.lookup(0, Origin::Array).ok_or("no categories")?;
+//! let array = categories.lookup(0, CellOrigin::Array).ok_or("no categories")?;
 //! assert_eq!(array.code(Cell::Integer(3), CellForm::Plain), Ok(3.0));
 //! # Ok::<(), &str>(())
 //! ```

@@ -182,8 +182,8 @@ pub async fn completion(
     Some(found.unwrap_or_default().into_iter().enumerate().map(item).collect())
 }
 
-/// Models in a folder and its subfolders, and then the folders in it. For the root of the file system, and for
-/// folders outside of the schedule's own, only the direct contents.
+/// Models in a folder and its subfolders, and then the folders in it. For the root of the file system, and
+/// for folders outside of the schedule's own, only the direct contents.
 fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(String, CompletionItemKind)> {
     let place = folder.join(inner);
     let is_outside = inner.starts_with('/') || inner.split('/').any(|part| part == "..");
