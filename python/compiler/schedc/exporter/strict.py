@@ -36,7 +36,7 @@ def strict(model: Any, made: Any) -> Strict:
     rows, features = common_rows(made), made.inputs.features
     texts = [at for at, feature in enumerate(features) if feature.dtype == TEXT]
     floats = [at for at, feature in enumerate(features) if feature.dtype.kind == "f"]
-    coded = [at for at in made.graph.categories if at in texts or at in floats]
+    categorical = [at for at in made.graph.categories if at in texts or at in floats]
     call = getattr(model, "predict", None) or model.transform
     with one_job(model):
         singles = (rows[at:at + 1] for at in range(_MOST_TRIED))
@@ -53,7 +53,7 @@ def strict(model: Any, made: Any) -> Strict:
                     if not any(accepts(call, _with(row, [one], lambda _: cell)) for cell in cells(one))]
 
         return Strict(
-            tuple(refused(coded, lambda at: [unseen_key(made.graph.tested[at])])),
+            tuple(refused(categorical, lambda at: [unseen_key(made.graph.tested[at])])),
             tuple(refused(texts, lambda at: [numpy.nan, None])),
             odd_numbers(lambda number: accepts(call, _with(row, floats, lambda _: number))),
         )
