@@ -2,7 +2,7 @@
 
 use super::timed_rows::{filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
-use crate::outputs::refuse_collisions;
+use crate::outputs::{refuse_collisions, refuse_overwriting};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use crate::{environment, interrupt};
@@ -33,14 +33,15 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         args.rows.input.as_deref(),
         args.resume.as_deref(),
     ];
-    // A search takes long, so files that cannot be written are refused before it. It may replace the state
-    // that it resumes.
+    // A search takes long, so files that cannot be written are refused before it. --save may replace the
+    // state that the search resumes.
     let outputs = [
         ("--out", Some(args.out.as_path())),
         ("--save", args.save.as_deref()),
         ("--lock", args.lock.as_deref()),
     ];
     refuse_collisions(&inputs[..3], &outputs)?;
+    refuse_overwriting(&inputs, &args.out)?;
     refuse_lock_as_schedule(&args.out)?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
