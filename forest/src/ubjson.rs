@@ -10,6 +10,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use crate::json::path::ValuePath;
+
 /// Maximum nesting of objects and arrays, as in the JSON reader.
 const MAX_NESTING: u32 = 128;
 
@@ -49,11 +51,22 @@ pub(crate) struct UbjsonReader<'de> {
     bytes: &'de [u8],
     position: usize,
     nesting: u32,
+    path: ValuePath,
 }
 
 impl<'de> UbjsonReader<'de> {
     pub(crate) fn new(bytes: &'de [u8]) -> UbjsonReader<'de> {
-        UbjsonReader { bytes, position: 0, nesting: 0 }
+        UbjsonReader { bytes, position: 0, nesting: 0, path: ValuePath::default() }
+    }
+
+    /// A reader that records the path of the value that it is at.
+    pub(crate) fn with_path(bytes: &'de [u8]) -> UbjsonReader<'de> {
+        UbjsonReader { path: ValuePath::recorded(), ..UbjsonReader::new(bytes) }
+    }
+
+    /// The path of the value that the reader is at, or at which it failed.
+    pub(crate) fn path(&self) -> &ValuePath {
+        &self.path
     }
 
     /// Offset of the next byte to be read.
@@ -197,7 +210,7 @@ impl<'de> MarkedValue<'_, 'de> {
         let is_array = self.marker == b'[';
         self.reader.nested(|reader| {
             let header = reader.header(if is_array { b']' } else { b'}' })?;
-            let mut items = UbjsonItems { reader, header, ended: false };
+            let mut items = UbjsonItems { reader, header, ended: false, read: 0 };
             let value = if is_array { visitor.visit_seq(&mut items) } else { visitor.visit_map(&mut items) }?;
             // The visitor may stop before the end of the container, so the end is checked here.
             if !items.ended && items.next()?.is_some() {
@@ -288,6 +301,8 @@ struct UbjsonItems<'r, 'de> {
     reader: &'r mut UbjsonReader<'de>,
     header: ContainerHeader,
     ended: bool,
+    /// Number of items before the next one.
+    read: usize,
 }
 
 impl UbjsonItems<'_, '_> {
@@ -318,7 +333,11 @@ impl<'de> SeqAccess<'de> for &mut UbjsonItems<'_, 'de> {
         seed: T,
     ) -> Result<Option<T::Value>, UbjsonError> {
         let Some(marker) = self.next()? else { return Ok(None) };
-        seed.deserialize(MarkedValue { reader: self.reader, marker }).map(Some)
+        self.reader.path.enter_item(self.read);
+        self.read += 1;
+        let value = seed.deserialize(MarkedValue { reader: self.reader, marker })?;
+        self.reader.path.leave();
+        Ok(Some(value))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -332,6 +351,7 @@ impl<'de> MapAccess<'de> for &mut UbjsonItems<'_, 'de> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, UbjsonError> {
         let Some(marker) = self.next()? else { return Ok(None) };
         let key = self.reader.string(marker)?;
+        self.reader.path.enter_key(|| key.to_owned());
         seed.deserialize(key.into_deserializer()).map(Some)
     }
 
@@ -340,7 +360,9 @@ impl<'de> MapAccess<'de> for &mut UbjsonItems<'_, 'de> {
             Some(kind) => kind,
             None => self.reader.marker()?,
         };
-        seed.deserialize(MarkedValue { reader: self.reader, marker })
+        let value = seed.deserialize(MarkedValue { reader: self.reader, marker })?;
+        self.reader.path.leave();
+        Ok(value)
     }
 }
 

@@ -2,11 +2,13 @@
 //! them.
 //!
 //! This reader parses containers and bare numbers, and passes every other value to serde_json. So both
-//! readers agree on values, and `NaN` inside a quoted text stays text.
+//! readers agree on values, and `NaN` inside a quoted text stays text. The reader can record the path of the
+//! value that it is at, for messages.
 
-use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use super::path::ValuePath;
+use super::scalar::Scalar;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::de::SliceRead;
 
 /// Maximum nesting of containers, as in serde_json.
 const MAX_NESTING: u32 = 128;
@@ -31,6 +33,7 @@ pub(super) struct JsonReader<'de> {
     bytes: &'de [u8],
     position: usize,
     nesting: u32,
+    path: ValuePath,
 }
 
 /// The reason why the reader stopped.
@@ -62,12 +65,6 @@ impl de::Error for JsonError {
     }
 }
 
-impl From<serde_json::Error> for JsonError {
-    fn from(error: serde_json::Error) -> JsonError {
-        JsonError { message: without_position(&error), is_data: error.is_data() }
-    }
-}
-
 /// The message without the ` at line 1 column 7` that serde_json appends.
 pub(super) fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -77,7 +74,17 @@ pub(super) fn without_position(error: &serde_json::Error) -> String {
 
 impl<'de> JsonReader<'de> {
     pub(super) fn new(bytes: &'de [u8]) -> JsonReader<'de> {
-        JsonReader { bytes, position: 0, nesting: 0 }
+        JsonReader { bytes, position: 0, nesting: 0, path: ValuePath::default() }
+    }
+
+    /// A reader that records the path of the value that it is at.
+    pub(super) fn with_path(bytes: &'de [u8]) -> JsonReader<'de> {
+        JsonReader { path: ValuePath::recorded(), ..JsonReader::new(bytes) }
+    }
+
+    /// The path of the value that the reader is at, or at which it failed.
+    pub(super) fn path(&self) -> &ValuePath {
+        &self.path
     }
 
     /// The number of bytes read so far.
@@ -126,7 +133,7 @@ impl<'de> JsonReader<'de> {
     }
 
     /// Consumes a text, a number or a word, and returns its bytes.
-    fn scalar(&mut self) -> Result<&'de [u8], JsonError> {
+    fn scalar_bytes(&mut self) -> Result<&'de [u8], JsonError> {
         let first = self.peek().ok_or_else(|| self.ended())?;
         let rest = &self.bytes[self.position..];
         let length = match first {
@@ -145,21 +152,29 @@ impl<'de> JsonReader<'de> {
         Ok(&rest[..length])
     }
 
-    /// Reads a value that is not a container, by serde_json.
-    fn read<T>(
-        &mut self,
-        read: impl FnOnce(&mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<T>,
-    ) -> Result<T, JsonError> {
-        let bytes = self.scalar()?;
-        let begin = self.position - bytes.len();
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let value = read(&mut reader).and_then(|value| reader.end().map(|()| value));
-        value.map_err(|error| {
-            if !error.is_data() && !error.is_eof() {
-                self.position = begin;
-            }
-            error.into()
-        })
+    /// Reads a value that is not a container, by serde_json. Visitors get it from here: code of serde_json for
+    /// each of them would be most of the code of this crate.
+    fn scalar(&mut self) -> Result<Scalar<'de>, JsonError> {
+        let bytes = self.scalar_bytes()?;
+        serde_json::from_slice(bytes).map_err(|error| self.scalar_error(bytes, &error))
+    }
+
+    /// Reads a number, rounded once to the type that the caller expects; `None` for other values.
+    fn number<T: DeserializeOwned>(&mut self) -> Result<Option<T>, JsonError> {
+        let is_number = matches!(self.peek(), Some(b'0'..=b'9' | b'-'));
+        if !is_number || literal(&self.bytes[self.position..]).is_some() {
+            return Ok(None);
+        }
+        let bytes = self.scalar_bytes()?;
+        serde_json::from_slice(bytes).map(Some).map_err(|error| self.scalar_error(bytes, &error))
+    }
+
+    /// The error of serde_json for a scalar whose last byte was read.
+    fn scalar_error(&mut self, bytes: &[u8], error: &serde_json::Error) -> JsonError {
+        if !error.is_data() && !error.is_eof() {
+            self.position -= bytes.len();
+        }
+        JsonError { message: without_position(error), is_data: error.is_data() }
     }
 
     /// Reads the contents of a container, and limits the nesting.
@@ -173,7 +188,7 @@ impl<'de> JsonReader<'de> {
         let close = if self.bytes[self.position] == b'[' { b']' } else { b'}' };
         self.position += 1;
         self.nesting += 1;
-        let mut items = JsonItems { reader: self, close, is_first: true, is_closed: false };
+        let mut items = JsonItems { reader: self, close, read: 0, is_closed: false };
         let value = read(&mut items)?;
         if !items.is_closed && items.next()? {
             return Err(de::Error::custom("a container has more values than expected"));
@@ -196,12 +211,11 @@ fn end_of_text(bytes: &[u8]) -> Option<usize> {
 }
 
 macro_rules! numbers {
-    ($($method:ident)*) => {$(
+    ($($method:ident $visit:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-            match self.bare() {
-                Some(value) => visitor.visit_f64(value),
-                None if matches!(self.peek(), Some(b'[' | b'{')) => self.deserialize_any(visitor),
-                None => self.read(|reader| de::Deserializer::$method(reader, visitor)),
+            match self.number()? {
+                Some(value) => visitor.$visit(value),
+                None => self.deserialize_any(visitor),
             }
         }
     )*};
@@ -216,17 +230,17 @@ impl<'de> de::Deserializer<'de> for &mut JsonReader<'de> {
             Some(b'{') => self.nested(|items| visitor.visit_map(items)),
             _ => match self.bare() {
                 Some(value) => visitor.visit_f64(value),
-                None => self.read(|reader| de::Deserializer::deserialize_any(reader, visitor)),
+                None => self.scalar()?.visit(visitor),
             },
         }
     }
 
     // serde_json rounds numbers once, to the requested type.
-    numbers! { deserialize_f32 deserialize_f64 }
+    numbers! { deserialize_f32 visit_f32 deserialize_f64 visit_f64 }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self.peek() {
-            Some(b'n') => self.read(|reader| de::Deserializer::deserialize_option(reader, visitor)),
+            Some(b'n') => self.scalar().and_then(|_| visitor.visit_none()),
             _ => visitor.visit_some(self),
         }
     }
@@ -243,7 +257,7 @@ impl<'de> de::Deserializer<'de> for &mut JsonReader<'de> {
         match self.peek() {
             Some(b'[' | b'{') => self.deserialize_any(visitor),
             _ => {
-                self.scalar()?;
+                self.scalar_bytes()?;
                 visitor.visit_unit()
             }
         }
@@ -259,7 +273,8 @@ impl<'de> de::Deserializer<'de> for &mut JsonReader<'de> {
 struct JsonItems<'r, 'de> {
     reader: &'r mut JsonReader<'de>,
     close: u8,
-    is_first: bool,
+    /// Number of items before the next one.
+    read: usize,
     is_closed: bool,
 }
 
@@ -271,12 +286,13 @@ impl JsonItems<'_, '_> {
             self.is_closed = true;
             return Ok(false);
         }
-        if !std::mem::replace(&mut self.is_first, false) {
+        if self.read > 0 {
             self.reader.expect(b',', "expected `,` or the end of a list or of an object")?;
             if self.reader.peek() == Some(self.close) {
                 return Err(JsonError::syntax("trailing comma"));
             }
         }
+        self.read += 1;
         Ok(true)
     }
 }
@@ -285,10 +301,13 @@ impl<'de> SeqAccess<'de> for &mut JsonItems<'_, 'de> {
     type Error = JsonError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
-        match self.next()? {
-            true => seed.deserialize(&mut *self.reader).map(Some),
-            false => Ok(None),
+        if !self.next()? {
+            return Ok(None);
         }
+        self.reader.path.enter_item(self.read - 1);
+        let value = seed.deserialize(&mut *self.reader)?;
+        self.reader.path.leave();
+        Ok(Some(value))
     }
 }
 
@@ -300,7 +319,14 @@ impl<'de> MapAccess<'de> for &mut JsonItems<'_, 'de> {
             return Ok(None);
         }
         match self.reader.peek() {
-            Some(b'"') => seed.deserialize(&mut *self.reader).map(Some),
+            Some(b'"') => {
+                let begin = self.reader.position;
+                let key = seed.deserialize(&mut *self.reader)?;
+                let (bytes, path) = (self.reader.bytes, &mut self.reader.path);
+                let text = || serde_json::from_slice(&bytes[begin..self.reader.position]).unwrap_or_default();
+                path.enter_key(text);
+                Ok(Some(key))
+            }
             Some(_) => Err(JsonError::syntax("key must be a string")),
             None => Err(self.reader.ended()),
         }
@@ -308,7 +334,9 @@ impl<'de> MapAccess<'de> for &mut JsonItems<'_, 'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
         self.reader.expect(b':', "expected `:`")?;
-        seed.deserialize(&mut *self.reader)
+        let value = seed.deserialize(&mut *self.reader)?;
+        self.reader.path.leave();
+        Ok(value)
     }
 }
 

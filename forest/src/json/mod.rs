@@ -5,6 +5,8 @@
 
 mod bare;
 pub(crate) mod keys;
+pub(crate) mod path;
+mod scalar;
 
 use sched_diagnostics::Place;
 
@@ -28,7 +30,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelErr
         Err(error) => error,
     };
     if error.is_data() {
-        return Err(locate_json::<T>(bytes, &error));
+        return Err(structure(&without_position(&error), json_place::<T>(bytes)));
     }
     let offset = offset(bytes, &error);
     match bare::stands_at(bytes, offset) {
@@ -47,9 +49,7 @@ fn with_bare_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError>
     if !error.is_data {
         return Err(json_syntax(bytes, &error.message, reader.position()));
     }
-    let located = serde_path_to_error::deserialize::<_, T>(&mut bare::JsonReader::new(bytes));
-    let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
-    Err(structure(&error.message, place))
+    Err(structure(&error.message, json_place::<T>(bytes)))
 }
 
 /// The position of the byte at which serde_json stopped.
@@ -93,11 +93,10 @@ fn not_utf8(format: &str, offset: usize) -> ModelError {
     )
 }
 
-fn locate_json<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> ModelError {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let located = serde_path_to_error::deserialize::<_, T>(&mut reader);
-    let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
-    structure(&without_position(error), place)
+/// The path of the value in a JSON document that is not as `T` expects.
+fn json_place<T: DeserializeOwned>(bytes: &[u8]) -> String {
+    let mut reader = bare::JsonReader::with_path(bytes);
+    T::deserialize(&mut reader).err().map(|_| reader.path().to_string()).unwrap_or_default()
 }
 
 /// Reads a UBJSON document.
@@ -115,13 +114,12 @@ pub(crate) fn from_ubjson<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelE
             .at(Place::Byte(reader.position()))
             .help(DAMAGED_HELP));
     }
-    let located = serde_path_to_error::deserialize::<_, T>(&mut ubjson::UbjsonReader::new(bytes));
-    let place = located.err().map(|error| error.path().to_string()).unwrap_or_default();
+    let mut reader = ubjson::UbjsonReader::with_path(bytes);
+    let place = T::deserialize(&mut reader).err().map(|_| reader.path().to_string()).unwrap_or_default();
     Err(structure(&error.message, place))
 }
 
 fn structure(message: &str, place: String) -> ModelError {
-    let place = if place == "." { String::new() } else { place };
     ModelError::new(codes::STRUCTURE, format!("the document is not as expected: {message}"))
         .at(place)
         .help(STRUCTURE_HELP)
