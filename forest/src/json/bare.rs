@@ -6,7 +6,7 @@
 //! value that it is at, for messages.
 
 use super::path::ValuePath;
-use super::scalar::Scalar;
+use super::scalar::JsonScalar;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
@@ -152,9 +152,9 @@ impl<'de> JsonReader<'de> {
         Ok(&rest[..length])
     }
 
-    /// Reads a value that is not a container, by serde_json. Visitors get it from here: code of serde_json for
-    /// each of them would be most of the code of this crate.
-    fn scalar(&mut self) -> Result<Scalar<'de>, JsonError> {
+    /// Reads a value that is not a container, by serde_json. Visitors get it from here: code of serde_json
+    /// for each of them would be most of this crate's code.
+    fn scalar(&mut self) -> Result<JsonScalar<'de>, JsonError> {
         let bytes = self.scalar_bytes()?;
         serde_json::from_slice(bytes).map_err(|error| self.scalar_error(bytes, &error))
     }
@@ -320,12 +320,10 @@ impl<'de> MapAccess<'de> for &mut JsonItems<'_, 'de> {
         }
         match self.reader.peek() {
             Some(b'"') => {
-                let begin = self.reader.position;
-                let key = seed.deserialize(&mut *self.reader)?;
-                let (bytes, path) = (self.reader.bytes, &mut self.reader.path);
-                let text = || serde_json::from_slice(&bytes[begin..self.reader.position]).unwrap_or_default();
-                path.enter_key(text);
-                Ok(Some(key))
+                let rest = &self.reader.bytes[self.reader.position..];
+                let key = end_of_text(rest).map_or(rest, |end| &rest[..end]);
+                self.reader.path.enter_key(|| serde_json::from_slice(key).unwrap_or_default());
+                seed.deserialize(&mut *self.reader).map(Some)
             }
             Some(_) => Err(JsonError::syntax("key must be a string")),
             None => Err(self.reader.ended()),
