@@ -64,7 +64,7 @@ pub enum Change {
 }
 
 /// All differences: loops in the order of the second nest, then removed loops, then the whole nest; for each
-/// stage of sums in turn, and for the trees at last.
+/// stage of columns in turn, and for the trees at last.
 pub fn diff(a: &Nest, b: &Nest) -> Vec<Change> {
     let names: BTreeSet<&str> =
         a.stages.iter().chain(&b.stages).map(|stage| stage.stage.name.as_str()).collect();
@@ -73,7 +73,7 @@ pub fn diff(a: &Nest, b: &Nest) -> Vec<Change> {
     changes
 }
 
-/// The differences of a stage of sums, whose loops have its name before theirs.
+/// The differences of a stage of columns, whose loops have its name before theirs.
 fn stage(a: &Nest, b: &Nest, stage: &str) -> Vec<Change> {
     let find = |nest: &Nest| {
         let found = nest.stages.iter().find(|other| other.stage.name == stage);

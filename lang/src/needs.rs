@@ -44,7 +44,7 @@ pub enum UnrollAndJamNeeds {
     },
 }
 
-/// Fault of a vector in a stage of sums.
+/// Fault of a vector in a stage of columns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StageLanesFault {
     /// Another loop of the stage is vectorized already.

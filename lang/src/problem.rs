@@ -153,7 +153,7 @@ problems! {
         },
         /// The directive names two loops of different stages: each loop with its stage.
         TWO_STAGES => TwoStages(Box<[(String, String); 2]>),
-        /// A stage of sums has nothing that the directive acts on.
+        /// A stage of columns has nothing that the directive acts on.
         NOT_IN_STAGE => NotInStage {
             /// The stage.
             stage: String,

@@ -72,13 +72,13 @@ impl CheckedSchedule {
 pub struct Lineage {
     /// All index variables in the order in which they were made; the two roots come first.
     pub indices: Vec<IndexRecord>,
-    /// The stages of sums.
+    /// The stages of columns.
     pub stages: Vec<StageLineage>,
     /// Directives in order, by directive index.
     pub directives: Vec<DirectiveText>,
 }
 
-/// The index variables of a stage of sums.
+/// The index variables of a stage of columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageLineage {
     /// The name of the stage.

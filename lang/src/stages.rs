@@ -2,8 +2,9 @@
 //! has all the loops that it names.
 //!
 //! A stage's loops have the stage's name before theirs, as in `layer1.unit`. A name without it means the loop
-//! of every stage that has one. So the directives of a schedule that names no stage concern the nest of trees
-//! alone: a stage of sums whose own loops no directive names is arranged by the compiler.
+//! of every stage that has one, or of the last trees if it is a loop over trees. So the directives of a
+//! schedule that names no stage concern the nest of trees alone: a stage of columns whose own loops no
+//! directive names is arranged by the compiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, LoopSelector};
 use crate::obligation::Obligation;
 use crate::resolve::{Arg, DirectiveCall};
-use sched_nest::{ModelInfo, StageInfo, StageKind};
+use sched_nest::{Axis, ModelInfo, StageInfo, StageKind};
 
 /// The calls of a schedule by stage.
 #[derive(Debug, Default)]
@@ -40,12 +41,14 @@ pub(crate) fn by_stage(calls: &[DirectiveCall], model: Option<&ModelInfo>) -> St
 struct StageLoops {
     info: StageInfo,
     names: BTreeSet<String>,
+    /// The loops over trees among `names`.
+    trees: BTreeSet<String>,
     /// Names of loops that some call has replaced.
     replaced: BTreeSet<String>,
     calls: Vec<DirectiveCall>,
     /// Whether some call names a loop that the nest of trees lacks.
     is_arranged: bool,
-    /// The first call that divides rows in a way that stages of sums cannot follow.
+    /// The first call that divides rows in a way that stages of columns cannot follow.
     copied_by: Option<(DirectiveIndex, usize)>,
 }
 
@@ -100,6 +103,7 @@ impl<'m> CallSorter<'m> {
             else {
                 continue;
             };
+            let kind = kind.or_else(|| StageKind::of_name(&name));
             let is_new = !kinds.contains_key(&name);
             let known = kinds.entry(name.clone()).or_insert(StageKind::Trees);
             if *known == StageKind::Trees || kind == Some(StageKind::Distances) {
@@ -215,8 +219,10 @@ impl StageLoops {
     fn new(info: StageInfo) -> Self {
         let inside = info.kind.loops().iter().map(|(name, _)| *name);
         let names = std::iter::once("batch").chain(inside).map(str::to_owned).collect();
+        let is_tree = |(_, axis): &&(&str, Axis)| *axis == Axis::Tree;
+        let trees = info.kind.loops().iter().filter(is_tree).map(|(name, _)| (*name).to_owned()).collect();
         let (replaced, calls) = (BTreeSet::new(), Vec::new());
-        StageLoops { info, names, replaced, calls, is_arranged: false, copied_by: None }
+        StageLoops { info, names, trees, replaced, calls, is_arranged: false, copied_by: None }
     }
 
     /// Whether the stage has, or once had, all loops that a call names without a stage.
@@ -251,6 +257,10 @@ impl StageLoops {
             return is_own;
         }
         if in_forest && !is_named {
+            // A loop over trees without a stage's name is that of the last trees.
+            if call.selects().any(|(_, select)| self.trees.contains(&select.name)) {
+                return true;
+            }
             if matches!(call.op, DirectiveOp::Split | DirectiveOp::SplitByDepth | DirectiveOp::Specialize) {
                 self.copied_by = self.copied_by.or(Some((call.step, 0)));
                 return true;
@@ -264,6 +274,9 @@ impl StageLoops {
         if call.op == DirectiveOp::Tile {
             for (_, select) in call.selects().filter(|(_, select)| self.names.remove(&select.name)) {
                 self.replaced.insert(select.name.clone());
+                if self.trees.remove(&select.name) {
+                    self.trees.extend(call.new_names().map(str::to_owned));
+                }
             }
         }
         self.names.extend(call.new_names().map(str::to_owned));
@@ -272,7 +285,7 @@ impl StageLoops {
     }
 }
 
-/// Whether a directive acts on the loops of a stage of sums.
+/// Whether a directive acts on the loops of a stage of columns.
 pub(crate) fn acts_on_stages(op: DirectiveOp) -> bool {
     matches!(
         op,

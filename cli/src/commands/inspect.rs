@@ -145,10 +145,9 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
             summary.trees, summary.iterations, summary.inner_nodes, summary.leaves
         )?,
     }
-    let layers = &model.info().stages;
-    let layers: Vec<String> = layers.iter().filter_map(layer).collect();
-    if !layers.is_empty() {
-        writeln!(out, "  layers      {}", layers.join(", "))?;
+    let stages: Vec<String> = model.info().stages.iter().filter_map(column_stage).collect();
+    if !stages.is_empty() {
+        writeln!(out, "  stages      {}", stages.join(", "))?;
     }
     if let Some(best) = summary.best_iteration {
         writeln!(out, "  best        iteration {best}; --iterations best predicts with those up to it")?;
@@ -194,14 +193,18 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     features::describe(out, summary)
 }
 
-/// A layer of sums, as schedules name it.
-fn layer(stage: &StageInfo) -> Option<String> {
+/// A stage before the last trees, as schedules name it.
+fn column_stage(stage: &StageInfo) -> Option<String> {
     let StageInfo { name, units, terms, .. } = stage;
     match stage.kind {
         StageKind::Trees => None,
         StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms")),
         StageKind::Distances => {
             Some(format!("{name}: squared distances from {units} vectors of {terms} columns"))
+        }
+        StageKind::ColumnTrees => {
+            let results = if *units == 1 { "result" } else { "results" };
+            Some(format!("{name}: {units} {results} of {terms} trees"))
         }
     }
 }

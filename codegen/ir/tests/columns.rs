@@ -9,6 +9,7 @@ use sched_ir::columns::arrangement::Arrangement;
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use sched_ir::columns::code::{BufferElements, ColumnCode};
 use sched_ir::columns::runs::ColumnRuns;
+use sched_ir::columns::stage::ColumnStage;
 use sched_ir::columns::stored::StoredColumns;
 use sched_ir::columns::value::FeatureSource;
 use sched_ir::fault::{Fault, with_fault};
@@ -17,6 +18,7 @@ use sched_ir::lir::{Bin, BufferId, BuildStmts, Builder, Function, Scalar, Space,
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::input::InputColumns;
 use sched_ir::rows::transpose::Transpose;
+use sched_nest::{StageInfo, StageKind};
 use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
 use std::sync::Arc;
@@ -304,16 +306,26 @@ pub(crate) fn check(prepared: &PreparedForest, rows: &[f64], features: usize, se
     check_arranged(prepared, rows, (&runs, &[]), seed);
 }
 
-/// Compares the code of columns, whose layers some arrangements compute, with their evaluation in all forms.
+/// The stages of columns, each with the arrangement that `arrange` makes of its position and its size.
+pub(crate) fn arranged_stages(
+    runs: &ColumnRuns,
+    mut arrange: impl FnMut(usize, &StageInfo) -> Option<Arrangement>,
+) -> Vec<ColumnStage> {
+    let infos = StageInfo::of_model(&runs.stages(), ("", 0)).into_iter();
+    let infos = infos.filter(|info| info.kind != StageKind::Trees).enumerate();
+    infos.map(|(at, info)| ColumnStage { arrangement: arrange(at, &info), info }).collect()
+}
+
+/// Compares the code of columns, some of whose stages are arranged, with their evaluation in all forms.
 pub(crate) fn check_arranged(
     prepared: &PreparedForest,
     rows: &[f64],
-    (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
+    (runs, stages): (&ColumnRuns, &[ColumnStage]),
     seed: u64,
 ) {
     let expected: Vec<Vec<f64>> = rows.chunks(runs.features).map(|row| prepared.row(row)).collect();
     for form in FORMS {
-        check_form(prepared, rows, &expected, form, (runs, arrangements), seed);
+        check_form(prepared, rows, &expected, form, (runs, stages), seed);
     }
 }
 
@@ -322,7 +334,7 @@ fn check_form(
     rows: &[f64],
     expected: &[Vec<f64>],
     form: Form,
-    (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
+    (runs, stages): (&ColumnRuns, &[ColumnStage]),
     seed: u64,
 ) {
     let features = runs.features;
@@ -330,7 +342,7 @@ fn check_form(
     let mut tables: Vec<Table> = Vec::new();
     // Wide and narrow vector registers, and no vectors.
     let register_bytes = [Some(64), Some(16), None][(seed % 3) as usize];
-    let function = function((runs, arrangements), form, register_bytes, &mut tables);
+    let function = function((runs, stages), form, register_bytes, &mut tables);
     let by_column = matches!(form, Form::ColumnsToRows | Form::ColumnsToBlocks);
     let values: Vec<f64> = match by_column {
         // The interpreter expects input columns in descending order of features.
@@ -380,7 +392,7 @@ fn described(prepared: &PreparedForest, column: ColumnId) -> Vec<String> {
 
 /// A function that stores the columns of all rows.
 pub(crate) fn function(
-    (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
+    (runs, stages): (&ColumnRuns, &[ColumnStage]),
     form: Form,
     register_bytes: Option<u32>,
     tables: &mut Vec<Table>,
@@ -398,7 +410,7 @@ pub(crate) fn function(
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
     let pieces = b.buffer("pieces", Space::ModelTable(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register_bytes, arrangements };
+    let code = ColumnCode { runs, pools, register_bytes, stages: Some(stages) };
     let given = InputColumns { values: rows, order, element };
     let transpose =
         Transpose { rows, input: element, features: runs.features as i64, subset: &runs.inputs, pieces };

@@ -1,7 +1,7 @@
 //! Compares code of layers of sums with the evaluation of columns: nets of several depths, distances, and
 //! sums of other columns than those of the layer below.
 
-use crate::columns::{FORMS, check, check_arranged, function, of_columns};
+use crate::columns::{FORMS, arranged_stages, check, check_arranged, function, of_columns};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, Term, Unary};
 use sched_ir::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use sched_ir::columns::runs::ColumnRuns;
@@ -125,13 +125,11 @@ fn layers_have_the_bits_that_the_evaluation_defines() {
 }
 
 /// The loops of a tile: over the tiles of some numbers, and over the numbers of a tile, `lanes` at a time.
-fn tile(rng: &mut Rng, axis: Axis, stop: i64, lanes: u16) -> [StageLoop; 2] {
+pub(crate) fn tile(rng: &mut Rng, axis: Axis, stop: i64, lanes: u16) -> [StageLoop; 2] {
     let size = i64::from(lanes) * rng.pick(&[1, 2, 3, 8]).copied().unwrap_or(1);
-    let unrolls = rng.one_in(2);
-    [
-        StageLoop { axis, stop, step: size, lanes: 1, unroll: false, parallel: false },
-        StageLoop { axis, stop: size, step: lanes.into(), lanes, unroll: unrolls, parallel: false },
-    ]
+    let unroll = rng.one_in(2);
+    let inner = StageLoop { lanes, unroll, ..StageLoop::over(axis, size, lanes.into()) };
+    [StageLoop::over(axis, stop, size), inner]
 }
 
 /// A random arrangement of a layer: tiles of rows, units and terms in any order, with rows or units in lanes.
@@ -169,11 +167,10 @@ fn arranged_layers_have_the_bits_that_the_evaluation_defines() {
         let (prepared, rows) = random_net(seed);
         let runs = ColumnRuns::new(&prepared, FEATURES);
         let mut rng = Rng(seed + 1000);
-        let arrange = |(at, (_, units, terms))| {
-            (!rng.one_in(4)).then(|| arrangement(&mut rng, (units, terms), runs.panel(at)))
-        };
-        let arrangements: Vec<_> = runs.stages().into_iter().enumerate().map(arrange).collect();
-        check_arranged(&prepared, &rows, (&runs, &arrangements), seed);
+        let stages = arranged_stages(&runs, |at, stage| {
+            (!rng.one_in(4)).then(|| arrangement(&mut rng, (stage.units, stage.terms), runs.panel(at)))
+        });
+        check_arranged(&prepared, &rows, (&runs, &stages), seed);
     }
 }
 

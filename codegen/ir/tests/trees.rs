@@ -1,13 +1,16 @@
 //! Compares code of trees whose results are columns with the evaluation of columns: trees over features, over
 //! sums, and over results of other trees.
 
-use crate::columns::{Form, check, function, of_columns};
+use crate::columns::{Form, arranged_stages, check, check_arranged, function, of_columns};
+use crate::layers::tile;
 use sched_columns::{
     Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, SharedTreeProperties, Term, Ties,
 };
+use sched_ir::columns::arrangement::{Arrangement, StageBound};
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::lir::Table;
+use sched_nest::{Axis, StageKind};
 use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
 use sched_testing::column_trees::column_trees;
@@ -112,6 +115,49 @@ fn trees_have_the_bits_that_the_evaluation_defines() {
 #[should_panic(expected = "column")]
 fn short_walks_are_seen() {
     with_fault(Fault::ColumnWalksStopEarly, trees_have_the_bits_that_the_evaluation_defines);
+}
+
+/// A random arrangement of trees: tiles of rows and trees in any order, rows in lanes, and some of the
+/// innermost loops interleaved.
+fn arrangement(rng: &mut Rng, trees: u32) -> Arrangement {
+    let rows = *rng.pick(&[1, 2, 4, 8, 16]).unwrap();
+    let lanes = *rng.pick(&[1, 2, 4, 8]).unwrap();
+    let lanes = lanes.min(rows as u16);
+    let mut tiles =
+        [tile(rng, Axis::Row, rows, lanes).to_vec(), tile(rng, Axis::Tree, trees.into(), 1).to_vec()];
+    let ends = [rows, trees.into()];
+    let (mut loops, mut bounds) = (Vec::new(), ends.map(|bound| StageBound { loops: Vec::new(), bound }));
+    while tiles.iter().any(|tile| !tile.is_empty()) {
+        let axis = rng.below(tiles.len());
+        if !tiles[axis].is_empty() {
+            bounds[axis].loops.push(loops.len());
+            loops.push(tiles[axis].remove(0));
+        }
+    }
+    let interleaved = rng.below(4);
+    for this in loops.iter_mut().rev().take(interleaved) {
+        this.interleaved = true;
+    }
+    Arrangement::new(loops, bounds.to_vec())
+}
+
+#[test]
+fn arranged_trees_have_the_bits_that_the_evaluation_defines() {
+    for seed in 0..200 {
+        let (prepared, rows) = random(seed);
+        let runs = ColumnRuns::new(&prepared, FEATURES);
+        let mut rng = Rng(seed + 1000);
+        let stages = arranged_stages(&runs, |_, stage| {
+            (stage.kind == StageKind::ColumnTrees).then(|| arrangement(&mut rng, stage.terms))
+        });
+        check_arranged(&prepared, &rows, (&runs, &stages), seed);
+    }
+}
+
+#[test]
+#[should_panic(expected = "column")]
+fn lost_trees_of_arrangements_are_seen() {
+    with_fault(Fault::ArrangedTermsLost, arranged_trees_have_the_bits_that_the_evaluation_defines);
 }
 
 #[test]

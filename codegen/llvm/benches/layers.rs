@@ -100,7 +100,7 @@ fn function(runs: &ColumnRuns, in_blocks: bool, register: u32, tables: &mut Vec<
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
     let pieces = b.buffer("pieces", Space::ModelTable(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register_bytes: Some(register), arrangements: &[] };
+    let code = ColumnCode { runs, pools, register_bytes: Some(register), stages: None };
     let features = runs.features as i64;
     let (zero, count) = (b.int(0), b.n_rows());
     if in_blocks {

@@ -4,11 +4,11 @@
 use sched_lang::{CheckOptions, CheckPurpose, Target};
 use sched_nest::{ModelInfo, StageInfo, StageKind};
 
-/// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32
-/// target=gpu vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree,
-/// repeated up to the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious.
-/// `leaves=3:7,4..6:1,7:2` gives all trees the same number of leaves at each depth. `layers=64x20,d30x4` are
-/// layers of sums before the trees.
+/// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu
+/// vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree, repeated up to
+/// the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious. `leaves=3:7,4..6:1,7:2`
+/// gives all trees the same number of leaves at each depth. `layers=64x20,d30x4,t3x200` are stages before the
+/// last trees.
 pub fn options(words: &str) -> CheckOptions {
     let mut options = CheckOptions::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
@@ -58,11 +58,13 @@ pub fn options(words: &str) -> CheckOptions {
     options
 }
 
-/// A layer of `64x20`: 64 sums of 20 products; `d64x20` has squared differences.
+/// A layer of `64x20`: 64 sums of 20 products; `d64x20` has squared differences, and `t3x200` 3 results of
+/// 200 trees.
 fn layer(value: &str) -> (StageKind, u32, u32) {
-    let (kind, sizes) = match value.strip_prefix('d') {
-        Some(sizes) => (StageKind::Distances, sizes),
-        None => (StageKind::Products, value),
+    let (kind, sizes) = match value.split_at(1) {
+        ("d", sizes) => (StageKind::Distances, sizes),
+        ("t", sizes) => (StageKind::ColumnTrees, sizes),
+        _ => (StageKind::Products, value),
     };
     let (units, terms) = sizes.split_once('x').expect("units x terms");
     (kind, units.parse().expect("a number"), terms.parse().expect("a number"))

@@ -53,8 +53,11 @@ pub struct LoopBounds {
 /// A piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PieceBounds {
-    /// The kind of work: `iterations`, `copies` or `sums`.
+    /// The kind of work: `iterations`, `copies`, `sums` or `columns`.
     pub task: &'static str,
+    /// The stage whose results the columns are; `None` for other columns and other work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
     /// Its share of the time.
     pub share: f64,
     /// Cycles per row.
@@ -139,10 +142,12 @@ pub fn nest_with_remarks(nest: &Nest, explained: &CostExplanation) -> String {
 impl PieceBounds {
     /// The piece as a line.
     fn text(&self) -> String {
-        let task = match self.task {
-            "copies" => "copies of rows: ",
-            "sums" => "sums: ",
-            _ => "",
+        let task = match (self.task, &self.stage) {
+            ("copies", _) => "copies of rows: ".to_owned(),
+            ("sums", _) => "sums: ".to_owned(),
+            ("columns", None) => "columns: ".to_owned(),
+            ("columns", Some(stage)) => format!("{stage}: "),
+            _ => String::new(),
         };
         let named = self.limits.iter().enumerate();
         let named = named.filter(|(at, limit)| *at == 0 || limit.share >= MIN_NAMED_SHARE);
@@ -211,12 +216,19 @@ impl BoundsContext<'_> {
             Task::Iterations => "iterations",
             Task::Copies => "copies",
             Task::Sums => "sums",
+            Task::Columns => "columns",
         };
         let limits = piece.limits.iter().map(|(limit, of)| LimitShare {
             limit: limit_name(*limit, self.machine.caches.len()),
             share: of / cycles.max(f64::MIN_POSITIVE),
         });
-        PieceBounds { task, share, cycles_per_row: share * self.per_row(), limits: limits.collect() }
+        PieceBounds {
+            task,
+            stage: piece.origin.stage.clone(),
+            share,
+            cycles_per_row: share * self.per_row(),
+            limits: limits.collect(),
+        }
     }
 
     /// Iterations of a loop if every tile is full. `None` if a bound is not known.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use sched_grammar::ast::Span;
+use sched_lang::check::StageVariant;
 use sched_lang::directives::DirectiveOp;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show::show_rows;
@@ -21,8 +22,9 @@ pub struct StageLines {
 }
 
 /// The lines of a stage, as `schedc ir` prints it, that stem from directives: loops by their names; walks,
-/// copies, sums and storages by the loop around them. In assembly, comments such as `# b1` or `# b0: copies`
-/// name the loop of the lines below. Without comments, only functions that threads share are attributed.
+/// copies, sums and storages by the loop around them. In assembly, comments such as `# b1`, `# b0: copies` or
+/// `# b0: layer1` name the loop of the lines below. Without comments, only functions that threads share are
+/// attributed.
 pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
     let variants: Vec<ScheduleDirectives> = analysis.schedules().map(ScheduleDirectives::of).collect();
     let mut reader = StageReader { variants: &variants, at: 0, open: Vec::new(), mark: Vec::new() };
@@ -47,6 +49,8 @@ struct ScheduleDirectives {
     layouts: Vec<Span>,
     copies: Vec<Span>,
     shared: Vec<Span>,
+    /// Directives that arrange stages of columns, by stage.
+    stages: HashMap<String, Vec<Span>>,
 }
 
 /// The directives that concern a loop.
@@ -75,6 +79,7 @@ impl ScheduleDirectives {
             layouts,
             copies: Vec::new(),
             shared: Vec::new(),
+            stages: HashMap::new(),
         };
         for id in builder.tree().loops() {
             let span = |step: &DirectiveIndex| prepared.span(*step);
@@ -88,6 +93,13 @@ impl ScheduleDirectives {
             facts.loops.insert(builder.name(id), spans);
         }
         facts.inherit(builder);
+        for StageVariant { stage, builder, .. } in &here.variant().stages {
+            let nodes = builder.tree().loops().into_iter().map(|id| builder.node(id));
+            let steps =
+                nodes.flat_map(|node| node.annotations.iter().map(|(_, step)| step).chain(&node.made_by));
+            let spans = steps.filter_map(|step| prepared.span(*step)).collect();
+            facts.stages.insert(stage.name.clone(), spans);
+        }
         facts
     }
 
@@ -172,7 +184,8 @@ impl<'f> StageReader<'f> {
         spans
     }
 
-    /// The directives of the instructions below a mark: `b1`, `b0: copies`, `b1: sums, n_rows <= 8`.
+    /// The directives of the instructions below a mark: `b1`, `b0: copies`, `b1: sums, n_rows <= 8`,
+    /// `b0: layer1`.
     fn marked(&self, mark: &str) -> Vec<Span> {
         let (mark, bound) = mark.split_once(", ").map_or((mark, None), |(mark, bound)| (mark, Some(bound)));
         let (name, task) = mark.split_once(": ").unwrap_or((mark, ""));
@@ -184,8 +197,9 @@ impl<'f> StageReader<'f> {
         let Some(this) = facts.loops.get(name) else { return Vec::new() };
         let mut spans: Vec<Span> = this.own.clone();
         match task {
-            "copies" => spans.extend(&facts.copies),
+            "copies" | "columns" => spans.extend(&facts.copies),
             "sums" => spans.extend(this.sums.iter().chain(&this.walks)),
+            stage if facts.stages.contains_key(stage) => spans.extend(&facts.stages[stage]),
             _ if this.is_leaf => spans.extend(this.walks.iter().chain(&facts.layouts)),
             _ => {}
         }

@@ -192,7 +192,7 @@ pub struct TileTrees {
 pub struct Loop {
     /// The name of this copy as the user can write it: `b0`, `first.b1`, `v[3].t1`.
     pub name: String,
-    /// Rows or trees; units or features in a stage of sums.
+    /// Rows or trees; units or features in a stage of columns.
     pub axis: Axis,
     /// First value.
     pub start: Sym,
@@ -247,7 +247,8 @@ pub struct Nest {
     pub batch_size: Option<u64>,
     /// Bytes of memory that the threads of a block may share, if the nest is for GPUs.
     pub shared_memory: Option<u64>,
-    /// The loops of stages of sums that the schedule arranges. The compiler arranges those of other stages.
+    /// The loops of stages of columns that the schedule arranges. The compiler arranges those of other
+    /// stages.
     pub stages: Vec<StageNest>,
 }
 

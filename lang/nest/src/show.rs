@@ -106,7 +106,7 @@ impl NestLine {
     }
 }
 
-/// The work in the leaf loops of a nest of trees or of a stage of sums.
+/// The work in the leaf loops of a nest of trees or of a stage of columns.
 fn leaf_work_of(nest: &Nest) -> &'static str {
     let has_terms = nest.loops.iter().any(|this| this.axis == Axis::Feature);
     if has_terms { "add a term" } else { StageKind::Trees.leaf_work() }

@@ -1,4 +1,4 @@
-//! Stages of a model: the trees, and the layers of sums that compute columns before them.
+//! Stages of a model: the trees, and before them layers of sums and other trees, which compute columns.
 
 use crate::{Axis, Nest};
 
@@ -9,23 +9,21 @@ pub struct StageInfo {
     pub name: String,
     /// The work of the stage.
     pub kind: StageKind,
-    /// Sums of a row; trees of the stage of trees.
+    /// Number of sums of a row, or of results of trees that are columns; number of trees in the last stage.
     pub units: u32,
-    /// Terms of a sum; 0 for trees.
+    /// Number of terms of a sum, or of trees whose results are columns; 0 in the last stage.
     pub terms: u32,
 }
 
 impl StageInfo {
-    /// The stages of a model: layers, each with its kind, its sums and its terms, then trees. The stage of
-    /// trees has the name of the model's last step, if that can be a name in a schedule; otherwise `trees`.
-    pub fn of_model(layers: &[(StageKind, u32, u32)], (step, trees): (&str, u32)) -> Vec<StageInfo> {
-        let mut counts = [0; 2];
-        let mut stages: Vec<StageInfo> = Vec::with_capacity(layers.len() + 1);
-        for (kind, units, terms) in layers.iter().copied() {
-            let is_distances = kind == StageKind::Distances;
-            let count = &mut counts[usize::from(is_distances)];
-            *count += 1;
-            let name = format!("{}{count}", if is_distances { "distances" } else { "layer" });
+    /// The stages of a model: those whose results are `columns`, each with its kind, units and terms, then
+    /// trees. The stage of trees has the name of the model's last step, if that can be a name in a schedule;
+    /// otherwise `trees`.
+    pub fn of_model(columns: &[(StageKind, u32, u32)], (step, trees): (&str, u32)) -> Vec<StageInfo> {
+        let mut stages: Vec<StageInfo> = Vec::with_capacity(columns.len() + 1);
+        for (kind, units, terms) in columns.iter().copied() {
+            let number = stages.iter().filter(|stage| stage.kind == kind).count() + 1;
+            let name = format!("{}{number}", kind.name_stem());
             stages.push(StageInfo { name, kind, units, terms });
         }
         let is_word = step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -47,11 +45,30 @@ pub enum StageKind {
     Products,
     /// Sums of squared differences of columns from constants: distances from vectors.
     Distances,
+    /// Walks of trees whose results are columns: other trees or layers read them.
+    ColumnTrees,
 }
 
 impl StageKind {
     /// All kinds.
-    pub const ALL: [StageKind; 3] = [StageKind::Trees, StageKind::Products, StageKind::Distances];
+    pub const ALL: [StageKind; 4] =
+        [StageKind::Trees, StageKind::Products, StageKind::Distances, StageKind::ColumnTrees];
+
+    /// The beginning of the names of a kind's stages, which a number follows.
+    fn name_stem(self) -> &'static str {
+        match self {
+            StageKind::Trees | StageKind::ColumnTrees => "trees",
+            StageKind::Products => "layer",
+            StageKind::Distances => "distances",
+        }
+    }
+
+    /// The kind of the stages of columns that have names such as this one: `layer1`, `trees2`.
+    pub fn of_name(name: &str) -> Option<StageKind> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let kinds = [StageKind::Products, StageKind::Distances, StageKind::ColumnTrees];
+        kinds.into_iter().find(|kind| stem.len() < name.len() && kind.name_stem() == stem)
+    }
 
     /// Word for the kind in files and messages.
     pub fn word(self) -> &'static str {
@@ -59,6 +76,7 @@ impl StageKind {
             StageKind::Trees => "trees",
             StageKind::Products => "products",
             StageKind::Distances => "distances",
+            StageKind::ColumnTrees => "column trees",
         }
     }
 
@@ -70,7 +88,7 @@ impl StageKind {
     /// Names of the loops inside `batch`, outermost first, with their axes.
     pub fn loops(self) -> &'static [(&'static str, Axis)] {
         match self {
-            StageKind::Trees => &[("tree", Axis::Tree)],
+            StageKind::Trees | StageKind::ColumnTrees => &[("tree", Axis::Tree)],
             StageKind::Products => &[("unit", Axis::Unit), ("feature", Axis::Feature)],
             StageKind::Distances => &[("vector", Axis::Unit), ("feature", Axis::Feature)],
         }
@@ -79,18 +97,19 @@ impl StageKind {
     /// The work of one iteration of the innermost loop.
     pub fn leaf_work(self) -> &'static str {
         match self {
-            StageKind::Trees => "walk",
+            StageKind::Trees | StageKind::ColumnTrees => "walk",
             StageKind::Products => "add a product",
             StageKind::Distances => "add a squared difference",
         }
     }
 }
 
-/// The loops of a stage of sums, if directives of the schedule name them.
+/// The loops of a stage whose results are columns, if directives of the schedule name them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageNest {
     /// The stage.
     pub stage: StageInfo,
-    /// A chain of loops over rows, units and features. Its leaf adds a term.
+    /// A chain of loops over rows, units and features, or over rows and trees. Its leaf adds a term, or walks
+    /// a tree.
     pub nest: Nest,
 }

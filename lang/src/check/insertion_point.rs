@@ -34,7 +34,7 @@ pub struct InsertionPoint<'p> {
     known: ProblemCounter,
     /// Names of loops used by modifiers after the position, or by annotations anywhere.
     named: HashSet<&'p str>,
-    /// The stages of sums that the schedule arranges, after all directives.
+    /// The stages of columns that the schedule arranges, after all directives.
     stages: Vec<StageVariant>,
 }
 
@@ -72,7 +72,8 @@ impl<'p> InsertionPoint<'p> {
         point
     }
 
-    /// Adds the stages of sums that the schedule arranges, and the names of loops that their directives use.
+    /// Adds the stages of columns that the schedule arranges, and the names of loops that their directives
+    /// use.
     #[must_use]
     pub(super) fn with_stages(
         mut self,

@@ -22,7 +22,7 @@ use sched_nest::{ModelInfo, StageInfo};
 pub struct ResolvedSchedule {
     /// Calls that concern the nest of trees.
     calls: Arc<[DirectiveCall]>,
-    /// The stages of sums that the text arranges, with their calls.
+    /// The stages of columns that the text arranges, with their calls.
     stages: Vec<(StageInfo, Vec<DirectiveCall>)>,
     /// Spans of all directives, including unknown ones, by directive index.
     directives: Vec<Span>,
@@ -83,7 +83,7 @@ impl ResolvedSchedule {
         builder
     }
 
-    /// The stages of sums that the directives arrange which end at `at` or before it.
+    /// The stages of columns that the directives arrange which end at `at` or before it.
     pub fn stages_until(&self, at: usize) -> Vec<StageVariant> {
         let before = self.directives_before(at);
         let until = |(stage, calls): &(StageInfo, Vec<DirectiveCall>)| {

@@ -1,4 +1,4 @@
-//! The loops of a stage of sums, as directives arrange them.
+//! The loops of a stage of columns, as directives arrange them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::resolve::DirectiveCall;
 use crate::stages::acts_on_stages;
 use sched_nest::{Axis, ModelInfo, StageInfo, StageKind};
 
-/// A stage of sums and its loops.
+/// A stage of columns and its loops.
 #[derive(Clone, Debug)]
 pub struct StageVariant {
     /// The stage.
@@ -35,7 +35,7 @@ impl StageVariant {
         StageVariant { builder: NestBuilder::of_stage(model.cloned(), &stage, operations), stage, target }
     }
 
-    /// The stages of sums of a model without those that a schedule arranges.
+    /// The stages of columns of a model without those that a schedule arranges.
     pub fn unarranged(
         model: Option<&Arc<ModelInfo>>,
         target: TargetKind,

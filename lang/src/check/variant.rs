@@ -34,7 +34,7 @@ pub struct Variant {
     pub builder: NestBuilder,
     /// Directives that concern the nest of trees, with resolved arguments.
     pub calls: Arc<[DirectiveCall]>,
-    /// The stages of sums that the schedule arranges.
+    /// The stages of columns that the schedule arranges.
     pub stages: Vec<StageVariant>,
     /// Kind of the target.
     pub target: TargetKind,
@@ -49,7 +49,7 @@ impl Variant {
         self.batch_size
     }
 
-    /// Lineages of all stages of sums: first of those that the schedule arranges.
+    /// Lineages of all stages of columns: first of those that the schedule arranges.
     pub(super) fn stage_lineages(&self) -> Vec<StageLineage> {
         let others = StageVariant::unarranged(self.builder.model(), self.target, &self.stages);
         let of = |stage: &StageVariant, is_arranged| StageLineage {

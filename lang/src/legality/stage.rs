@@ -1,7 +1,7 @@
-//! Whether the loops of a stage of sums are legal.
+//! Whether the loops of a stage whose results are columns are legal.
 //!
-//! A stage's nest is a chain. Terms are added in their order, each sum rounded once, so that the result of a
-//! row does not depend on the schedule. Rows and units may be in lanes.
+//! A stage's nest is a chain. Terms, and leaf values of trees, are added in their order, each sum rounded
+//! once, so that the result of a row does not depend on the schedule. Rows and units may be in lanes.
 
 use crate::illegal::{Illegal, Problem, StageLanesFault};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -55,18 +55,21 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> V
     problems
 }
 
-/// The problem of an annotation of a loop over units or terms. `takes_threads` holds if threads may share
-/// the loop's units: on a CPU, outside of all loops over terms.
+/// The problem of an annotation of a loop over units, terms or trees. `takes_threads` holds if threads may
+/// share the loop's units: on a CPU, outside of all loops over terms.
 fn axis_problem(axis: Axis, annotation: &Annotation, stage: &str, takes_threads: bool) -> Option<Problem> {
     match (axis, annotation) {
         (Axis::Unit, Annotation::Parallel) if takes_threads => None,
         (Axis::Feature, Annotation::Vectorize(_) | Annotation::Interleave(_)) => {
             Some(Problem::TermsOutOfOrder { outer: None })
         }
-        (Axis::Feature, Annotation::Parallel) => Some(Problem::TermsOutOfOrder { outer: None }),
-        (Axis::Unit | Axis::Feature, Annotation::Parallel | Annotation::Cache | Annotation::Gpu(_)) => {
-            Some(Problem::NotInStage { stage: stage.to_owned() })
+        (Axis::Feature | Axis::Tree, Annotation::Parallel) | (Axis::Tree, Annotation::Vectorize(_)) => {
+            Some(Problem::TermsOutOfOrder { outer: None })
         }
+        (
+            Axis::Unit | Axis::Feature | Axis::Tree,
+            Annotation::Parallel | Annotation::Cache | Annotation::Gpu(_),
+        ) => Some(Problem::NotInStage { stage: stage.to_owned() }),
         _ => None,
     }
 }
@@ -89,10 +92,10 @@ fn lanes_fault(builder: &NestBuilder, chain: &[LoopId], id: LoopId, width: u32) 
     Some(StageLanesFault::Unaligned { outer: builder.name(outer), step: step_of(outer), lanes: width })
 }
 
-/// The problem of two loops over terms, made by tiles, whose inner one is around the outer one.
+/// The problem of two loops over terms or trees, made by tiles, whose inner one is around the outer one.
 fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
-    let terms: Vec<LoopId> =
-        chain.iter().copied().filter(|id| builder.node(*id).axis == Axis::Feature).collect();
+    let is_summed = |id: &LoopId| matches!(builder.node(*id).axis, Axis::Feature | Axis::Tree);
+    let terms: Vec<LoopId> = chain.iter().copied().filter(is_summed).collect();
     let pair = terms
         .windows(2)
         .find(|pair| builder.node(pair[0]).lineage_path > builder.node(pair[1]).lineage_path)?;

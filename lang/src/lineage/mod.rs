@@ -120,13 +120,14 @@ impl NestBuilder {
         NestBuilder::of_loops(model, operations, vec![LoopNode::root("tree", Axis::Tree, trees)])
     }
 
-    /// The initial nest of a stage of sums, `batch` around the loops of its kind. Their names may have the
-    /// stage's name before them. Numbers of units and terms are known with a model.
+    /// The initial nest of a stage of columns, `batch` around the loops of its kind. Their names may have the
+    /// stage's name before them. Numbers of units, terms and trees are known with a model.
     pub(crate) fn of_stage(model: Option<Arc<ModelInfo>>, stage: &StageInfo, operations: usize) -> Self {
         let is_known = model.is_some();
         let count = |axis: Axis| match (axis, is_known) {
             (Axis::Unit, true) => Sym::Int(stage.units.into()),
             (Axis::Unit, false) => Sym::Property(Property::Units),
+            (Axis::Tree, false) => Sym::Property(Property::NumTrees),
             (_, true) => Sym::Int(stage.terms.into()),
             (_, false) => Sym::Property(Property::Terms),
         };

@@ -34,7 +34,7 @@ pub fn show_lineage(lineage: &Lineage) -> String {
     out
 }
 
-/// A line for each stage of sums that no variant of a schedule arranges, with its loops.
+/// A line for each stage of columns that no variant of a schedule arranges, with its loops.
 pub fn show_plain_stages(lineages: &Variants<Lineage>) -> String {
     let mut out = String::new();
     let is_plain = |name: &str| {

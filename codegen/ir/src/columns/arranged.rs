@@ -1,11 +1,12 @@
-//! Code of a stage of sums whose loops a schedule arranges.
+//! Code of a stage of columns whose loops a schedule arranges.
 //!
 //! Loops around the first loop over terms become loops of LIR, or are unrolled. Inside it, the sums of all
 //! rows and units are in registers if there are at most `MOST_REGISTER_SUMS`, and in memory otherwise. Terms
 //! are added in order, and each operation is rounded, as in [`super::sums`], so that both have the same
 //! results bit by bit.
 
-use super::arrangement::{Arrangement, StageLoop};
+use super::arrangement::Arrangement;
+use super::iteration::{CurrentIteration, ROW, TERM, UNIT};
 use super::stored::StoredColumns;
 use super::sums::{OneLayer, SumCode};
 use super::value::Lanes;
@@ -35,22 +36,6 @@ struct ArrangedCode<'a> {
     row: Option<Value>,
 }
 
-/// The current iteration of all enclosing loops. The value of an axis is a sum: a value that loops of LIR
-/// have, plus a constant of unrolled loops.
-#[derive(Clone)]
-struct CurrentIteration {
-    /// For rows, units and terms, the sum of the values of loops of LIR; 0 if `None`.
-    at: [Option<Value>; 3],
-    /// For rows, units and terms, the constants that unrolled loops add.
-    plus: [i64; 3],
-    /// The exclusive bounds of partial tiles that remain inside the enclosing loops.
-    remaining_bounds: Vec<i64>,
-}
-
-const ROW: usize = 0;
-const UNIT: usize = 1;
-const TERM: usize = 2;
-
 /// The sums in registers, by their row and unit relative to the point where the loops over terms begin.
 struct RegisterSums<'p> {
     places: HashMap<(i64, i64), usize>,
@@ -66,50 +51,10 @@ struct LoadedOperands {
     constants: HashMap<i64, Value>,
 }
 
-impl CurrentIteration {
-    fn moved(
-        &self,
-        this: &StageLoop,
-        at: Option<Value>,
-        plus: i64,
-        remaining_bounds: Vec<i64>,
-        b: &mut Builder,
-    ) -> CurrentIteration {
-        let mut point = CurrentIteration { remaining_bounds, ..self.clone() };
-        let axis = axis_number(this.axis);
-        if let Some(value) = at {
-            point.at[axis] = Some(match point.at[axis] {
-                Some(outer) => b.add(outer, value),
-                None => value,
-            });
-        }
-        point.plus[axis] += plus;
-        point
-    }
-
-    /// The value of an axis as a value of LIR.
-    fn value(&self, b: &mut Builder, axis: usize) -> Value {
-        match self.at[axis] {
-            Some(value) => b.add_int(value, self.plus[axis]),
-            None => b.int(self.plus[axis]),
-        }
-    }
-}
-
-fn axis_number(axis: Axis) -> usize {
-    match axis {
-        Axis::Row => ROW,
-        Axis::Unit | Axis::Tree => UNIT,
-        Axis::Feature => TERM,
-    }
-}
-
 impl ArrangedCode<'_> {
     /// Stores the sums of a group of rows.
     fn emit(&self, b: &mut Builder) {
-        let remaining_bounds = self.arrangement.initial_bounds();
-        let point = CurrentIteration { at: [None; 3], plus: [0; 3], remaining_bounds };
-        self.emit_outer_loops(b, 0, &point);
+        self.emit_outer_loops(b, 0, &self.arrangement.before_loops());
     }
 
     /// Emits the loops from position `at` on, down to the first loop over terms.
@@ -117,44 +62,8 @@ impl ArrangedCode<'_> {
         if at == self.arrangement.first_term_loop() {
             return self.emit_sums(b, at, point);
         }
-        self.for_each_value(b, at, point, &mut |b, point| self.emit_outer_loops(b, at + 1, point));
-    }
-
-    /// Calls `body` for the values of a loop: in loops of LIR, shared by threads or not, or unrolled.
-    fn for_each_value(
-        &self,
-        b: &mut Builder,
-        at: usize,
-        point: &CurrentIteration,
-        body: &mut dyn FnMut(&mut Builder, &CurrentIteration),
-    ) {
-        let this = self.arrangement.loops[at];
-        for range in self.arrangement.ranges(at, &point.remaining_bounds) {
-            if range.count == 1 || this.unroll {
-                for nth in 0..range.count {
-                    let value = range.first + nth * this.step;
-                    let inner = point.moved(&this, None, value, range.remaining_bounds.clone(), b);
-                    body(b, &inner);
-                }
-                continue;
-            }
-            if this.parallel {
-                let trip = b.int(range.count);
-                b.parallel(trip, |b, iteration| {
-                    let value = b.mul_int(iteration, this.step);
-                    let value = b.add_int(value, range.first);
-                    let inner = point.moved(&this, Some(value), 0, range.remaining_bounds.clone(), b);
-                    body(b, &inner);
-                });
-                continue;
-            }
-            let (first, end) = (b.int(range.first), b.int(range.first + range.count * this.step));
-            b.for_loop((first, end, this.step), &[], |b, value, _| {
-                let inner = point.moved(&this, Some(value), 0, range.remaining_bounds.clone(), b);
-                body(b, &inner);
-                Vec::new()
-            });
-        }
+        self.arrangement
+            .for_each_value(b, at, point, &mut |b, point| self.emit_outer_loops(b, at + 1, point));
     }
 
     /// Computes and stores the sums of all rows and units that the loops from position `at` on go through.
@@ -189,13 +98,15 @@ impl ArrangedCode<'_> {
         if this.axis == Axis::Feature {
             return self.each_sum(b, at + 1, point, body);
         }
-        self.for_each_value(b, at, point, &mut |b, point| self.each_sum(b, at + 1, point, body));
+        self.arrangement.for_each_value(b, at, point, &mut |b, point| self.each_sum(b, at + 1, point, body));
     }
 
     /// Adds the terms of the loops from position `at` on to sums in memory.
     fn add_in_memory(&self, b: &mut Builder, at: usize, point: &CurrentIteration) {
         if at < self.arrangement.loops.len() {
-            return self.for_each_value(b, at, point, &mut |b, point| self.add_in_memory(b, at + 1, point));
+            return self
+                .arrangement
+                .for_each_value(b, at, point, &mut |b, point| self.add_in_memory(b, at + 1, point));
         }
         let unit = point.value(b, UNIT);
         let first = self.sums.first_constant(b, &self.layer, unit);
@@ -324,10 +235,7 @@ impl ArrangedCode<'_> {
 
     /// The stored columns of the rows from the point's row on.
     fn stored(&self, b: &mut Builder, point: &CurrentIteration) -> StoredColumns {
-        let row = match (self.row, point.at[ROW]) {
-            (Some(first), Some(row)) => Some(b.add(first, row)),
-            (first, row) => first.or(row),
-        };
+        let row = point.row_from(b, self.row);
         row.map_or(self.sums.stored, |row| self.sums.stored.from_row(row))
     }
 

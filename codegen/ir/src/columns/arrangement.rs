@@ -1,4 +1,5 @@
-//! The arrangement of a stage of sums: its loops over rows, units and terms, as a schedule has them.
+//! The arrangement of a stage whose results are columns: its loops over rows, units or trees, and terms, as a
+//! schedule has them.
 //!
 //! All bounds are constants. Loops over rows go through the rows of one group; code repeats the arrangement
 //! for the groups of a block.
@@ -20,7 +21,7 @@ pub struct Arrangement {
 /// A loop of a stage. Its first value is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageLoop {
-    /// Things that the loop counts: rows, units or terms.
+    /// Things that the loop counts: rows, units, terms or trees.
     pub axis: Axis,
     /// Exclusive end.
     pub stop: i64,
@@ -32,6 +33,8 @@ pub struct StageLoop {
     pub unroll: bool,
     /// Whether threads share the loop's iterations.
     pub parallel: bool,
+    /// Whether the loop goes through the vectors or walks of an interleaved group.
+    pub interleaved: bool,
 }
 
 /// A condition of partial tiles: the sum of the values of some loops is below a bound.
@@ -79,6 +82,11 @@ impl Arrangement {
         self.loops.iter().position(is_term).unwrap_or(self.loops.len())
     }
 
+    /// Position of the first of the innermost loops that go through interleaved groups.
+    pub(super) fn first_interleaved_loop(&self) -> usize {
+        self.loops.iter().rposition(|this| !this.interleaved).map_or(0, |last| last + 1)
+    }
+
     /// The values of the loop at position `at`, where `remaining_bounds` are the bounds that remain inside
     /// the enclosing loops. Consecutive values that leave the same bounds to the loops inside are one range.
     pub(super) fn ranges(&self, at: usize, remaining_bounds: &[i64]) -> Vec<ValueRange> {
@@ -101,7 +109,7 @@ impl Arrangement {
             }
             value += this.step.max(1);
         }
-        if this.axis == Axis::Feature
+        if matches!(this.axis, Axis::Feature | Axis::Tree)
             && seeded(Fault::ArrangedTermsLost)
             && let Some(last) = ranges.last_mut()
         {
@@ -116,8 +124,8 @@ impl Arrangement {
         1 + inside.filter_map(|other| self.loops.get(*other)).map(|this| this.stop).sum::<i64>()
     }
 
-    /// The pairs of a row and a unit that the loops from position `at` on go through, in order. `None` if
-    /// there are more than `most`.
+    /// The pairs of a row and a unit or tree that the loops from position `at` on go through, in order.
+    /// `None` if there are more than `most`.
     pub(super) fn points(&self, at: usize, remaining_bounds: &[i64], most: usize) -> Option<Vec<(i64, i64)>> {
         let mut points = Vec::new();
         self.visit_points(at, remaining_bounds, (0, 0), &mut |point| {
@@ -127,8 +135,8 @@ impl Arrangement {
         (points.len() <= most).then_some(points)
     }
 
-    /// Calls `see` for each pair of a row and a unit until `see` returns false. Returns whether it was true
-    /// for all pairs.
+    /// Calls `see` for each pair of a row and a unit or tree until `see` returns false. Returns whether it
+    /// was true for all pairs.
     fn visit_points(
         &self,
         at: usize,
@@ -150,11 +158,11 @@ impl Arrangement {
 
     /// The loops for a single row, without those over rows.
     pub fn for_single_row(&self) -> Arrangement {
-        self.for_axes(&[Axis::Unit, Axis::Feature])
+        self.for_axes(&[Axis::Unit, Axis::Feature, Axis::Tree])
     }
 
     /// The loops over some axes, for a single row.
-    fn for_axes(&self, axes: &[Axis]) -> Arrangement {
+    pub(super) fn for_axes(&self, axes: &[Axis]) -> Arrangement {
         let is_kept = |at: &usize| axes.contains(&self.loops[*at].axis);
         let kept: Vec<usize> = (0..self.loops.len()).filter(is_kept).collect();
         let place = |old: &usize| kept.iter().position(|at| at == old);
@@ -197,8 +205,9 @@ impl std::fmt::Display for Arrangement {
         for (number, this) in self.loops.iter().enumerate() {
             let axis = match this.axis {
                 Axis::Row => "rows",
-                Axis::Unit | Axis::Tree => "units",
+                Axis::Unit => "units",
                 Axis::Feature => "terms",
+                Axis::Tree => "trees",
             };
             let separator = if number == 0 { " " } else { ", " };
             write!(f, "{separator}{axis} 0..{}", this.stop)?;
@@ -211,18 +220,26 @@ impl std::fmt::Display for Arrangement {
             if this.parallel {
                 write!(f, " parallel")?;
             }
+            if this.interleaved {
+                write!(f, " interleaved")?;
+            }
         }
         Ok(())
     }
 }
 
 impl StageLoop {
-    /// A pair of a row and a unit, with a value of the loop added to the number that the loop counts.
+    /// A plain loop.
+    pub fn over(axis: Axis, stop: i64, step: i64) -> StageLoop {
+        StageLoop { axis, stop, step, lanes: 1, unroll: false, parallel: false, interleaved: false }
+    }
+
+    /// A pair of a row and a unit or tree, with a value of the loop added to the number that the loop counts.
     pub(super) fn moved(&self, (row, unit): (i64, i64), value: i64) -> (i64, i64) {
         match self.axis {
             Axis::Row => (row + value, unit),
-            Axis::Unit => (row, unit + value),
-            Axis::Tree | Axis::Feature => (row, unit),
+            Axis::Unit | Axis::Tree => (row, unit + value),
+            Axis::Feature => (row, unit),
         }
     }
 }

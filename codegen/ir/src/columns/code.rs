@@ -2,11 +2,14 @@
 
 use super::arranged;
 use super::arrangement::Arrangement;
+use super::layers::LayerRun;
 use super::numbers::index_of;
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, ColumnRuns, StoredRun};
+use super::stage::{ColumnStage, attribute_to_stage};
 use super::stored::StoredColumns;
 use super::sums::SumCode;
+use super::trees::TreesRun;
 use super::value::{FeatureSource, Lanes, RunEvaluator};
 use super::walks::TreesCode;
 use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Value};
@@ -36,9 +39,9 @@ pub struct ColumnCode<'a> {
     pub pools: PoolTables<BufferId>,
     /// Bytes of a vector register, if vectors may compute several columns of a row.
     pub register_bytes: Option<u32>,
-    /// The arrangement of each layer of columns, in the order of layers. `None` if the schedule has no loops
-    /// for the layer, which is then computed in register tiles.
-    pub arrangements: &'a [Option<Arrangement>],
+    /// The stages whose results are columns, in order. `None` if the columns are results of a call, computed
+    /// from margins.
+    pub stages: Option<&'a [ColumnStage]>,
 }
 
 /// Elements of a buffer, from an index on.
@@ -85,15 +88,36 @@ impl<'a> ColumnCode<'a> {
         self.runs.stored.with_memory(b, held, body);
     }
 
-    /// Whether a schedule arranges some layer.
+    /// Whether a schedule arranges some stage.
     pub fn is_arranged(&self) -> bool {
-        self.arrangements.iter().any(Option::is_some)
+        self.arrangements().next().is_some()
     }
 
-    /// Number of rows that arranged layers compute together, rounded up to whole blocks of `width` rows; 0
+    fn arrangements(&self) -> impl Iterator<Item = &'a Arrangement> {
+        self.stages.unwrap_or_default().iter().filter_map(|stage| stage.arrangement.as_ref())
+    }
+
+    /// The runs of stored columns, each with its stage.
+    fn stored_runs(&self) -> impl Iterator<Item = (&'a StoredRun, Option<&'a ColumnStage>)> + use<'a> {
+        let mut stages = self.stages.unwrap_or_default().iter();
+        self.runs.stored_runs.iter().map(move |run| match run {
+            StoredRun::Values(_) => (run, None),
+            StoredRun::Layers(_) | StoredRun::Trees(_) => (run, stages.next()),
+        })
+    }
+
+    /// Attributes the code of `body` to columns, and to their stage if they have one.
+    fn attribute(&self, b: &mut Builder, stage: Option<&ColumnStage>, body: impl FnOnce(&mut Builder)) {
+        match self.stages {
+            Some(_) => attribute_to_stage(b, stage, body),
+            None => body(b),
+        }
+    }
+
+    /// Number of rows that arranged stages compute together, rounded up to whole blocks of `width` rows; 0
     /// without such layers.
     pub fn group_rows(&self, width: u32) -> u32 {
-        let rows = self.arrangements.iter().flatten().map(|arrangement| arrangement.rows).max();
+        let rows = self.arrangements().map(|arrangement| arrangement.rows).max();
         rows.map_or(0, |rows| u32::try_from(rows).unwrap_or(0).max(width).next_multiple_of(width.max(1)))
     }
 
@@ -141,44 +165,38 @@ impl<'a> ColumnCode<'a> {
         to: BufferElements,
         sizes: (u32, u32),
     ) {
-        let mut arrangements = self.arrangements.iter();
-        for run in &self.runs.stored_runs {
-            match run {
-                StoredRun::Values(run) => {
-                    self.each_lanes(b, from, stored, sizes, |b, rows, _| {
-                        self.store_run(b, run, rows, RunDestination::Stored);
-                    });
-                }
-                StoredRun::Trees(run) => {
-                    self.each_lanes(b, from, stored, sizes, |b, rows, _| {
-                        TreesCode { run, pools: &self.pools, stored: rows.stored }.emit(b, rows.lanes);
-                    });
-                }
-                StoredRun::Layers(run) => {
-                    let sums =
-                        SumCode { run, pools: &self.pools, stored, register_bytes: self.register_bytes };
-                    match arrangements.next().and_then(Option::as_ref) {
-                        Some(arrangement) if arrangement.rows <= sizes.1.into() => {
-                            each_group_start(b, arrangement.rows, sizes.1.into(), |b, row| {
-                                arranged::emit(b, sums, arrangement, Some(row));
-                            });
-                        }
-                        _ => self.each_lanes(b, from, stored, sizes, |b, rows, _| {
-                            SumCode { stored: rows.stored, ..sums }.emit(b, rows.lanes);
-                        }),
-                    }
-                }
-            }
+        for (run, stage) in self.stored_runs() {
+            self.attribute(b, stage, |b| self.store_group_of_run(b, (run, stage), (from, stored), sizes));
         }
         let columns = self.runs.count as i64;
-        for run in &self.runs.runs {
-            self.each_lanes(b, from, stored, sizes, |b, rows, (block, ahead)| {
-                let before = b.mul_int(block, columns * i64::from(sizes.0));
-                let first = b.add(to.first, before);
-                let to = BufferElements { first: b.add(first, ahead), ..to };
-                self.store_run(b, run, rows, RunDestination::Columns(to, sizes.0.into()));
+        self.attribute(b, None, |b| {
+            for run in &self.runs.runs {
+                self.each_lanes(b, from, stored, sizes, |b, rows, (block, ahead)| {
+                    let before = b.mul_int(block, columns * i64::from(sizes.0));
+                    let first = b.add(to.first, before);
+                    let to = BufferElements { first: b.add(first, ahead), ..to };
+                    self.store_run(b, run, rows, RunDestination::Columns(to, sizes.0.into()));
+                });
+            }
+        });
+    }
+
+    /// Stores the columns of one run for all rows of a group of blocks.
+    fn store_group_of_run(
+        &self,
+        b: &mut Builder,
+        (run, stage): (&'a StoredRun, Option<&ColumnStage>),
+        (from, stored): (BufferElements, StoredColumns),
+        sizes: (u32, u32),
+    ) {
+        let arrangement = stage.and_then(|stage| stage.arrangement.as_ref());
+        let fitting = arrangement.filter(|arrangement| arrangement.rows <= sizes.1.into());
+        if let Some(arrangement) = fitting {
+            return each_group_start(b, arrangement.rows, sizes.1.into(), |b, row| {
+                self.store_arranged(b, run, arrangement, (stored, Some(row)));
             });
         }
+        self.each_lanes(b, from, stored, sizes, |b, rows, _| self.store_stored_run(b, run, None, rows));
     }
 
     /// Calls `body` for each vector of rows of a group of blocks, with the numbers of its block and of its
@@ -210,30 +228,57 @@ impl<'a> ColumnCode<'a> {
     }
 
     fn store_rows(&self, b: &mut Builder, rows: LaneRows, to: RunDestination) {
-        let mut arrangements = self.arrangements.iter();
-        for run in &self.runs.stored_runs {
-            match run {
-                StoredRun::Values(run) => self.store_run(b, run, rows, RunDestination::Stored),
-                StoredRun::Trees(run) => {
-                    TreesCode { run, pools: &self.pools, stored: rows.stored }.emit(b, rows.lanes);
-                }
-                StoredRun::Layers(run) => {
-                    let (pools, stored, register_bytes) = (&self.pools, rows.stored, self.register_bytes);
-                    let sums = SumCode { run, pools, stored, register_bytes };
-                    match arrangements.next().and_then(Option::as_ref) {
-                        Some(arrangement) if rows.lanes == Lanes::One => {
-                            let arrangement =
-                                arrangement.for_single_row().without_vectors_unless(register_bytes);
-                            arranged::emit(b, sums, &arrangement, None);
-                        }
-                        _ => sums.emit(b, rows.lanes),
-                    }
-                }
-            }
+        for (run, stage) in self.stored_runs() {
+            let arrangement = stage.and_then(|stage| stage.arrangement.as_ref());
+            self.attribute(b, stage, |b| self.store_stored_run(b, run, arrangement, rows));
         }
-        for run in &self.runs.runs {
-            self.store_run(b, run, rows, to);
+        self.attribute(b, None, |b| {
+            self.runs.runs.iter().for_each(|run| self.store_run(b, run, rows, to));
+        });
+    }
+
+    /// Stores the columns of one run for a row or a vector of rows. The arrangement serves single rows.
+    fn store_stored_run(
+        &self,
+        b: &mut Builder,
+        run: &'a StoredRun,
+        arrangement: Option<&Arrangement>,
+        rows: LaneRows,
+    ) {
+        if let Some(arrangement) = arrangement.filter(|_| rows.lanes == Lanes::One) {
+            let arrangement = arrangement.for_single_row().without_vectors_unless(self.register_bytes);
+            return self.store_arranged(b, run, &arrangement, (rows.stored, None));
         }
+        match run {
+            StoredRun::Values(run) => self.store_run(b, run, rows, RunDestination::Stored),
+            StoredRun::Trees(run) => self.trees_code(run, rows.stored).emit(b, rows.lanes),
+            StoredRun::Layers(run) => self.sum_code(run, rows.stored).emit(b, rows.lanes),
+        }
+    }
+
+    /// Stores the columns of a stage by the loops of its arrangement: of a group of rows that begins with
+    /// `row`, or of a single row.
+    fn store_arranged(
+        &self,
+        b: &mut Builder,
+        run: &'a StoredRun,
+        arrangement: &Arrangement,
+        (stored, row): (StoredColumns, Option<Value>),
+    ) {
+        match run {
+            // Values belong to no stage.
+            StoredRun::Values(_) => {}
+            StoredRun::Trees(run) => self.trees_code(run, stored).emit_arranged(b, arrangement, row),
+            StoredRun::Layers(run) => arranged::emit(b, self.sum_code(run, stored), arrangement, row),
+        }
+    }
+
+    fn trees_code(&self, run: &'a TreesRun, stored: StoredColumns) -> TreesCode<'_> {
+        TreesCode { run, pools: &self.pools, stored }
+    }
+
+    fn sum_code(&self, run: &'a LayerRun, stored: StoredColumns) -> SumCode<'_> {
+        SumCode { run, pools: &self.pools, stored, register_bytes: self.register_bytes }
     }
 
     /// Stores the columns of a run.

@@ -6,7 +6,8 @@
 //! 2. [`layers`] finds sums, which are computed once for each row, and [`sums`] computes them in tiles.
 //!    [`stored`] is the memory of sums, of their operands, and of other [`shared`] columns. [`arranged`]
 //!    computes the sums whose loops a schedule arranges, by the [`arrangement`] of the plan. [`trees`] are
-//!    stored as sums are, and [`walks`] has their code.
+//!    stored as sums are, and [`walks`] has their code. [`iteration`] makes loops of arrangements.
+//!    Sums of one shape, and the trees of one forest, are a [`stage`].
 //! 3. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
 //!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
 //! 4. [`value`] lowers an operation of a shape to LIR, for one row or for several.
@@ -21,6 +22,7 @@ pub mod arrangement;
 pub mod blocks;
 pub mod code;
 pub mod functions;
+mod iteration;
 mod layers;
 mod numbers;
 mod operations;
@@ -28,6 +30,7 @@ pub mod outputs;
 pub mod pools;
 pub mod runs;
 mod shared;
+pub mod stage;
 pub mod stored;
 mod sums;
 mod trace;

@@ -150,12 +150,16 @@ impl ColumnRuns {
         }
     }
 
-    /// The layers as stages of schedules: for each run of layers in order, the kind, the number of sums of a
-    /// layer and of terms of a sum.
+    /// The stages whose results are columns, in order: runs of layers and of trees. For each: the kind; the
+    /// number of sums of a layer, or of results of the trees; the number of terms of a sum, or of trees.
     pub fn stages(&self) -> Vec<(StageKind, u32, u32)> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        let stage = |run: &LayerRun| (run.term.stage(), count(run.units), count(run.terms));
-        self.layer_runs().map(stage).collect()
+        let stages = self.stored_runs.iter().filter_map(|run| match run {
+            StoredRun::Values(_) => None,
+            StoredRun::Layers(run) => Some((run.term.stage(), run.units, run.terms)),
+            StoredRun::Trees(run) => Some((StageKind::ColumnTrees, run.units, run.trees)),
+        });
+        stages.map(|(kind, units, terms)| (kind, count(units), count(terms))).collect()
     }
 
     /// Number of columns that are not the value of a feature.
@@ -163,16 +167,13 @@ impl ColumnRuns {
         self.column_features.iter().filter(|feature| feature.is_none()).count()
     }
 
-    /// Number of sums of a panel, whose constants are adjacent, in the run of layers number `layer`.
-    pub fn panel(&self, layer: usize) -> u16 {
-        self.layer_runs().nth(layer).map_or(1, |run| run.panel as u16)
-    }
-
-    fn layer_runs(&self) -> impl Iterator<Item = &LayerRun> {
-        self.stored_runs.iter().filter_map(|run| match run {
-            StoredRun::Values(_) | StoredRun::Trees(_) => None,
-            StoredRun::Layers(run) => Some(run),
-        })
+    /// Number of sums of a panel, whose constants are adjacent, in the stage number `stage`.
+    pub fn panel(&self, stage: usize) -> u16 {
+        let mut stages = self.stored_runs.iter().filter(|run| !matches!(run, StoredRun::Values(_)));
+        match stages.nth(stage) {
+            Some(StoredRun::Layers(run)) => run.panel as u16,
+            _ => 1,
+        }
     }
 
     /// Adds the pools to the tables of a module by `add`, which returns a table's number.

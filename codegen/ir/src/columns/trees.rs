@@ -2,9 +2,9 @@
 //!
 //! A node is 64 bits, which one load fetches: its operand, the distance to its first child, and its threshold
 //! if that is in single precision. Both children are adjacent. A leaf leads to itself: its distance is 0, and
-//! no value reaches its threshold, NaN. So all walks of a group of trees take as many steps as the group's
-//! deepest tree. Code does not grow with the trees. The sums of all results are stored columns, to which the
-//! leaf values of a group are added at a time.
+//! no value reaches its threshold, NaN. So all interleaved walks take as many steps as the deepest of their
+//! trees. Code does not grow with the trees. The sums of all results are stored columns, to which the leaf
+//! values of interleaved walks are added at a time.
 
 use super::layers::StoredPlaces;
 use super::numbers::{OperationParameter, ParameterSource};
@@ -18,7 +18,8 @@ use sched_columns::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Number of trees of a group, whose walks are interleaved: each step waits for three loads.
+/// Number of trees whose walks are interleaved without a schedule for the stage: each step waits for three
+/// loads.
 pub(super) const INTERLEAVED_TREES: usize = 4;
 
 /// Trees over stored columns, with the columns that are their results.
@@ -32,9 +33,9 @@ pub(super) struct TreesRun {
     pub missing: MissingSide,
     /// Number of columns.
     pub units: i64,
-    /// Number of groups of trees.
-    pub groups: i64,
-    /// Number of steps of each group.
+    /// Number of trees.
+    pub trees: i64,
+    /// Number of steps of each tree: those to its deepest leaf.
     pub steps: ParameterSource,
     /// Position of the roots of all trees in the pool of integers.
     pub roots: i64,
@@ -159,7 +160,7 @@ impl TreesRun {
             ties: properties.ties,
             missing,
             units: columns.len() as i64,
-            groups: steps.len() as i64,
+            trees: trees.len() as i64,
             steps: ParameterSource::new(&steps, Scalar::I32, pools),
             roots,
             nodes,
@@ -192,10 +193,10 @@ struct LinkedNode<'a> {
 /// The nodes of trees.
 struct NumberedTrees<'a> {
     nodes: Vec<LinkedNode<'a>>,
-    /// The number of each tree's root. The last group is filled up with trees that are single leaves without
+    /// The number of each tree's root. The trees are filled up to whole groups with single leaves without
     /// values.
     roots: Vec<i64>,
-    /// The number of steps of each group's deepest tree.
+    /// The number of steps to each tree's deepest leaf.
     steps: Vec<i64>,
 }
 
@@ -230,10 +231,11 @@ impl<'a> NumberedTrees<'a> {
         roots.extend(vec![nodes.len() as i64; unfilled]);
         nodes.push(leaf);
         let lost = i64::from(seeded(Fault::ColumnWalksStopEarly));
-        let depths: Vec<i64> = trees.iter().map(|tree| i64::from(tree.depth())).collect();
-        let steps =
-            depths.chunks(INTERLEAVED_TREES).map(|group| (group.iter().max().unwrap_or(&0) - lost).max(0));
-        NumberedTrees { nodes, roots, steps: steps.collect() }
+        let steps = trees.iter().map(|tree| (i64::from(tree.depth()) - lost).max(0));
+        let mut steps: Vec<i64> = steps.collect();
+        // Trees that fill up the last group take as many steps as any other without a result.
+        steps.resize(roots.len(), steps.last().copied().unwrap_or(0));
+        NumberedTrees { nodes, roots, steps }
     }
 }
 

@@ -1,12 +1,18 @@
-//! Code of trees whose results are columns: walks of a row, or of a vector of rows.
+//! Code of trees whose results are columns: walks of rows, or of vectors of rows, in arranged loops.
 
-use super::numbers::index_of;
+use super::arrangement::{Arrangement, StageLoop};
+use super::iteration::{CurrentIteration, ROW, UNIT};
+use super::numbers::{ParameterSource, index_of};
 use super::pools::PoolTables;
 use super::stored::StoredColumns;
 use super::trees::{INTERLEAVED_TREES, MissingSide, NodeForm, TreesRun};
 use super::value::Lanes;
 use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use sched_columns::Ties;
+use sched_nest::Axis;
+
+/// Largest number of interleaved walks. Larger groups are walked in pieces.
+const MOST_INTERLEAVED_WALKS: usize = 16;
 
 /// Code of trees whose results are columns.
 #[derive(Clone, Copy)]
@@ -19,30 +25,158 @@ pub(super) struct TreesCode<'a> {
     pub stored: StoredColumns,
 }
 
+/// Rows and trees whose walks are interleaved, each pair relative to the point where a group begins.
+struct InterleavedWalks<'p> {
+    point: &'p CurrentIteration,
+    pairs: &'p [(i64, i64)],
+    lanes: Lanes,
+}
+
 impl TreesCode<'_> {
-    /// Stores the results for a row, or for a vector of rows.
+    /// Stores the results for a row, or for a vector of rows. The walks of adjacent trees are interleaved.
     pub fn emit(&self, b: &mut Builder, lanes: Lanes) {
-        let (run, zero) = (self.run, b.int(0));
-        self.each_unit(b, |b, unit| {
-            let start = self.entry(b, (run.sum_element, run.starts), unit);
-            let start = splat(b, start, lanes);
-            self.store(b, unit, start);
-        });
-        let end = b.int(run.groups);
-        b.for_loop((zero, end, 1), &[], |b, group, _| {
-            let leaves = self.leaves(b, group, lanes);
-            self.each_unit(b, |b, unit| {
-                let mut sum = self.sum(b, unit, lanes);
-                for leaf in &leaves {
-                    let value = self.value(b, *leaf, unit);
-                    sum = b.add(sum, value);
-                }
-                self.store(b, unit, sum);
+        self.emit_arranged(b, &self.in_groups_of_trees(lanes), None);
+    }
+
+    /// Loops over whole groups of trees whose walks are interleaved, for a row or a vector of rows.
+    fn in_groups_of_trees(&self, lanes: Lanes) -> Arrangement {
+        let (trees, group) = (self.run.trees as usize, INTERLEAVED_TREES);
+        let stop = trees.next_multiple_of(group) as i64;
+        let groups = StageLoop::over(Axis::Tree, stop, group as i64);
+        let trees = StageLoop { interleaved: true, ..StageLoop::over(Axis::Tree, group as i64, 1) };
+        let rows = match lanes {
+            Lanes::Rows(rows) => {
+                Some(StageLoop { lanes: rows, ..StageLoop::over(Axis::Row, rows.into(), rows.into()) })
+            }
+            Lanes::One | Lanes::Columns(_) => None,
+        };
+        Arrangement::new(rows.into_iter().chain([groups, trees]).collect(), Vec::new())
+    }
+
+    /// Stores the results of a group of rows that begins with `row`, or of a single row if it is `None`, by
+    /// arranged loops.
+    pub fn emit_arranged(&self, b: &mut Builder, arrangement: &Arrangement, row: Option<Value>) {
+        let trees = ArrangedTrees { trees: *self, arrangement, row };
+        let rows = arrangement.for_axes(&[Axis::Row]);
+        let starts = ArrangedTrees { arrangement: &rows, ..trees };
+        starts.each_group(b, 0, &rows.before_loops(), &mut |b, group| starts.start_sums(b, group));
+        trees.each_group(b, 0, &arrangement.before_loops(), &mut |b, group| trees.walk(b, group));
+    }
+}
+
+/// Trees whose loops are arranged.
+#[derive(Clone, Copy)]
+struct ArrangedTrees<'a> {
+    trees: TreesCode<'a>,
+    arrangement: &'a Arrangement,
+    /// The first row; `None` for a single row.
+    row: Option<Value>,
+}
+
+impl ArrangedTrees<'_> {
+    /// Emits the loops from position `at` on, and calls `body` for each group of interleaved walks.
+    fn each_group(
+        &self,
+        b: &mut Builder,
+        at: usize,
+        point: &CurrentIteration,
+        body: &mut dyn FnMut(&mut Builder, InterleavedWalks<'_>),
+    ) {
+        if at < self.arrangement.first_interleaved_loop() {
+            return self.arrangement.for_each_value(b, at, point, &mut |b, point| {
+                self.each_group(b, at + 1, point, body);
             });
-            Vec::new()
+        }
+        let lanes = match self.arrangement.lanes(Axis::Row) {
+            1 => Lanes::One,
+            rows => Lanes::Rows(rows),
+        };
+        let pairs = self.arrangement.points(at, &point.remaining_bounds, usize::MAX).unwrap_or_default();
+        for pairs in pairs.chunks(MOST_INTERLEAVED_WALKS) {
+            body(b, InterleavedWalks { point, pairs, lanes });
+        }
+    }
+
+    /// Stores the first summands of a group's rows.
+    fn start_sums(&self, b: &mut Builder, group: InterleavedWalks<'_>) {
+        let trees = &self.trees;
+        trees.each_unit(b, |b, unit| {
+            let start = trees.entry(b, (trees.run.sum_element, trees.run.starts), unit);
+            let start = splat(b, start, group.lanes);
+            for (row, _) in group.pairs {
+                let stored = self.stored(b, group.point, *row);
+                trees.store(b, &stored, unit, start);
+            }
         });
     }
 
+    /// Adds the leaf values of a group's trees to the sums of its rows.
+    fn walk(&self, b: &mut Builder, group: InterleavedWalks<'_>) {
+        let (trees, first) = (&self.trees, group.point.value(b, UNIT));
+        let stored: Vec<StoredColumns> =
+            group.pairs.iter().map(|(row, _)| self.stored(b, group.point, *row)).collect();
+        let roots: Vec<Value> = group
+            .pairs
+            .iter()
+            .map(|(_, tree)| {
+                let root = trees.entry(b, (Scalar::I32, trees.run.roots + tree), first);
+                splat(b, root, group.lanes)
+            })
+            .collect();
+        let (zero, steps) = (b.int(0), self.steps(b, first, group.pairs));
+        let leaves = b.for_loop((zero, steps, 1), &roots, |b, _, nodes| {
+            let walks = nodes.iter().zip(&stored);
+            walks.map(|(node, stored)| trees.step(b, stored, *node, group.lanes)).collect()
+        });
+        trees.each_unit(b, |b, unit| {
+            let walks: Vec<_> = group.pairs.iter().zip(&stored).zip(leaves).collect();
+            // Walks of one row, in the order of its trees.
+            let mut rows: Vec<i64> = group.pairs.iter().map(|(row, _)| *row).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            for row in rows {
+                let own = walks.iter().filter(|(((of, _), _), _)| *of == row);
+                let Some(((_, stored), _)) = own.clone().next() else { continue };
+                let mut sum = trees.sum(b, stored, unit, group.lanes);
+                for (_, leaf) in own {
+                    let value = trees.value(b, *leaf, unit);
+                    sum = b.add(sum, value);
+                }
+                trees.store(b, stored, unit, sum);
+            }
+        });
+    }
+
+    /// The steps of the deepest tree of a group, whose first tree is `first`.
+    fn steps(&self, b: &mut Builder, first: Value, pairs: &[(i64, i64)]) -> Value {
+        let TreesCode { run, pools, .. } = self.trees;
+        let mut trees: Vec<i64> = pairs.iter().map(|(_, tree)| *tree).collect();
+        trees.sort_unstable();
+        trees.dedup();
+        if let ParameterSource::Same(_) = run.steps {
+            trees.truncate(1);
+        }
+        let zero = b.int(0);
+        trees.into_iter().fold(zero, |most, tree| {
+            let tree = b.add_int(first, tree);
+            let steps = index_of(b, pools, run.steps, tree);
+            if most == zero { steps } else { b.max(most, steps) }
+        })
+    }
+
+    /// The stored columns from a row on, which is `row` rows after the point.
+    fn stored(&self, b: &mut Builder, point: &CurrentIteration, row: i64) -> StoredColumns {
+        let further = point.plus[ROW] + row;
+        let first = match (point.row_from(b, self.row), further) {
+            (first, 0) => first,
+            (Some(first), _) => Some(b.add_int(first, further)),
+            (None, _) => Some(b.int(further)),
+        };
+        first.map_or(self.trees.stored, |first| self.trees.stored.from_row(first))
+    }
+}
+
+impl TreesCode<'_> {
     /// Calls `body` for each column.
     fn each_unit(&self, b: &mut Builder, body: impl FnOnce(&mut Builder, Value)) {
         let (zero, end) = (b.int(0), b.int(self.run.units));
@@ -55,23 +189,8 @@ impl TreesCode<'_> {
         });
     }
 
-    /// The leaves of a group's trees in which the rows end.
-    fn leaves(&self, b: &mut Builder, group: Value, lanes: Lanes) -> Vec<Value> {
-        let first = b.mul_int(group, INTERLEAVED_TREES as i64);
-        let roots: Vec<Value> = (0..INTERLEAVED_TREES as i64)
-            .map(|nth| {
-                let root = self.entry(b, (Scalar::I32, self.run.roots + nth), first);
-                splat(b, root, lanes)
-            })
-            .collect();
-        let (zero, steps) = (b.int(0), index_of(b, self.pools, self.run.steps, group));
-        b.for_loop((zero, steps, 1), &roots, |b, _, nodes| {
-            nodes.iter().map(|node| self.step(b, *node, lanes)).collect()
-        })
-    }
-
     /// The child of a node to which the row goes.
-    fn step(&self, b: &mut Builder, node: Value, lanes: Lanes) -> Value {
+    fn step(&self, b: &mut Builder, stored: &StoredColumns, node: Value, lanes: Lanes) -> Value {
         let (run, ty) = (self.run, b.ty(node));
         let whole = self.entry(b, (Scalar::I64, run.nodes), node);
         let [low, high] = halves(b, whole);
@@ -89,7 +208,7 @@ impl TreesCode<'_> {
             MissingSide::Either => b.extract_bits(number, 1, 31),
             MissingSide::Left | MissingSide::Right => number,
         };
-        let value = self.operand(b, place, lanes);
+        let value = self.operand(b, stored, place, lanes);
         let decision = match (run.missing, run.ties) {
             (MissingSide::Right, Ties::Above) => b.cmp(Cmp::OLt, value, threshold),
             (MissingSide::Right, Ties::Below) => b.cmp(Cmp::OLe, value, threshold),
@@ -136,32 +255,32 @@ impl TreesCode<'_> {
     }
 
     /// The operand of each lane: the stored column at the lane's place.
-    fn operand(&self, b: &mut Builder, place: Value, lanes: Lanes) -> Value {
+    fn operand(&self, b: &mut Builder, stored: &StoredColumns, place: Value, lanes: Lanes) -> Value {
         let element = self.run.operand_element;
         match lanes {
-            Lanes::Rows(2..) => self.stored.of_rows(b, element, place),
+            Lanes::Rows(2..) => stored.of_rows(b, element, place),
             _ => {
                 let place = b.to_index(place);
-                let index = self.stored.index(b, place);
-                b.load(Ty::of(element), Address::element(self.stored.buffer(element), index, element))
+                let index = stored.index(b, place);
+                b.load(Ty::of(element), Address::element(stored.buffer(element), index, element))
             }
         }
     }
 
     /// The address of a column's sum.
-    fn address(&self, b: &mut Builder, unit: Value) -> Address {
+    fn address(&self, b: &mut Builder, stored: &StoredColumns, unit: Value) -> Address {
         let place = b.add_int(unit, self.run.to);
-        let index = self.stored.index(b, place);
-        Address::element(self.stored.buffer(self.run.sum_element), index, self.run.sum_element)
+        let index = stored.index(b, place);
+        Address::element(stored.buffer(self.run.sum_element), index, self.run.sum_element)
     }
 
-    fn sum(&self, b: &mut Builder, unit: Value, lanes: Lanes) -> Value {
-        let address = self.address(b, unit);
+    fn sum(&self, b: &mut Builder, stored: &StoredColumns, unit: Value, lanes: Lanes) -> Value {
+        let address = self.address(b, stored, unit);
         b.load(lanes.type_of(self.run.sum_element), address)
     }
 
-    fn store(&self, b: &mut Builder, unit: Value, sum: Value) {
-        let address = self.address(b, unit);
+    fn store(&self, b: &mut Builder, stored: &StoredColumns, unit: Value, sum: Value) {
+        let address = self.address(b, stored, unit);
         b.store(address, sum);
     }
 }

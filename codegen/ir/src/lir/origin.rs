@@ -14,6 +14,8 @@ pub enum Task {
     Copies,
     /// Start, addition and storage of sums.
     Sums,
+    /// Computation of columns from the features of rows.
+    Columns,
 }
 
 /// A loop of the nest, with a task.
@@ -23,8 +25,10 @@ pub struct Origin {
     pub name: String,
     /// Largest number of rows of the calls of the code's variant; `None` for the last variant.
     pub max_rows: Option<u32>,
-    /// Task of the code: iterations, copies of rows, or sums.
+    /// Task of the code.
     pub task: Task,
+    /// Name of the stage whose results the columns are, if the task is to compute columns of a stage.
+    pub stage: Option<String>,
 }
 
 /// Origins of all values of a function.

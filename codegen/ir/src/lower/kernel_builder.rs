@@ -106,7 +106,7 @@ impl KernelBuilder<'_> {
         let name = self.ports.lowering.mir.vars.get(var.0 as usize).map(|info| info.name.clone());
         let around = self.b.origin();
         let name = name.unwrap_or_else(|| around.name.clone());
-        let outer = self.b.enter_origin(Origin { name, task: Task::Iterations, ..around });
+        let outer = self.b.enter_origin(Origin { name, task: Task::Iterations, stage: None, ..around });
         body(self);
         self.b.leave_origin(outer);
     }
@@ -114,7 +114,7 @@ impl KernelBuilder<'_> {
     /// Attributes the code of `body` to a task of the enclosing loop.
     pub fn attribute_to_task<R>(&mut self, task: Task, body: impl FnOnce(&mut Self) -> R) -> R {
         let around = self.b.origin();
-        let outer = self.b.enter_origin(Origin { task, ..around });
+        let outer = self.b.enter_origin(Origin { task, stage: None, ..around });
         let result = body(self);
         self.b.leave_origin(outer);
         result

@@ -197,8 +197,8 @@ impl<'a> Ports<'a> {
         let runs = self.lowering.hir.columns.as_deref()?;
         let is_host = self.lowering.processor() == ProcessorKind::Host;
         let register_bytes = is_host.then_some(self.lowering.plan.register_bytes);
-        let arrangements = &self.lowering.plan.arrangements;
-        Some(ColumnCode { runs, pools: self.computed?, register_bytes, arrangements })
+        let stages = Some(&*self.lowering.plan.column_stages);
+        Some(ColumnCode { runs, pools: self.computed?, register_bytes, stages })
     }
 
     /// Value to store for a complete sum: the sum, or the prediction that it becomes.

@@ -33,7 +33,7 @@ pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
     let pools = lowering.numbers.shared.columns.map(|numbers| numbers.declare(&mut b));
     let code = lowering.hir.columns.as_deref().zip(pools);
     let register_bytes = Some(lowering.plan.register_bytes);
-    let code = code.map(|(runs, pools)| ColumnCode { runs, pools, register_bytes, arrangements: &[] });
+    let code = code.map(|(runs, pools)| ColumnCode { runs, pools, register_bytes, stages: None });
     let row_blocks = RowBlocks { transpose: Transpose { rows, input, features, subset, pieces }, code };
     let quantizer = Quantizer { bins, tables, rows, input, features, blocks: Some(row_blocks), code };
     let (first, count, width) = (b.int(0), b.n_rows(), b.int(transfer.block_rows.into()));

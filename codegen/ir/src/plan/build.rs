@@ -60,7 +60,7 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<
         rows_per_run: outline.rows_per_run,
         index,
         register_bytes: budget.fetch.register_bytes.into(),
-        arrangements: stages::arrangements(hir)?,
+        column_stages: stages::column_stages(hir)?,
         set_columns: hir.columns.as_ref().map_or(0, |columns| columns.set_columns as u64),
     })
 }

@@ -31,7 +31,7 @@ mod traversal;
 pub use build::{Setting, build};
 pub use outline::common_transfer;
 
-use crate::columns::arrangement::Arrangement;
+use crate::columns::stage::ColumnStage;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
 use crate::repr::traverse::{StepCounts, Traversal};
@@ -65,9 +65,8 @@ pub struct Plan {
     pub index: Scalar,
     /// Number of columns that say, for a set of categories, whether a row's category is in it.
     pub set_columns: u64,
-    /// The arrangement of each layer of columns, in the order of layers. `None` if the schedule has no loops
-    /// for the layer, which is then computed in register tiles. Empty without columns.
-    pub arrangements: Vec<Option<Arrangement>>,
+    /// The stages whose results are columns, in the order in which a row passes them. Empty without columns.
+    pub column_stages: Vec<ColumnStage>,
     /// Bytes of a vector register of the host.
     pub register_bytes: u32,
 }

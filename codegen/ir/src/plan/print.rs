@@ -48,10 +48,10 @@ impl Display for Plan {
             let sums = if copy.copies_sums { ", with their sums" } else { "" };
             writeln!(f, "cache{}: {lies}{sums}", id.0)?;
         }
-        for (number, arrangement) in self.arrangements.iter().enumerate() {
-            if let Some(arrangement) = arrangement {
-                writeln!(f, "sums {number}: {arrangement}")?;
-            }
+        for stage in &self.column_stages {
+            let arrangement = stage.arrangement.as_ref().map(ToString::to_string);
+            let loops = arrangement.unwrap_or_else(|| "loops of the compiler".to_owned());
+            writeln!(f, "stage {}: {loops}", stage.info.name)?;
         }
         self.walks.values().try_for_each(|walk| self.walk(f, walk))
     }

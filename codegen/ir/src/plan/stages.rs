@@ -1,31 +1,31 @@
-//! Arrangements of stages of sums, made from their loop nests.
+//! Stages whose results are columns, and arrangements of sums, made from the loop nests of stages.
 //!
 //! An arrangement leaves out loops over rows that are outside of all loops over units and terms: it is the
 //! same in each of their iterations. If such a loop has `vectorize` or `interleave`, the arrangement has it
-//! and the loops inside it. The loop over the vectors of a group becomes the innermost loop.
+//! and the loops inside it. The loop over the vectors of a group, or over its trees, becomes the innermost
+//! loop.
 
 use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
+use crate::columns::stage::ColumnStage;
 use crate::error::CompileError;
 use crate::hir::{Hir, number_of};
 use sched_nest::{Axis, Body, Constraint, LoopId, Nest, StageInfo, StageKind, StageNest};
 
-/// For each layer of columns, in order, its arrangement if the schedule has loops for it.
+/// The stages whose results are columns, in order, with the loops that the schedule has for them.
 ///
 /// # Errors
 ///
 /// If a bound of a loop is not a constant, or the nest names a stage that the model lacks.
-pub fn arrangements(hir: &Hir) -> Result<Vec<Option<Arrangement>>, CompileError> {
+pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     let Some(columns) = &hir.columns else { return Ok(Vec::new()) };
-    let layers = columns.stages();
-    let stages = StageInfo::of_model(&layers, ("", 0));
-    let mut all: Vec<Option<Arrangement>> = vec![None; layers.len()];
+    let infos = StageInfo::of_model(&columns.stages(), ("", 0)).into_iter();
+    let infos = infos.filter(|info| info.kind != StageKind::Trees);
+    let mut stages: Vec<ColumnStage> = infos.map(|info| ColumnStage { info, arrangement: None }).collect();
     for StageNest { stage, nest } in &hir.nest.stages {
-        let at = stages.iter().position(|known| known.name == stage.name && known.kind != StageKind::Trees);
-        let slot = at.and_then(|at| all.get_mut(at)).ok_or_else(unknown_stage)?;
-        let panel = at.map_or(1, |at| columns.panel(at));
-        *slot = Some(arrangement(nest, panel)?);
+        let at = stages.iter().position(|known| known.info.name == stage.name).ok_or_else(unknown_stage)?;
+        stages[at].arrangement = Some(arrangement(nest, columns.panel(at))?);
     }
-    Ok(all)
+    Ok(stages)
 }
 
 /// Largest number of rows in the lanes of a vector. Wider vectors become several vectors of this many lanes.
@@ -35,7 +35,7 @@ const MOST_ROW_LANES: u16 = 16;
 struct ChainLoop {
     id: LoopId,
     parts: StageLoop,
-    /// Number of interleaved vectors.
+    /// Number of interleaved vectors or trees.
     group: i64,
 }
 
@@ -99,7 +99,8 @@ fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileE
     let stop = number_of(&this.stop).unwrap_or(step * group);
     let annotations = &this.annotations;
     let parallel = annotations.parallel && this.axis == Axis::Unit;
-    let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: annotations.unroll, parallel };
+    let (axis, unroll) = (this.axis, annotations.unroll);
+    let parts = StageLoop { axis, stop, step, lanes, unroll, parallel, interleaved: false };
     Ok(ChainLoop { id, parts, group })
 }
 
@@ -118,8 +119,8 @@ fn adjacent_rows(loops: &[&ChainLoop]) -> Option<i64> {
     Some(reached)
 }
 
-/// The arrangement of a chain. A loop over interleaved vectors becomes two loops: one over groups, in its
-/// position, and one over the vectors of a group, innermost.
+/// The arrangement of a chain. An interleaved loop becomes two loops: one over groups, in its position, and
+/// one over the vectors or trees of a group, innermost.
 fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arrangement {
     let ids: Vec<LoopId> = loops.iter().map(|this| this.id).collect();
     let place = |id: &LoopId| ids.iter().position(|known| known == id);
@@ -130,8 +131,8 @@ fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arra
     let mut bounds: Vec<StageBound> = constraints.iter().filter_map(bound).collect();
     let mut all: Vec<StageLoop> = loops.iter().map(|this| this.parts).collect();
     for (at, this) in loops.iter().enumerate().filter(|(_, this)| this.group > 1) {
-        let inner =
-            StageLoop { stop: this.parts.step * this.group, unroll: false, parallel: false, ..this.parts };
+        let stop = this.parts.step * this.group;
+        let inner = StageLoop { stop, unroll: false, parallel: false, interleaved: true, ..this.parts };
         let place = all.len();
         for bound in bounds.iter_mut().filter(|bound| bound.loops.contains(&at)) {
             bound.loops.push(place);

@@ -121,14 +121,15 @@ fn origin(source: &lir::Module, number: u32) -> Origin {
     origins.get((number & ((1 << ORIGIN_BITS) - 1)) as usize).cloned().unwrap_or_default()
 }
 
-/// The name of an origin in a comment: `b1`, `b0: copies, n_rows <= 8`.
+/// The name of an origin in a comment: `b1`, `b0: copies, n_rows <= 8`, `b0: layer1`.
 fn origin_comment(origin: Origin) -> String {
-    let Origin { name, max_rows, task } = origin;
+    let Origin { name, max_rows, task, stage } = origin;
     let name = if name.is_empty() { "outside of the loops".to_string() } else { name };
     let task = match task {
-        Task::Iterations => "",
-        Task::Copies => ": copies",
-        Task::Sums => ": sums",
+        Task::Iterations => String::new(),
+        Task::Copies => ": copies".to_owned(),
+        Task::Sums => ": sums".to_owned(),
+        Task::Columns => format!(": {}", stage.as_deref().unwrap_or("columns")),
     };
     let bound = max_rows.map_or(String::new(), |rows| format!(", n_rows <= {rows}"));
     format!("{name}{task}{bound}")

@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 39] = [
+const WANTED: [&str; 40] = [
     "tile",
     "split",
     "splitByDepth",
@@ -61,20 +61,22 @@ const WANTED: [&str; 39] = [
     "linear leaves",
     "expressions behind trees",
     "linear models",
-    "arranged stages of sums",
+    "arranged stages of columns",
     "units in lanes",
+    "arranged trees of columns",
 ];
 
 /// Features that need several random choices, or that only few trees allow. They must occur in at least one
 /// of fifty cases.
-const COMBINED: [&str; 9] = [
+const COMBINED: [&str; 10] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
     "cached oblivious trees",
     "preorder",
-    "arranged stages of sums",
+    "arranged stages of columns",
     "units in lanes",
     "units shared by threads",
+    "arranged trees of columns",
     "sets tested by class",
     "likely tiles",
 ];
@@ -115,11 +117,12 @@ impl Cover {
         let has_nodes = case.forest.trees.iter().any(|tree| !tree.inner.is_empty());
         self.count("linear leaves", case.forest.has_linear_leaves() && has_nodes);
         let arranges = case.nests.iter().any(|(_, nest)| !nest.stages.is_empty());
-        self.count("arranged stages of sums", arranges);
+        self.count("arranged stages of columns", arranges);
         let some_stage = |has: fn(&Nest) -> bool| {
             case.nests.iter().flat_map(|(_, nest)| &nest.stages).any(|stage| has(&stage.nest))
         };
         self.count("units in lanes", some_stage(has_units_in_lanes));
+        self.count("arranged trees of columns", some_stage(has_trees));
         self.count("units shared by threads", some_stage(has_parallel_units));
         self.count("linear models", case.forest.has_linear_leaves() && !has_nodes);
     }
@@ -196,6 +199,11 @@ fn swapped<'n>(nest: &'n Nest, id: LoopId, above: &mut Vec<&'n str>, pairs: &[(&
     let found = children.into_iter().any(|child| swapped(nest, child, above, pairs));
     above.pop();
     found
+}
+
+/// Whether a stage has trees.
+fn has_trees(nest: &Nest) -> bool {
+    nest.loops.iter().any(|this| this.axis == Axis::Tree)
 }
 
 /// Whether threads share units of a layer.

@@ -1,4 +1,4 @@
-//! Random directives for layers: the stages of sums before the trees.
+//! Random directives for the stages of columns before the last trees: layers, and trees that others read.
 
 use super::ScheduleGenerator;
 use sched_nest::{StageInfo, StageKind};
@@ -9,18 +9,18 @@ const TILE_SIZES: &[usize] = &[1, 2, 3, 4, 8, 16, 30];
 const VECTOR_LANES: &[usize] = &[2, 4, 8, 16];
 
 impl ScheduleGenerator<'_> {
-    /// Adds directives for some layers of the model.
+    /// Adds directives for some stages of columns of the model.
     pub(super) fn stages(&mut self) {
         let stages = self.options.model.as_ref().map_or_else(Vec::new, |model| model.stages.clone());
-        let sums = |stage: &&StageInfo| stage.kind != StageKind::Trees;
-        for stage in stages.iter().filter(sums).take(4) {
+        let of_columns = |stage: &&StageInfo| stage.kind != StageKind::Trees;
+        for stage in stages.iter().filter(of_columns).take(4) {
             if self.rng.one_in(3) {
                 continue;
             }
             let mut loops: Vec<String> =
                 stage.kind.loops().iter().map(|(name, _)| format!("{}.{name}", stage.name)).collect();
             if self.rng.one_in(2) {
-                // The rows of the nest of trees, which a layer's nest has until a directive of the layer
+                // The rows of the nest of trees, which a stage's nest has until a directive of the stage
                 // changes them.
                 loops.extend(self.rows_of_nest().into_iter().map(|row| format!("{}.{row}", stage.name)));
             }
@@ -28,7 +28,13 @@ impl ScheduleGenerator<'_> {
             for _ in 0..lines {
                 self.stage_line(&stage.name, &mut loops);
             }
-            // Units in lanes and shared by threads are usually legal, and few of the lines above have them.
+            // These are usually legal, and few of the lines above have them: units in lanes, units shared by
+            // threads, interleaved trees.
+            if stage.kind == StageKind::ColumnTrees {
+                let group = 2 + self.rng.below(7);
+                self.keep_if_legal(format!("interleave({}.tree, {group})\n", stage.name));
+                continue;
+            }
             if self.rng.one_in(2) {
                 let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
                 self.keep_if_legal(format!("vectorize({}.unit, {lanes})\n", stage.name));

@@ -97,7 +97,7 @@ impl LayerTile {
         stages.iter().any(|stage| !self.directives(stage).is_empty())
     }
 
-    /// The directives that arrange a stage. None for trees, and for layers that have fewer sums than lanes.
+    /// The directives that arrange a layer. None for trees, and for layers that have fewer sums than lanes.
     pub fn directives(&self, stage: &StageInfo) -> Vec<String> {
         let StageInfo { name, kind, units, .. } = stage;
         let in_sums = self.lanes_hold == LayerLanes::Sums;
@@ -144,7 +144,8 @@ impl LayerTile {
 /// The name of the stage of trees in a model that has layers of sums.
 pub fn trees_beside_layers(stages: &[StageInfo]) -> Option<&str> {
     let trees = stages.iter().find(|stage| stage.kind == StageKind::Trees)?;
-    (stages.len() > 1).then_some(trees.name.as_str())
+    let is_layer = |stage: &StageInfo| matches!(stage.kind, StageKind::Products | StageKind::Distances);
+    stages.iter().any(is_layer).then_some(trees.name.as_str())
 }
 
 /// Sums that a register holds.

@@ -185,7 +185,7 @@ impl<'a> ArgumentPlace<'a> {
         all.into_iter().map(|(_, item)| item).collect()
     }
 
-    /// Loops of stages of sums with which the directive is legal.
+    /// Loops of stages of columns with which the directive is legal.
     fn loops_of_stages(&self) -> Vec<Completion> {
         stage::loops(self.analysis, self.op, self.path(), &|name| self.is_taken(name))
     }

@@ -1,4 +1,4 @@
-//! Loops of stages of sums as arguments.
+//! Loops of stages of columns as arguments.
 
 use sched_grammar::ast::Span;
 

@@ -127,8 +127,8 @@ fn maker_text(analysis: ScheduleAnalysis, id: LoopId) -> Option<String> {
             Axis::Tree => {
                 "One of the two loops that every schedule begins with: the trees of the model.".to_owned()
             }
-            Axis::Unit => "A loop that each stage of sums begins with: its sums.".to_owned(),
-            Axis::Feature => "A loop that each stage of sums begins with: the terms of a sum.".to_owned(),
+            Axis::Unit => "A loop that each layer begins with: its sums.".to_owned(),
+            Axis::Feature => "A loop that each layer begins with: the terms of a sum.".to_owned(),
         });
     };
     let event = analysis.lineage().directive(step)?;

@@ -1,4 +1,4 @@
-//! A loop of a stage of sums, or the stage itself.
+//! A loop of a stage of columns, or the stage itself.
 
 use std::fmt::Write;
 
@@ -71,7 +71,8 @@ fn describe(variant: &StageVariant, select: &LoopSelector) -> Option<String> {
     let what = match node.axis {
         Axis::Unit => "Loop over the sums",
         Axis::Feature => "Loop over the terms of the sums",
-        Axis::Row | Axis::Tree => "Row loop",
+        Axis::Row => "Row loop",
+        Axis::Tree => "Tree loop",
     };
     let count = iterations(node, is_limited(&nest, &origin, id, node));
     let _ = write!(text, "\n{what} of `{}`, {count}.", variant.stage.name);
@@ -88,5 +89,7 @@ fn about(stage: &StageInfo) -> String {
         StageKind::Products => format!("{units} sums of {terms} products of columns with constants"),
         StageKind::Distances => format!("squared distances from {units} vectors of {terms} columns"),
         StageKind::Trees => format!("the {units} trees"),
+        StageKind::ColumnTrees if *units == 0 => "trees whose results are columns".to_owned(),
+        StageKind::ColumnTrees => format!("{terms} trees, whose results are columns"),
     }
 }

@@ -181,7 +181,7 @@ pub(super) fn unknown_index(context: &MessageContext, name: &str) -> Wording {
     }
 }
 
-/// Whether stages of sums have a loop of this name.
+/// Whether stages of columns have a loop of this name.
 fn is_loop_of_sums(name: &str) -> bool {
     let kinds = [StageKind::Products, StageKind::Distances];
     kinds.into_iter().flat_map(StageKind::loops).any(|(own, _)| *own == name)

@@ -47,11 +47,11 @@ pub(super) fn two_stages(context: &MessageContext, [other, own]: &[(String, Stri
 pub(super) fn not_in_stage(context: &MessageContext, stage: &str) -> Wording {
     let directive = context.directive();
     Wording::new(
-        format!("`{directive}` cannot be applied to this loop of `{stage}`, a stage that computes sums"),
-        "not for sums",
+        format!("`{directive}` cannot be applied to this loop of `{stage}`, a stage that computes columns"),
+        "not for columns",
     )
     .help(
-        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of sums. \
+        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of such a stage. \
          On CPUs, `parallel` applies to loops over units outside of the loops over terms. A loop \
          over rows cannot be divided into copies here.",
     )
@@ -69,7 +69,7 @@ pub(super) fn terms_out_of_order(context: &MessageContext, outer: Option<&str>) 
             let directive = context.directive();
             Wording::new(
                 format!("`{directive}` would add the terms of a sum in another order"),
-                "a loop over terms",
+                "a loop over the terms of sums",
             )
             .help(format!("{order} Name a loop over rows or units instead."))
         }

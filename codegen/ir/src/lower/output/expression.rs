@@ -71,7 +71,7 @@ impl<'a> ExpressionCode<'a> {
         ExpressionCode {
             steps,
             element: run.element,
-            code: ColumnCode { runs: &run.runs, pools, register_bytes, arrangements: &[] },
+            code: ColumnCode { runs: &run.runs, pools, register_bytes, stages: None },
         }
     }
 
