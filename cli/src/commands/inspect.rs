@@ -204,7 +204,8 @@ fn column_stage(stage: &StageInfo) -> Option<String> {
         }
         StageKind::ColumnTrees => {
             let results = if *units == 1 { "result" } else { "results" };
-            Some(format!("{name}: {units} {results} of {terms} trees"))
+            let trees = if *terms == 1 { "tree" } else { "trees" };
+            Some(format!("{name}: {units} {results} of {terms} {trees}"))
         }
     }
 }
