@@ -119,7 +119,7 @@ impl<'a> ResolvedPart<'a> {
         let is_given = self.options.target.is_some() || self.header.target.is_some();
         let mut words = Words::new(&mut self.report, limits, is_given);
         if brief {
-            words.be_brief();
+            words.omit_alternatives_and_nests();
         }
         let StageCalls { forest, stages, problems } =
             stages::by_stage(&self.calls, self.options.model.as_deref());
@@ -129,7 +129,7 @@ impl<'a> ResolvedPart<'a> {
             annotate::attach(forest.iter(), &mut builder, &mut words);
             judge(&builder, &limits, &mut words);
         }
-        words.be_plain();
+        words.omit_alternatives();
         let model = self.options.model.as_ref();
         let judged = |stage| StageVariant::arrange(stage, limits.kind, model, &mut words);
         let stages = stages.into_iter().map(judged).collect();

@@ -71,14 +71,14 @@ impl<'r, 'a> Words<'r, 'a> {
         Words { report, limits, for_cpu, seen: HashSet::new(), nests: 0, searches: 0 }
     }
 
-    /// Disables the search for alternatives and notes with nests, for diagnostics that are only counted.
-    pub fn be_brief(&mut self) {
+    /// Leaves out legal alternatives and notes with nests, for diagnostics that are only counted.
+    pub fn omit_alternatives_and_nests(&mut self) {
         self.searches = MAX_SEARCHES;
         self.nests = MAX_NEST_NOTES;
     }
 
-    /// Disables the search for alternatives, which knows the rules of the nest of trees alone.
-    pub fn be_plain(&mut self) {
+    /// Leaves out legal alternatives: their search knows the rules of the nest of trees alone.
+    pub fn omit_alternatives(&mut self) {
         self.searches = MAX_SEARCHES;
     }
 
@@ -94,25 +94,26 @@ impl<'r, 'a> Words<'r, 'a> {
     /// Adds labels for the origin of the loops, and a note with the nest.
     fn explain_loops(&mut self, builder: &NestBuilder, illegal: &Illegal, diagnostic: &mut Diagnostic) {
         const LABELS: usize = 4;
-        let mut makers: Vec<(DirectiveIndex, Vec<String>)> = Vec::new();
+        // Each directive with some of the loops that it made, and the number of the others.
+        let mut makers: Vec<(DirectiveIndex, Vec<String>, usize)> = Vec::new();
         for id in &illegal.loops {
             let Some(step) = builder.node(*id).made_by.filter(|step| *step != illegal.step) else { continue };
             let name = format!("`{}`", builder.name(*id));
-            match makers.iter_mut().find(|(known, _)| *known == step) {
-                Some((_, names)) if names.len() < LABELS => names.push(name),
-                Some(_) => {}
-                None => makers.push((step, vec![name])),
+            match makers.iter_mut().find(|(known, ..)| *known == step) {
+                Some((_, names, _)) if names.len() < LABELS => names.push(name),
+                Some((.., others)) => *others += 1,
+                None => makers.push((step, vec![name], 0)),
             }
         }
-        for (step, names) in makers.into_iter().take(LABELS) {
+        for (step, names, others) in makers.into_iter().take(LABELS) {
             let place = self.report.place(step, None);
             if diagnostic.labels.iter().any(|label| label.span == place) {
                 continue;
             }
             let verb = if names.len() == 1 { "was" } else { "were" };
-            diagnostic
-                .labels
-                .push(SpanLabel { span: place, message: format!("{} {verb} made here", names.join(", ")) });
+            let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+            let message = format!("{}{others} {verb} made here", names.join(", "));
+            diagnostic.labels.push(SpanLabel { span: place, message });
         }
         let about_loops =
             !illegal.loops.is_empty() || matches!(illegal.problem, Problem::UnknownIndex { .. });

@@ -86,7 +86,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     PADDING_TOO_LARGE 83 "S0083" Error "padding needs too much memory"
     LAYOUT_TOO_LARGE 84 "S0084" Error "layout needs too much memory"
     UNKNOWN_DEVICE 85 "S0085" Error "unknown target option"
-    CACHE_OUTSIDE_LAUNCH 86 "S0086" Error "cache outside a launch"
+    CACHE_OUTSIDE_LAUNCH 86 "S0086" Error "cache outside a grid"
     WALK_NEEDS_SINGLE_NODES 88 "S0088" Error "walk needs single nodes"
     TILE_OF_ONE 90 "S0090" Warning "tile of one iteration"
     INTERLEAVE_OF_ONE 91 "S0091" Warning "interleave of one"

@@ -5,7 +5,7 @@ use crate::diagnostics::Applicability;
 use crate::illegal::{CodeSize, UnrollAndJamNeeds};
 use crate::lineage::DirectiveIndex;
 use crate::resolve::quoted_list;
-use sched_nest::{Axis, Layout, LoopId};
+use sched_nest::{Axis, GpuLevel, Layout, LoopId};
 
 pub(super) fn contradiction(context: &MessageContext, earlier: DirectiveIndex) -> Wording {
     let first = context.first();
@@ -265,13 +265,25 @@ pub(super) fn vector_on_gpu(context: &MessageContext, lanes: Option<u32>) -> Wor
         Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
     let (lanes, word) = packed;
     let message = format!("on a GPU, only row loops with `representation({word})` can be vectorized");
-    Wording::new(message, "no vector on a GPU")
-        .help(format!(
-            "Map `{first}` to a block dimension, or interleave it. A row loop with `representation({word})` \
-             takes `vectorize(v, {lanes})`."
-        ))
-        .fix(Some(context.rewrite(interleave(context))))
-        .fix(Some(context.remove(step)))
+    let wording = Wording::new(message, "no vector on a GPU");
+    let level = context.illegal.loops.first().and_then(|id| context.builder.node(*id).gpu_level());
+    if let Some(level) = level {
+        let own = if level == GpuLevel::Grid { "a block" } else { "a thread" };
+        return wording
+            .help(format!("Remove `vectorize`: each iteration of `{first}` already has {own} of its own."))
+            .fix(Some(context.remove(step)));
+    }
+    let help = match context.axis() {
+        Some(Axis::Row) => format!(
+            "Map `{first}` to a block dimension, or interleave it. With `representation({word})`, write \
+             `vectorize({first}, {lanes})`."
+        ),
+        _ => format!(
+            "Interleave `{first}`, or map it to a block dimension. Only loops over rows can be vectorized on \
+             a GPU."
+        ),
+    };
+    wording.help(help).fix(Some(context.rewrite(interleave(context)))).fix(Some(context.remove(step)))
 }
 
 /// The start of a message about the code that a schedule expands to.
