@@ -4,8 +4,8 @@ use sched_grammar::ast::Span;
 
 use super::Analysis;
 
-/// All occurrences of the name at `offset`, in the order of the text: of a loop with all copies, a number, a
-/// model property, a directive or a word.
+/// Returns all occurrences of the name at `offset`, in the order of the text. Names of a loop's copies, such
+/// as `v[3]`, are occurrences of the loop's name.
 pub fn references(a: &Analysis, offset: usize, include_declaration: bool) -> Vec<Span> {
     let names = a.names();
     let Some(here) = names.at(offset) else { return Vec::new() };

@@ -40,7 +40,8 @@ pub enum ClassLabels {
 }
 
 impl Meaning {
-    /// The meaning with this word in descriptions of libraries.
+    /// Returns the meaning that a word in a library's description stands for: probabilities without a word,
+    /// and for results of other kinds, which have no headings of their own.
     fn of_word(word: Option<&str>) -> Meaning {
         match word {
             Some("classes") => Meaning::Classes,

@@ -10,7 +10,7 @@ pub struct OuterOrigin(u32);
 impl Builder {
     /// Assigns an origin to all values until [`Builder::leave_origin`].
     pub fn enter_origin(&mut self, origin: Origin) -> OuterOrigin {
-        OuterOrigin(self.origins_mut().begin(origin))
+        OuterOrigin(self.origins_mut().replace_next(origin))
     }
 
     /// Restores the earlier origin.

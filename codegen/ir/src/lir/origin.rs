@@ -81,7 +81,7 @@ impl Origins {
     }
 
     /// Sets the origin of the next values. Returns the number of the earlier origin.
-    pub(super) fn begin(&mut self, origin: Origin) -> u32 {
+    pub(super) fn replace_next(&mut self, origin: Origin) -> u32 {
         let known = self.all.iter().position(|known| *known == origin);
         let number = known.unwrap_or_else(|| {
             self.all.push(origin);

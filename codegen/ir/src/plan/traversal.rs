@@ -178,7 +178,7 @@ impl WalkInfo<'_> {
         let speculated = match (traversal, steps.speculated) {
             _ if !level_order => 0,
             (Traversal::PackedRows, 0) => DEFAULT_PACKED_LEVELS.min(steps.straight),
-            (Traversal::PackedRows, requested) => requested.min(packed_rows::MOST_LEVELS),
+            (Traversal::PackedRows, requested) => requested.min(packed_rows::MOST_PACKED_LEVELS),
             (_, requested) => requested,
         };
         StepCounts { speculated, ..steps }

@@ -109,7 +109,7 @@ pub(super) fn emit_kernel<'ctx>(
     emitter.shared = Some(shared);
     emitter.marks = machine.has_loop_marks.then(|| Marks::new(context, module, model, kind));
     if let Some(marks) = &mut emitter.marks {
-        marks.begin(llvm);
+        marks.replace_function(llvm);
     }
     emitter.mark_origin_number(0);
     emitter.load_buffer_addresses()?;

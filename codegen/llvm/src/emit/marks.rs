@@ -57,8 +57,8 @@ impl<'ctx> Marks<'ctx> {
         Marks { records, unit, kernel, function: None }
     }
 
-    /// Begins a function, and returns the one that it interrupts.
-    pub(super) fn begin(&mut self, llvm: FunctionValue<'ctx>) -> Option<DISubprogram<'ctx>> {
+    /// Makes `llvm` the function under construction. Returns the earlier one, which it interrupts.
+    pub(super) fn replace_function(&mut self, llvm: FunctionValue<'ctx>) -> Option<DISubprogram<'ctx>> {
         let (file, scope) = (self.unit.get_file(), self.unit.as_debug_info_scope());
         let ty = self.records.create_subroutine_type(file, None, &[], DIFlags::ZERO);
         let name = llvm.get_name().to_string_lossy().into_owned();

@@ -112,7 +112,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut inner = Frame::enter(ir.context, &ir.builder, llvm, env, self.operands.source);
         inner.inherit_constants(&self.operands.frame);
         let outer = std::mem::replace(&mut self.operands.frame, inner);
-        let interrupted = self.marks.as_mut().and_then(|marks| marks.begin(llvm));
+        let interrupted = self.marks.as_mut().and_then(|marks| marks.replace_function(llvm));
         self.mark_origin(origin);
         self.load_environment(environment, env)?;
         self.finish(|it| body(it, llvm))?;

@@ -455,8 +455,7 @@ impl Case {
     }
 }
 
-/// Whether some feature has enough sets that rows may have classes of its categories. The properties of a
-/// forest for the checker, with its stages.
+/// The properties of a forest for the checker, with its stages.
 fn info(forest: &Forest) -> ModelInfo {
     let forests = KernelForests::from(Arc::new(forest.clone()));
     let columns = forests.with_set_tests(SetTests::OfColumns).columns().ok().flatten();
@@ -465,6 +464,7 @@ fn info(forest: &Forest) -> ModelInfo {
     ModelInfo { stages, ..forests::model_info(forest) }
 }
 
+/// Whether some feature has enough sets that rows may have classes of its categories.
 fn has_classes(forest: &Forest) -> bool {
     class_features(forest, SetTests::OfClasses) > 0
 }

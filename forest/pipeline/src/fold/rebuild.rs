@@ -16,13 +16,14 @@ pub(super) enum NewTest {
         /// The test, for the comparison `<=`.
         predicate: Predicate,
     },
-    /// One or several tests of a feature.
+    /// Tests of the feature from which the old test's column is computed: one, several, or none if all values
+    /// go to the same side.
     Folded {
         /// The feature.
         feature: u32,
         /// The side of each of its values.
         sides: Rc<Sides>,
-        /// The simplest test.
+        /// The replacement on paths that do not limit the feature's values.
         replacement: Rc<TestReplacement>,
     },
 }

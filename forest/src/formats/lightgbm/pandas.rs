@@ -94,7 +94,8 @@ fn name_lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
     Ok(lists.unwrap_or_default())
 }
 
-/// The categorical features according to the line `[categorical_feature: ...]` of the training parameters.
+/// The numbers of the categorical features in the line `[categorical_feature: ...]` of the training
+/// parameters.
 fn declared_categorical(footer: &str) -> Option<Vec<usize>> {
     let line = footer.lines().find_map(|line| line.strip_prefix("[categorical_feature: "))?;
     let list = line.strip_suffix(']')?;

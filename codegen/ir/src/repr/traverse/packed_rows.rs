@@ -13,8 +13,8 @@ use crate::rows::RowAddress;
 
 /// Number of rows whose bins share a word.
 pub const ROWS_PER_WORD: usize = 4;
-/// Largest number of levels after which node numbers fit a byte.
-pub const MOST_LEVELS: u32 = 7;
+/// Largest number of top levels that packed rows walk together. After these, node numbers still fit a byte.
+pub const MOST_PACKED_LEVELS: u32 = 7;
 
 /// A word of four bytes.
 const WORD: Ty = Ty::of(Scalar::I32);
