@@ -132,6 +132,26 @@ pub(crate) fn tile(rng: &mut Rng, axis: Axis, stop: i64, lanes: u16) -> [StageLo
     [StageLoop::over(axis, stop, size), inner]
 }
 
+/// The loops of tiles in random order, the outer loop of each tile before its inner one, with the bounds of
+/// partial tiles. Each tile has the end of its numbers.
+pub(crate) fn in_any_order(
+    rng: &mut Rng,
+    tiles: &[(i64, [StageLoop; 2])],
+) -> (Vec<StageLoop>, Vec<StageBound>) {
+    let mut loops = Vec::new();
+    let mut bounds: Vec<StageBound> =
+        tiles.iter().map(|(bound, _)| StageBound { loops: Vec::new(), bound: *bound }).collect();
+    while loops.len() < 2 * tiles.len() {
+        let at = rng.below(tiles.len());
+        let placed = bounds[at].loops.len();
+        if let Some(this) = tiles[at].1.get(placed) {
+            bounds[at].loops.push(loops.len());
+            loops.push(*this);
+        }
+    }
+    (loops, bounds)
+}
+
 /// A random arrangement of a layer: tiles of rows, units and terms in any order, with rows or units in lanes.
 fn arrangement(rng: &mut Rng, (units, terms): (u32, u32), panel: u16) -> Arrangement {
     let rows = *rng.pick(&[1, 2, 4, 8, 16]).unwrap();
@@ -139,26 +159,18 @@ fn arrangement(rng: &mut Rng, (units, terms): (u32, u32), panel: u16) -> Arrange
     let lanes = *rng.pick(&[most, most.min(2), most.min(4)]).unwrap();
     let is_of_rows = rng.one_in(2) && i64::from(lanes) <= rows;
     let (of_rows, of_units) = if is_of_rows { (lanes, 1) } else { (1, lanes.min(panel)) };
-    let mut tiles = [
-        tile(rng, Axis::Row, rows, of_rows).to_vec(),
-        tile(rng, Axis::Unit, units.into(), of_units).to_vec(),
-        tile(rng, Axis::Feature, terms.into(), 1).to_vec(),
+    let tiles = [
+        (rows, tile(rng, Axis::Row, rows, of_rows)),
+        (units.into(), tile(rng, Axis::Unit, units.into(), of_units)),
+        (terms.into(), tile(rng, Axis::Feature, terms.into(), 1)),
     ];
-    let ends = [rows, units.into(), terms.into()];
-    let (mut loops, mut bounds) = (Vec::new(), ends.map(|bound| StageBound { loops: Vec::new(), bound }));
-    while tiles.iter().any(|tile| !tile.is_empty()) {
-        let axis = rng.below(tiles.len());
-        if !tiles[axis].is_empty() {
-            bounds[axis].loops.push(loops.len());
-            loops.push(tiles[axis].remove(0));
-        }
-    }
+    let (mut loops, bounds) = in_any_order(rng, &tiles);
     // Threads share units outside of the loops over terms.
     let outside = loops.iter_mut().take_while(|this| this.axis != Axis::Feature);
     for this in outside.filter(|this| this.axis == Axis::Unit) {
         this.parallel = rng.one_in(3);
     }
-    Arrangement::new(loops, bounds.to_vec())
+    Arrangement::new(loops, bounds)
 }
 
 #[test]

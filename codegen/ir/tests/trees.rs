@@ -2,11 +2,11 @@
 //! sums, and over results of other trees.
 
 use crate::columns::{Form, arranged_stages, check, check_arranged, function, of_columns};
-use crate::layers::tile;
+use crate::layers::{in_any_order, tile};
 use sched_columns::{
     Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, SharedTreeProperties, Term, Ties,
 };
-use sched_ir::columns::arrangement::{Arrangement, StageBound};
+use sched_ir::columns::arrangement::Arrangement;
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::lir::Table;
@@ -123,22 +123,14 @@ fn arrangement(rng: &mut Rng, trees: u32) -> Arrangement {
     let rows = *rng.pick(&[1, 2, 4, 8, 16]).unwrap();
     let lanes = *rng.pick(&[1, 2, 4, 8]).unwrap();
     let lanes = lanes.min(rows as u16);
-    let mut tiles =
-        [tile(rng, Axis::Row, rows, lanes).to_vec(), tile(rng, Axis::Tree, trees.into(), 1).to_vec()];
-    let ends = [rows, trees.into()];
-    let (mut loops, mut bounds) = (Vec::new(), ends.map(|bound| StageBound { loops: Vec::new(), bound }));
-    while tiles.iter().any(|tile| !tile.is_empty()) {
-        let axis = rng.below(tiles.len());
-        if !tiles[axis].is_empty() {
-            bounds[axis].loops.push(loops.len());
-            loops.push(tiles[axis].remove(0));
-        }
-    }
+    let tiles =
+        [(rows, tile(rng, Axis::Row, rows, lanes)), (trees.into(), tile(rng, Axis::Tree, trees.into(), 1))];
+    let (mut loops, bounds) = in_any_order(rng, &tiles);
     let interleaved = rng.below(4);
     for this in loops.iter_mut().rev().take(interleaved) {
         this.interleaved = true;
     }
-    Arrangement::new(loops, bounds.to_vec())
+    Arrangement::new(loops, bounds)
 }
 
 #[test]
