@@ -71,7 +71,7 @@ pub(super) fn terms_out_of_order(context: &MessageContext, outer: Option<&str>) 
                 format!("`{directive}` would add the terms of a sum in another order"),
                 "a loop over the terms of sums",
             )
-            .help(format!("{order} Name a loop over rows or units instead."))
+            .help(format!("{order} Name a loop over rows instead, or one over the units of a layer."))
         }
     }
 }
