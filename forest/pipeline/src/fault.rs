@@ -21,6 +21,8 @@ pub enum PassFault {
     FoldForgetsMissing,
     /// *Fold*, categories: a set lacks its last member.
     FoldLosesMember,
+    /// *Leaf sums*: the first two leaves of each tree swap the products that they hold.
+    LeafEntriesSwapped,
     /// *Tables*: a value on the first edge gets the entry of the values below the edge.
     TableEdgeBeside,
     /// *Tables*: the last two entries are swapped.

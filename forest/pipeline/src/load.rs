@@ -4,6 +4,7 @@ use crate::additions::sum_chains;
 use crate::constants::fold_constants;
 use crate::describe::describe;
 use crate::fold::{ColumnFate, fold};
+use crate::leaf_sums::{LeafSums, leaf_sums};
 use crate::leaf_vectors::leaf_vectors;
 use crate::live::remove_unread_columns;
 use crate::onnx::{ReadPipeline, read_pipeline};
@@ -71,13 +72,17 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelErr
 fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>), ModelError> {
     let (inputs, whole) = (pipeline.inputs.clone(), pipeline.columns.clone());
     let whole_tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
-    let pipeline = leaf_vectors(fold_constants(remove_unread_columns(pipeline)).map_err(impossible)?)?;
+    let pipeline = fold_constants(remove_unread_columns(pipeline)).map_err(impossible)?;
+    let LeafSums { pipeline, replaced: by_leaves } = leaf_sums(pipeline)?;
+    let pipeline = leaf_vectors(pipeline)?;
     let names: Vec<String> = pipeline.stages.iter().map(|stage| stage.name().to_owned()).collect();
     let Tabulation { pipeline, replaced } = tabulate(pipeline)?;
     let mut folding = fold(pipeline)?;
-    for (fates, replaced) in folding.fates.iter_mut().zip(replaced) {
-        let of_tables = fates.iter_mut().zip(0..).filter(|(_, feature)| replaced.contains(feature));
-        of_tables.for_each(|(fate, _)| *fate = ColumnFate::Table);
+    for (replaced, new) in [(replaced, ColumnFate::Table), (by_leaves, ColumnFate::Leaf)] {
+        for (fates, replaced) in folding.fates.iter_mut().zip(replaced) {
+            let of_sums = fates.iter_mut().zip(0..).filter(|(_, feature)| replaced.contains(feature));
+            of_sums.for_each(|(fate, _)| *fate = new);
+        }
     }
     let stages = folding.fates.into_iter().zip(whole_tested).zip(names);
     let stages = stages.map(|((fates, tested), name)| {

@@ -3,6 +3,7 @@
 mod damaged;
 mod draw;
 mod fixtures;
+mod leaf_sums;
 mod nodes;
 mod operators;
 mod passes;

@@ -1,4 +1,5 @@
-//! The stages of a pipeline, and the compilation of their columns: folded, a table, computed or never read.
+//! The stages of a pipeline, and the compilation of their columns: folded, a table, leaves, computed or never
+//! read.
 
 use schedc_driver::{ColumnFate, ColumnSummary, Model};
 use std::fmt::Write;
@@ -7,13 +8,14 @@ use std::fmt::Write;
 const MOST_LISTED: usize = 20;
 
 /// The words for the compilation of a column, in the order in which they are counted.
-const WORDS: [&str; 4] = ["folded", "table", "computed", "never read"];
+const WORDS: [&str; 5] = ["folded", "table", "leaf", "computed", "never read"];
 
 fn word(fate: ColumnFate) -> &'static str {
-    let [folded, table, computed, never_read] = WORDS;
+    let [folded, table, leaf, computed, never_read] = WORDS;
     match fate {
         ColumnFate::Folded => folded,
         ColumnFate::Categories | ColumnFate::Table => table,
+        ColumnFate::Leaf => leaf,
         ColumnFate::Computed(_) => computed,
         ColumnFate::Unread => never_read,
     }

@@ -40,6 +40,8 @@ pub enum ColumnFate {
     /// Sums add entries of a table over the feature's values in place of its products, so the column is not
     /// computed.
     Table,
+    /// Sums add the values of leaves in place of its products, so the column is not computed.
+    Leaf,
     /// The column has to be computed.
     Computed(ComputedReason),
 }

@@ -13,7 +13,7 @@ use super::field;
 use super::inputs::GraphInputs;
 use super::node::{GraphNode, OUTSIDE_HELP, not_understood};
 use super::operators::{OperatorSet, operator};
-use super::order::{is_ensemble, needed_nodes, scores_node, trees_below_trees};
+use super::order::{is_ensemble, leaf_indices, needed_nodes, scores_node, trees_below_trees};
 use super::outcome::{GraphTrees, NodeInput};
 use super::parts::PartForest;
 use super::stacked::{MaybeStacked, run, stacked_result};
@@ -36,8 +36,9 @@ pub(super) struct GraphReader<'a> {
     found: Option<PartForest>,
     /// The index of the node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
-    /// The indices of tree ensembles whose results other tree ensembles read.
-    trees_below_trees: HashSet<usize>,
+    /// The indices of tree ensembles whose results are columns: other tree ensembles read them, or they are
+    /// leaf indices.
+    column_trees: HashSet<usize>,
     /// The forests read so far, if the graph is read as several parts.
     parts: Option<Vec<PartForest>>,
     file_bytes: usize,
@@ -91,7 +92,7 @@ fn read_as(
         read: HashSet::new(),
         found: None,
         scores_node: None,
-        trees_below_trees: HashSet::new(),
+        column_trees: HashSet::new(),
         parts,
         file_bytes: file.bytes,
         notes: Vec::new(),
@@ -102,10 +103,11 @@ fn read_as(
         reader.constants.insert(constant.text(field::CONSTANT_NAME)?, constant);
     }
     let needed = needed_nodes(graph)?;
-    reader.trees_below_trees = trees_below_trees(graph, &needed)?;
+    reader.column_trees = trees_below_trees(graph, &needed)?;
+    reader.column_trees.extend(leaf_indices(graph, &needed)?);
     reader.scores_node = match reader.parts {
         Some(_) => None,
-        None => scores_node(graph, &needed)?,
+        None => scores_node(graph, &needed, &reader.column_trees)?,
     };
     for input in graph.all(field::GRAPH_INPUT) {
         reader.input(input?)?;

@@ -54,17 +54,68 @@ pub(super) fn trees_below_trees(
     Ok(below)
 }
 
+/// The positions of tree ensembles whose results are leaf indices: nodes that compare or encode numbers read
+/// them, behind casts and choices of columns, and nothing else does.
+pub(super) fn leaf_indices(
+    graph: Message<'_>,
+    needed: &HashSet<usize>,
+) -> Result<HashSet<usize>, ModelError> {
+    // Values that are read as categories, and values that are read otherwise.
+    let (mut categories, mut others): (HashSet<&str>, HashSet<&str>) = (HashSet::new(), HashSet::new());
+    for output in graph.all(field::GRAPH_OUTPUT) {
+        others.insert(output?.text(field::VALUE_NAME)?);
+    }
+    let mut found = HashSet::new();
+    let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
+    for (index, node) in nodes.iter().enumerate().rev().filter(|(index, _)| needed.contains(index)) {
+        let (mut is_category, mut is_other) = (false, false);
+        for output in node.all(field::NODE_OUTPUT) {
+            let output = output?.as_text()?;
+            is_category |= categories.contains(output);
+            is_other |= others.contains(output);
+        }
+        let name = node.text(field::NODE_OPERATOR)?;
+        let is_only_category = is_category && !is_other;
+        if is_only_category && matches!(name, "TreeEnsembleRegressor" | "TreeEnsemble") {
+            found.insert(index);
+        }
+        let passes = reads_categories(name) || (is_only_category && arranges_numbers(name));
+        let read = if passes { &mut categories } else { &mut others };
+        for input in node.all(field::NODE_INPUT) {
+            read.insert(input?.as_text()?);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an operator reads numbers as categories.
+fn reads_categories(name: &str) -> bool {
+    matches!(name, "Equal" | "OneHotEncoder" | "OneHot")
+}
+
+/// Whether the results of an operator are its inputs, perhaps in another type or order.
+fn arranges_numbers(name: &str) -> bool {
+    let types = ["Cast", "CastLike", "Identity"];
+    let places = ["Gather", "Slice", "Split", "Concat", "ArrayFeatureExtractor", "Transpose"];
+    let shapes = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile"];
+    types.contains(&name) || places.contains(&name) || shapes.contains(&name)
+}
+
 /// The position of the node whose results are the scores of a model without trees: all outputs are computed
 /// from these results alone.
 ///
 /// Candidates are the last operator that adds values of a row, and the operators after it. They end before
 /// the first operator that turns scores into probabilities or classes. The last candidate counts. `None` if
-/// there is none, or if the graph has trees.
+/// there is none, or if the graph has trees other than the `column_trees`, whose results are columns.
 ///
 /// # Errors
 /// `M0003` if the file is damaged.
-pub(super) fn scores_node(graph: Message<'_>, needed: &HashSet<usize>) -> Result<Option<usize>, ModelError> {
-    let mut steps = RowNodes::of(graph, needed)?;
+pub(super) fn scores_node(
+    graph: Message<'_>,
+    needed: &HashSet<usize>,
+    column_trees: &HashSet<usize>,
+) -> Result<Option<usize>, ModelError> {
+    let mut steps = RowNodes::of(graph, needed, column_trees)?;
     if steps.has_trees {
         return Ok(None);
     }
@@ -101,7 +152,11 @@ struct RowNode {
 }
 
 impl RowNodes {
-    fn of(graph: Message<'_>, needed: &HashSet<usize>) -> Result<RowNodes, ModelError> {
+    fn of(
+        graph: Message<'_>,
+        needed: &HashSet<usize>,
+        column_trees: &HashSet<usize>,
+    ) -> Result<RowNodes, ModelError> {
         let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
         // For each value, the position of the last node that reads it, or the number of nodes if it is an
         // output.
@@ -128,7 +183,7 @@ impl RowNodes {
                 reads_rows |= of_rows.contains(input?.as_text()?);
             }
             let name = node.text(field::NODE_OPERATOR)?;
-            steps.has_trees |= is_ensemble(name);
+            steps.has_trees |= is_ensemble(name) && !column_trees.contains(&index);
             if !reads_rows {
                 continue;
             }

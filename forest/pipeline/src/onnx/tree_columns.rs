@@ -1,4 +1,5 @@
-//! Tree ensembles whose results other trees read. Their results become columns.
+//! Tree ensembles whose results other trees read, or one-hot encoders of leaf indices. Their results become
+//! columns.
 
 use super::builder::GraphColumns;
 use super::parts::PartForest;

@@ -167,7 +167,7 @@ impl FeatureTerms {
 }
 
 /// A weight times a value, rounded to the type of sums.
-pub(super) fn product(weight: f64, value: f64, accumulator: Float) -> f64 {
+pub(crate) fn product(weight: f64, value: f64, accumulator: Float) -> f64 {
     match accumulator {
         Float::F32 => f64::from((weight * value) as f32),
         Float::F64 => weight * value,

@@ -29,8 +29,8 @@ impl<'a> GraphReader<'a> {
             let message = format!("the operator {label} reads results of other trees");
             return refuse(message, "convert each tree ensemble to a model of its own");
         };
-        let is_below = self.trees_below_trees.contains(&index);
-        if self.found.is_some() && !is_below {
+        let are_columns = self.column_trees.contains(&index);
+        if self.found.is_some() && !are_columns {
             let message = format!("the operator {label} is a second tree ensemble");
             return refuse(message, "convert each tree ensemble to a model of its own");
         }
@@ -47,7 +47,7 @@ impl<'a> GraphReader<'a> {
         let name = node.text(field::NODE_NAME)?.to_owned();
         let read = PartForest { name, forest, tested };
         let scores = match &mut self.parts {
-            _ if is_below => {
+            _ if are_columns => {
                 let results = results_as_columns(&read, &mut self.builder, label)?;
                 return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
             }
