@@ -99,6 +99,12 @@ CASES = {
     "f": (numbers, 3, lambda: scaled(neural_network.MLPClassifier((64, 32), max_iter=20))),
     "g": (mixed, 2, lambda: prepared(linear_model.LogisticRegression(max_iter=300),
                                      feature_selection.SelectKBest(k=20))),
+    "h": (numbers, 2, lambda: pipeline.make_pipeline(ensemble.RandomTreesEmbedding(random_state=0),
+                                                     linear_model.LogisticRegression())),
+    "h'": (numbers, 3, lambda: pipeline.make_pipeline(ensemble.RandomTreesEmbedding(random_state=0),
+                                                      linear_model.LogisticRegression())),
+    "h''": (numbers, 2, lambda: pipeline.make_pipeline(ensemble.RandomTreesEmbedding(random_state=0),
+                                                       neural_network.MLPClassifier((64, 32), max_iter=3))),
 }
 
 

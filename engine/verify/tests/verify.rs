@@ -378,7 +378,7 @@ fn a_difference_becomes_a_row_and_a_node() {
 }
 
 /// The faults of passes over pipelines, each with a model that the pass changes.
-const FAULTS_OF_PASSES: [(PassFault, &str); 13] = [
+const FAULTS_OF_PASSES: [(PassFault, &str); 14] = [
     (PassFault::LiveDropsColumn, "forest/pipeline/tests/fixtures/standard-forest.onnx"),
     (PassFault::ConstantsSkipOperation, "forest/pipeline/tests/skl2onnx/quadratic.onnx"),
     (PassFault::EqualColumnsConfused, "forest/pipeline/tests/fixtures/bins-onehot-forest.onnx"),
@@ -387,6 +387,7 @@ const FAULTS_OF_PASSES: [(PassFault, &str); 13] = [
     (PassFault::FoldForgetsMissing, "forest/pipeline/tests/fixtures/standard-forest.onnx"),
     (PassFault::FoldLosesMember, "forest/pipeline/tests/fixtures/onehot-forest.onnx"),
     (PassFault::FoldLosesMember, "forest/pipeline/tests/fixtures/target-extra.onnx"),
+    (PassFault::LeafEntriesSwapped, "forest/pipeline/tests/fixtures/leaves-logistic.onnx"),
     (PassFault::TableEdgeBeside, "forest/pipeline/tests/fixtures/bins-bernoulli.onnx"),
     (PassFault::TableEntriesSwapped, "forest/pipeline/tests/fixtures/onehot-logistic.onnx"),
     (PassFault::TableForgetsMissing, "forest/pipeline/tests/fixtures/bins-bernoulli.onnx"),

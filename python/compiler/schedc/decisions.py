@@ -21,11 +21,10 @@ _METADATA_PROPS = 14
 def are_sums(made: Any) -> bool:
     """Whether the margins of an exported object are the sums of its trees: of one ensemble that reads all
     others, or of all ensembles in their order, none of which reads another."""
-    nodes = made.graph.nodes
-    producers = {node.output[0]: node for node in nodes}
+    producers = {node.output[0]: node for node in made.graph.nodes}
     last = producers[made.names["margins"]]
     parts = [producers.get(name) for name in last.input] if last.op_type == "Concat" else [last]
-    ensembles = [node for node in nodes if node.op_type == "TreeEnsemble"]
+    ensembles = made.graph.ensembles
     if len(parts) != len(ensembles):
         others = {one.output[0] for one in ensembles[:-1]}
         return len(parts) == 1 and parts[0] is ensembles[-1] and others <= _read_by(ensembles[-1], producers)

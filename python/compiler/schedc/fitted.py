@@ -187,7 +187,8 @@ def _model_of(made: Any, answers: Answers) -> bytes:
 
     model = onnx.load_from_string(content)
     graph = model.graph
-    trees = [node for node in graph.node if node.op_type == "TreeEnsemble"]
+    names = {node.name for node in made.graph.ensembles}
+    trees = [node for node in graph.node if node.name in names]
     if len(trees) != 1:
         return content
     needed, kept = {trees[0].output[0]}, []
@@ -229,7 +230,7 @@ def answers_of(model: Any, made: Any) -> Answers:
 
     last = answering(model)
     # If the graph has trees, the sums of the compiled model do not include the margins.
-    has_trees = any(node.op_type == "TreeEnsemble" for node in made.graph.nodes)
+    has_trees = bool(made.graph.ensembles)
     more = _methods_of(model, last, made)
     if made.kind == "columns":
         kind = made.outputs["variable"].dtype

@@ -288,6 +288,26 @@ def cases():
     choices = {"simpleimputer__strategy": ["mean"]}
     search = model_selection.GridSearchCV(imputed(standard(), forest()), choices, cv=2)
     yield search, "array", "two", "equal"
+    # Leaves of trees as columns.
+    def leaves(**options):
+        return ens.RandomTreesEmbedding(**{"n_estimators": 6, "max_depth": 4, "random_state": 0, **options})
+
+    for model in (lin.LogisticRegression(), naive_bayes.MultinomialNB(), svm.LinearSVC()):
+        for words in ("words", "three"):
+            yield imputed(leaves(), model), "array", words, "bound"
+    yield imputed(standard(), leaves(), lin.Ridge()), "array", "number", "bound"
+    yield imputed(leaves(), naive_bayes.BernoulliNB()), "array", "three", "bound"
+    yield imputed(leaves(sparse_output=False), naive_bayes.GaussianNB()), "array", "three", "bound"
+    yield imputed(leaves(), neural_network.MLPClassifier(**net)), "array", "three", "bound"
+    yield imputed(leaves(), forest()), "array", "three", "equal"
+    for parts in ((leaves(), standard()), (standard(), leaves())):
+        yield imputed(pipeline.make_union(*parts), lin.LogisticRegression()), "array", "three", "bound"
+    part = ("leaves", make(impute.SimpleImputer(), leaves()), NUMBERS)
+    beside = compose.ColumnTransformer([("words", one_hot(), WORDS), part])
+    yield make(beside, lin.LogisticRegression()), "table", "three", "bound"
+    for few in (leaves(), leaves(n_estimators=1),
+                leaves(sparse_output=False, max_depth=None, max_leaf_nodes=9)):
+        yield imputed(few), "array", "two", "equal"
     # Pipelines without a model.
     yield imputed(standard(), pre.MinMaxScaler()), "array", "two", "equal"
     yield columns(one_hot(sparse_output=False), impute.SimpleImputer()), "table", "two", "equal"

@@ -112,6 +112,8 @@ class Graph:
         of the rows, as in `RowTypes`."""
         self.sums: dict[str, list[Sum]] = {}
         """By the names of results: sums of scikit-learn that round more than the nodes of the file."""
+        self.leaf_indices: set[str] = set()
+        """The results of tree ensembles that are leaf indices, which later steps read as categories."""
         self.values: dict[str, Value] = {}
         """The results of nodes, by the nodes' names."""
         self._names_of_constants: dict[Any, str] = {}
@@ -196,6 +198,12 @@ class Graph:
         if key is not True:
             self._values_of_nodes[key] = value
         return value
+
+    @property
+    def ensembles(self) -> list[Any]:
+        """The tree ensembles whose results are sums, in the order of the nodes."""
+        return [node for node in self.nodes
+                if node.op_type == "TreeEnsemble" and node.output[0] not in self.leaf_indices]
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """Converts a value to a type. Returns the value if both types are one element type in ONNX."""

@@ -35,8 +35,6 @@ _FAMILIES: tuple[tuple[str, str], ...] = (
     ("it centres a matrix of kernels; KernelPCA, which is exported, centres its own", "KernelCenterer"),
     ("it estimates a covariance, and predicts nothing; EllipticEnvelope is exported",
      "EmpiricalCovariance GraphicalLasso GraphicalLassoCV LedoitWolf MinCovDet OAS ShrunkCovariance"),
-    ("it returns the leaves of trees as columns; compile a forest, such as ExtraTreesRegressor, "
-     "instead", "RandomTreesEmbedding"),
     ("it compares scores with code words; use OneVsRestClassifier or OneVsOneClassifier",
      "OutputCodeClassifier"),
     ("its estimator_ makes the predictions; compile that", "SelfTrainingClassifier"),

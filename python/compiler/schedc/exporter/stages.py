@@ -79,6 +79,7 @@ _TRANSFORMERS: dict[str, str] = {
     "sklearn.MiniBatchKMeans": "clusters:center_distances",
     "sklearn.Binarizer": "bins:binarizer",
     "sklearn.KBinsDiscretizer": "bins:k_bins",
+    "sklearn.RandomTreesEmbedding": "leaves:random_trees",
     "sklearn.OneHotEncoder": "encoders:one_hot",
     "sklearn.OrdinalEncoder": "encoders:ordinal",
     "sklearn.TargetEncoder": "encoders:target",
