@@ -126,7 +126,7 @@ fn build_legal_mir(
     let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
     let mir = mir::launch::separate_launches(mir)?;
-    let mir = mir::columns::add_copy_for_launches(mir, &hir, budget)?;
+    let mir = mir::columns::place_columns_of_launches(mir, &hir, budget)?;
     Ok((hir, mir))
 }
 

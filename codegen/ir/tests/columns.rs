@@ -8,16 +8,20 @@ use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Tree
 use sched_ir::columns::arrangement::Arrangement;
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use sched_ir::columns::code::{BufferElements, ColumnCode};
+use sched_ir::columns::cooperative::BlockOfRows;
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::columns::stage::ColumnStage;
 use sched_ir::columns::stored::StoredColumns;
 use sched_ir::columns::value::FeatureSource;
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, CallMemory};
-use sched_ir::lir::{Bin, BufferId, BuildStmts, Builder, Function, Scalar, Space, Table};
-use sched_ir::rows::CopiedRows;
+use sched_ir::lir::{
+    Address, Bin, BufferId, BuildStmts, Builder, Function, GpuAxis, GpuDimension, GpuLevel, Scalar, Space,
+    Table, Ty,
+};
 use sched_ir::rows::input::InputColumns;
 use sched_ir::rows::transpose::Transpose;
+use sched_ir::rows::{BlockThreads, CopiedRows};
 use sched_nest::{StageInfo, StageKind};
 use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
@@ -69,9 +73,23 @@ pub(crate) enum Form {
     Blocks,
     ColumnsToRows,
     ColumnsToBlocks,
+    /// Blocks of a GPU with this many rows and threads.
+    Cooperative {
+        rows: u32,
+        threads: u32,
+    },
 }
 
-pub(crate) const FORMS: [Form; 4] = [Form::Rows, Form::Blocks, Form::ColumnsToRows, Form::ColumnsToBlocks];
+pub(crate) const FORMS: [Form; 8] = [
+    Form::Rows,
+    Form::Blocks,
+    Form::ColumnsToRows,
+    Form::ColumnsToBlocks,
+    Form::Cooperative { rows: 1, threads: 16 },
+    Form::Cooperative { rows: 4, threads: 4 },
+    Form::Cooperative { rows: 8, threads: 3 },
+    Form::Cooperative { rows: 5, threads: 32 },
+];
 
 #[test]
 fn code_computes_what_the_evaluation_defines() {
@@ -141,6 +159,12 @@ fn functions_that_round_twice_are_seen() {
 #[should_panic(expected = "column")]
 fn rare_numbers_that_are_computed_as_usual_are_seen() {
     with_fault(Fault::RareNumbersAreUsual, functions_have_the_bits_that_the_evaluation_defines);
+}
+
+#[test]
+#[should_panic(expected = "Cooperative")]
+fn threads_that_do_not_wait_for_each_other_are_seen() {
+    with_fault(Fault::BarrierDropped, code_computes_what_the_evaluation_defines);
 }
 
 fn number(rng: &mut Rng) -> f64 {
@@ -428,8 +452,60 @@ pub(crate) fn function(
             let source = BlockSource::Columns { columns: given, are_full: false };
             all_blocks(&mut b, to, blocks, source);
         }
+        Form::Cooperative { rows: of_block, threads } => {
+            // The loops of GPU code have neither vectors nor parallel iterations.
+            let mut stages = stages.to_vec();
+            let arrangements = stages.iter_mut().filter_map(|stage| stage.arrangement.as_mut());
+            arrangements
+                .flat_map(|arrangement| &mut arrangement.loops)
+                .for_each(|this| this.parallel = false);
+            let code = ColumnCode { register_bytes: None, stages: Some(&stages), ..code };
+            cooperative_blocks(&mut b, code, (rows, to), (of_block, threads));
+        }
     }
     b.finish()
+}
+
+/// A launch whose blocks compute the columns of some rows in shared memory, and copy them to the result.
+fn cooperative_blocks(
+    b: &mut Builder,
+    code: ColumnCode,
+    (features, result): (BufferId, BufferId),
+    (most, count): (u32, u32),
+) {
+    let (n_rows, one, element) = (b.n_rows(), b.int(1), code.runs.element);
+    let more = b.add_int(n_rows, i64::from(most) - 1);
+    let (max_rows, columns) = (i64::from(most), code.runs.count as i64);
+    let of_block = b.int(max_rows);
+    let blocks = b.bin(Bin::IDiv, more, of_block);
+    b.launch("blocks", [blocks, one, one], [count, 1, 1], |b| {
+        let id = |level| GpuDimension { level, axis: GpuAxis::X };
+        let (block, thread) = (b.id(id(GpuLevel::Grid)), b.id(id(GpuLevel::Block)));
+        let first = b.mul(block, of_block);
+        let left = b.sub(n_rows, first);
+        let count_of_block = b.min(left, of_block);
+        let capacity = max_rows + 3;
+        let bytes = b.int(capacity * columns * i64::from(element.bytes()));
+        b.alloc_in(Space::Shared, "shared", element, bytes, |b, shared| {
+            let threads = BlockThreads { thread, count: count.into() };
+            let rows = BlockOfRows { features, first, count: count_of_block, max_rows, capacity };
+            code.store_cooperatively(b, rows, shared, threads);
+            let end = b.mul_int(count_of_block, columns);
+            b.for_loop((thread, end, count.into()), &[], |b, number, _| {
+                let per_row = b.int(columns);
+                let row = b.bin(Bin::IDiv, number, per_row);
+                let before = b.mul(row, per_row);
+                let column = b.sub(number, before);
+                let from = b.mul_int(column, capacity);
+                let from = b.add(from, row);
+                let value = b.load(Ty::of(element), Address::element(shared, from, element));
+                let to = b.mul_int(first, columns);
+                let to = b.add(to, number);
+                b.store(Address::element(result, to, element), value);
+                Vec::new()
+            });
+        });
+    });
 }
 
 fn each_row(

@@ -1,5 +1,6 @@
 //! The work of one block of threads.
 
+use super::columns::ColumnWork;
 use super::figures;
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
@@ -29,9 +30,14 @@ pub struct BlockWork {
     pub tree_bytes: f64,
 }
 
-/// Bytes of shared memory of a block.
-pub fn shared_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping) -> u64 {
+/// Bytes of shared memory of a block, which may compute columns.
+pub fn shared_bytes(
+    (model, columns): (&ModelInfo, Option<ColumnWork>),
+    trees: &TreeMemory,
+    launch: &LaunchMapping,
+) -> u64 {
     let rows = if launch.copies_rows { copied_rows(model, launch) } else { 0 };
+    let rows = rows + columns.map_or(0, |columns| columns.row_bytes() * launch.rows_per_block);
     let margins = u64::from(model.num_classes.max(1)) * sum_bytes(model) as u64;
     let slots = if launch.folds > 0 { launch.tree_threads * launch.rows_per_block * margins } else { 0 };
     rows + slots + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
@@ -72,14 +78,14 @@ struct BlockEstimator<'a> {
 impl BlockWork {
     /// The work of a block of a launch in a call of `rows` rows.
     pub fn of(
-        (gpu, model): (&GpuMachine, &ModelInfo),
+        (gpu, model, columns): (&GpuMachine, &ModelInfo, Option<ColumnWork>),
         trees: &TreeMemory,
         launch: &LaunchMapping,
         rows: u64,
         occupancy: Occupancy,
     ) -> BlockWork {
         let threads = launch.threads() as f64;
-        let shared = shared_bytes(model, trees, launch);
+        let shared = shared_bytes((model, columns), trees, launch);
         let mut estimator = BlockEstimator {
             gpu,
             model,
@@ -99,6 +105,7 @@ impl BlockWork {
         estimator.add_instructions(estimator.warps * figures::BLOCK_OVERHEAD / f64::from(gpu.kind.warp / 8));
         estimator.add_walks(rows);
         estimator.add_rows();
+        columns.iter().for_each(|columns| estimator.add_columns(columns));
         estimator.add_folds();
         estimator.add_copies_of_trees();
         estimator.work
@@ -182,6 +189,13 @@ impl BlockEstimator<'_> {
             self.add_instructions(values * figures::COPY_INSTRUCTIONS / warp);
             self.work.chain += of_a_thread * figures::COPY_CYCLES + figures::MISS_CYCLES;
         }
+    }
+
+    /// Adds the work of computing the columns of the block's rows.
+    fn add_columns(&mut self, columns: &ColumnWork) {
+        let warp = f64::from(self.gpu.kind.warp);
+        self.add_instructions(self.rows * columns.instructions() / warp);
+        self.work.chain += columns.chain(self.threads / self.rows);
     }
 
     /// Adds the work of folding slots in shared memory.

@@ -109,3 +109,13 @@ pub const LINE_WAVEFRONTS: f64 = 0.515;
 
 /// The step of four rows whose bins share a word.
 pub const PACKED_STEP: StepFigures = StepFigures::new(30.2, 49.5, 1.0);
+
+/// Instructions of a term of a sum that is a column: two loads, shared by eight sums, a product and an
+/// addition in double precision. Counted, not fitted, as are the next three.
+pub const TERM_INSTRUCTIONS: f64 = 4.0;
+/// Cycles of a term of eight sums: a load from shared memory, a product and an addition, one after the other.
+pub const TERM_CYCLES: f64 = 46.0;
+/// Instructions of a column that is no sum.
+pub const COLUMN_INSTRUCTIONS: f64 = 30.0;
+/// Cycles of a column that is no sum.
+pub const COLUMN_CYCLES: f64 = 120.0;

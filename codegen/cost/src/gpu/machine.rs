@@ -63,6 +63,11 @@ impl GpuMachine {
             .max(1)
     }
 
+    /// Whether a block can have this many bytes of shared memory.
+    pub(super) fn has_shared(&self, bytes: u64) -> bool {
+        bytes + figures::RESERVED_BYTES <= self.sheet.shared_kib << 10
+    }
+
     /// Converts cycles to microseconds.
     pub(super) fn us(&self, cycles: f64) -> f64 {
         cycles / (figures::CLOCK_SHARE * self.sheet.ghz) / 1000.0

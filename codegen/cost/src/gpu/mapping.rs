@@ -33,6 +33,8 @@ pub struct LaunchMapping {
     pub copies_rows: bool,
     /// Trees that a block copies at a time; 0 if it copies none.
     pub copied_trees: u64,
+    /// Whether each row is copied in one block and once, so that the block can compute its columns.
+    pub copies_each_row_once: bool,
 }
 
 impl LaunchMapping {
@@ -99,6 +101,8 @@ struct PathReader<'a> {
     row_extent: u64,
     /// Trees of one iteration of the loops read so far.
     tree_extent: u64,
+    /// Trees of the model.
+    trees: u64,
     mapping: LaunchMapping,
     /// Whether vectors of rows share words of bins.
     has_byte_bins: bool,
@@ -125,12 +129,14 @@ impl<'a> PathReader<'a> {
             device_slots: 0,
             copies_rows: false,
             copied_trees: 0,
+            copies_each_row_once: false,
         };
         PathReader {
             nest,
             rows,
             row_extent: rows,
             tree_extent: u64::from(model.num_trees.max(1)),
+            trees: u64::from(model.num_trees.max(1)),
             mapping,
             has_byte_bins: model.has_byte_bins(),
             pieces: 1,
@@ -152,6 +158,7 @@ impl<'a> PathReader<'a> {
         if self.is_shared {
             mapping.folds = self.pieces;
         }
+        mapping.copies_each_row_once &= mapping.tree_blocks == 1 && mapping.copied_trees == 0;
         Some(self.mapping)
     }
 
@@ -206,6 +213,7 @@ impl<'a> PathReader<'a> {
         }
         self.is_mapped |= this.annotations.gpu_dimension.is_some();
         self.mapping.copies_rows |= this.annotations.cache;
+        self.mapping.copies_each_row_once |= this.annotations.cache && self.tree_extent == self.trees;
         self.row_extent = inside;
     }
 

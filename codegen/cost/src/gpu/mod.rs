@@ -10,6 +10,7 @@
 //! `tests/gpu.rs` compares the schedule that the model prefers with the fastest one.
 
 mod block;
+mod columns;
 mod figures;
 mod machine;
 mod mapping;
@@ -17,6 +18,7 @@ mod reads;
 mod trees;
 
 use block::{BlockWork, shared_bytes};
+use columns::ColumnWork;
 use machine::Occupancy;
 use mapping::LaunchMapping;
 use sched_nest::{ModelInfo, Nest};
@@ -34,20 +36,36 @@ pub struct GpuCost {
 /// The cost of a call of `rows` rows under a nest with a model. `None` if no loop of the nest is mapped to a
 /// GPU, or if an extent is unknown.
 pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> Option<GpuCost> {
-    let launches = mapping::launches(nest, model, rows.max(1))?;
-    let us = launches.iter().map(|launch| launch_us(gpu, model, launch, rows.max(1))).sum();
-    Some(GpuCost { us })
+    let rows = rows.max(1);
+    let launches = mapping::launches(nest, model, rows)?;
+    let columns = ColumnWork::of(model);
+    // If one launch copies each row once, its blocks compute the columns of their rows.
+    let of_blocks = columns.filter(|columns| match launches.as_slice() {
+        [launch] if launch.copies_each_row_once => {
+            let trees = TreeMemory::of(model, launch.layout);
+            gpu.has_shared(shared_bytes((model, Some(*columns)), &trees, launch))
+        }
+        _ => false,
+    });
+    let before = columns.filter(|_| of_blocks.is_none()).map(|columns| columns.launch_us(gpu, model, rows));
+    let us: f64 = launches.iter().map(|launch| launch_us(gpu, (model, of_blocks), launch, rows)).sum();
+    Some(GpuCost { us: us + before.unwrap_or(0.0) })
 }
 
-/// Microseconds of one launch and of the fold after it.
-fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u64) -> f64 {
+/// Microseconds of one launch, whose blocks may compute columns, and of the fold after it.
+fn launch_us(
+    gpu: &GpuMachine,
+    (model, columns): (&ModelInfo, Option<ColumnWork>),
+    launch: &LaunchMapping,
+    rows: u64,
+) -> f64 {
     let trees = TreeMemory::of(model, launch.layout);
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
     let busiest = (blocks / gpu.multiprocessors()).ceil();
-    let resident =
-        gpu.resident_blocks((launch.threads(), launch.registers(model)), shared_bytes(model, &trees, launch));
+    let shared = shared_bytes((model, columns), &trees, launch);
+    let resident = gpu.resident_blocks((launch.threads(), launch.registers(model)), shared);
     let occupancy = Occupancy { busiest, resident: resident as f64 };
-    let work = BlockWork::of((gpu, model), &trees, launch, rows, occupancy);
+    let work = BlockWork::of((gpu, model, columns), &trees, launch, rows, occupancy);
     // If there are fewer blocks than multiprocessors, the others use none of the second-level cache's
     // bandwidth.
     let active = blocks.min(gpu.multiprocessors());

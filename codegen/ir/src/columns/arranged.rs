@@ -7,6 +7,7 @@
 
 use super::arrangement::Arrangement;
 use super::iteration::{CurrentIteration, ROW, TERM, UNIT};
+use super::share::Share;
 use super::stored::StoredColumns;
 use super::sums::{OneLayer, SumCode};
 use super::value::Lanes;
@@ -20,7 +21,7 @@ const MOST_REGISTER_SUMS: usize = 32;
 /// Stores the sums of a group of rows that begins with `row`, or of a single row if it is `None`, by arranged
 /// loops.
 pub(super) fn emit(b: &mut Builder, sums: SumCode<'_>, arrangement: &Arrangement, row: Option<Value>) {
-    sums.each_layer(b, |b, layer| ArrangedCode { sums, arrangement, layer, row }.emit(b));
+    sums.each_layer(b, Share::Whole, |b, layer| ArrangedCode { sums, arrangement, layer, row }.emit(b));
 }
 
 /// Code of an arranged stage.

@@ -6,6 +6,7 @@ use super::layers::LayerRun;
 use super::numbers::index_of;
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, ColumnRuns, StoredRun};
+use super::share::Share;
 use super::stage::{ColumnStage, attribute_to_stage};
 use super::stored::StoredColumns;
 use super::sums::SumCode;
@@ -55,15 +56,17 @@ pub struct BufferElements {
 
 /// A row or a vector of rows: features that columns read, and memory of stored columns.
 #[derive(Clone, Copy)]
-struct LaneRows {
-    features: FeatureSource,
-    stored: StoredColumns,
-    lanes: Lanes,
+pub(super) struct LaneRows {
+    pub features: FeatureSource,
+    pub stored: StoredColumns,
+    pub lanes: Lanes,
+    /// Share of the rows' work that the running thread does.
+    pub share: Share,
 }
 
 /// Destination of the columns of a run.
 #[derive(Clone, Copy)]
-enum RunDestination {
+pub(super) enum RunDestination {
     /// Memory for all columns, with the number of elements from a column to the next one.
     Columns(BufferElements, i64),
     /// Memory of stored columns.
@@ -98,7 +101,9 @@ impl<'a> ColumnCode<'a> {
     }
 
     /// The runs of stored columns, each with its stage.
-    fn stored_runs(&self) -> impl Iterator<Item = (&'a StoredRun, Option<&'a ColumnStage>)> + use<'a> {
+    pub(super) fn stored_runs(
+        &self,
+    ) -> impl Iterator<Item = (&'a StoredRun, Option<&'a ColumnStage>)> + use<'a> {
         let mut stages = self.stages.unwrap_or_default().iter();
         self.runs.stored_runs.iter().map(move |run| match run {
             StoredRun::Values(_) => (run, None),
@@ -107,7 +112,12 @@ impl<'a> ColumnCode<'a> {
     }
 
     /// Attributes the code of `body` to columns, and to their stage if they have one.
-    fn attribute(&self, b: &mut Builder, stage: Option<&ColumnStage>, body: impl FnOnce(&mut Builder)) {
+    pub(super) fn attribute(
+        &self,
+        b: &mut Builder,
+        stage: Option<&ColumnStage>,
+        body: impl FnOnce(&mut Builder),
+    ) {
         match self.stages {
             Some(_) => attribute_to_stage(b, stage, body),
             None => body(b),
@@ -129,7 +139,7 @@ impl<'a> ColumnCode<'a> {
         stored: StoredColumns,
         to: BufferElements,
     ) {
-        let rows = LaneRows { features, stored, lanes: Lanes::One };
+        let rows = LaneRows { features, stored, lanes: Lanes::One, share: Share::Whole };
         self.store_rows(b, rows, RunDestination::Columns(to, 1));
     }
 
@@ -150,7 +160,8 @@ impl<'a> ColumnCode<'a> {
             let first = b.add(from.first, ahead);
             let to = BufferElements { first: b.add(to.first, ahead), ..to };
             let features = FeatureSource::OfBlock(from.buffer, first, n_rows);
-            let rows = LaneRows { features, stored, lanes: Lanes::Rows(lanes as u16) };
+            let lanes = Lanes::Rows(lanes as u16);
+            let rows = LaneRows { features, stored, lanes, share: Share::Whole };
             self.store_rows(b, rows, RunDestination::Columns(to, n_rows.into()));
             Vec::new()
         });
@@ -218,8 +229,8 @@ impl<'a> ColumnCode<'a> {
                 let features = FeatureSource::OfBlock(from.buffer, b.add(first, ahead), width);
                 let row = b.mul_int(block, width.into());
                 let row = b.add(row, ahead);
-                let rows =
-                    LaneRows { features, stored: stored.from_row(row), lanes: Lanes::Rows(lanes as u16) };
+                let (stored, lanes) = (stored.from_row(row), Lanes::Rows(lanes as u16));
+                let rows = LaneRows { features, stored, lanes, share: Share::Whole };
                 body(b, rows, (block, ahead));
                 Vec::new()
             });
@@ -238,7 +249,7 @@ impl<'a> ColumnCode<'a> {
     }
 
     /// Stores the columns of one run for a row or a vector of rows. The arrangement serves single rows.
-    fn store_stored_run(
+    pub(super) fn store_stored_run(
         &self,
         b: &mut Builder,
         run: &'a StoredRun,
@@ -252,7 +263,7 @@ impl<'a> ColumnCode<'a> {
         match run {
             StoredRun::Values(run) => self.store_run(b, run, rows, RunDestination::Stored),
             StoredRun::Trees(run) => self.trees_code(run, rows.stored).emit(b, rows.lanes),
-            StoredRun::Layers(run) => self.sum_code(run, rows.stored).emit(b, rows.lanes),
+            StoredRun::Layers(run) => self.sum_code(run, rows.stored).emit(b, rows.lanes, rows.share),
         }
     }
 
@@ -277,12 +288,12 @@ impl<'a> ColumnCode<'a> {
         TreesCode { run, pools: &self.pools, stored }
     }
 
-    fn sum_code(&self, run: &'a LayerRun, stored: StoredColumns) -> SumCode<'_> {
+    pub(super) fn sum_code(&self, run: &'a LayerRun, stored: StoredColumns) -> SumCode<'_> {
         SumCode { run, pools: &self.pools, stored, register_bytes: self.register_bytes }
     }
 
     /// Stores the columns of a run.
-    fn store_run(&self, b: &mut Builder, run: &'a ColumnRun, rows: LaneRows, to: RunDestination) {
+    pub(super) fn store_run(&self, b: &mut Builder, run: &'a ColumnRun, rows: LaneRows, to: RunDestination) {
         let has_lanes = match rows.features {
             FeatureSource::OfRow(..) => true,
             FeatureSource::OfColumns(..) => !run.reads_features(),
@@ -290,7 +301,8 @@ impl<'a> ColumnCode<'a> {
         };
         let width = if has_lanes && self.register_bytes.is_some() { vector_width(run) } else { 1 };
         self.for_each_group(b, run, rows, |b, own, start, size| {
-            each_column(b, size, width, |b, nth, lanes| {
+            let share = if run.groups == 1 { rows.share } else { Share::Whole };
+            each_column(b, (size, width), share, |b, nth, lanes| {
                 let lanes = if lanes == Lanes::One { rows.lanes } else { lanes };
                 let column = b.add(start, nth);
                 let value = own.tail(b, column, lanes);
@@ -316,7 +328,7 @@ impl<'a> ColumnCode<'a> {
         rows: LaneRows,
         body: impl FnOnce(&mut Builder, &RunEvaluator<'_>, Value, Value),
     ) {
-        let (element, LaneRows { features, stored, lanes }) = (self.runs.element, rows);
+        let (element, LaneRows { features, stored, lanes, share }) = (self.runs.element, rows);
         let values = vec![None; run.nodes.len()];
         let has_fma = self.register_bytes.is_some_and(|bytes| bytes >= LEAST_FMA_REGISTER);
         let mut own = RunEvaluator { pools: &self.pools, run, element, features, stored, has_fma, values };
@@ -326,14 +338,12 @@ impl<'a> ColumnCode<'a> {
             let size = index_of(b, &self.pools, run.sizes, group);
             body(b, &own, start, size);
         };
-        let (zero, end) = (b.int(0), b.int(run.groups));
         if run.groups == 1 {
+            let zero = b.int(0);
             return group(b, zero);
         }
-        b.for_loop((zero, end, 1), &[], |b, number, _| {
-            group(b, number);
-            Vec::new()
-        });
+        let end = b.int(run.groups);
+        share.for_each(b, end, 1, |b, number| group(b, number));
     }
 }
 
@@ -365,8 +375,16 @@ fn vector_width(run: &ColumnRun) -> u16 {
 }
 
 /// Calls `body` for the columns of a group, of which there are `size`: in vectors of `width` columns, then
-/// one by one.
-fn each_column(b: &mut Builder, size: Value, width: u16, mut body: impl FnMut(&mut Builder, Value, Lanes)) {
+/// one by one. A thread that has a part of the work calls it for a part of the columns.
+fn each_column(
+    b: &mut Builder,
+    (size, width): (Value, u16),
+    share: Share,
+    mut body: impl FnMut(&mut Builder, Value, Lanes),
+) {
+    if let Share::Part { .. } = share {
+        return share.for_each(b, size, 1, |b, nth| body(b, nth, Lanes::One));
+    }
     if let Some(few) =
         b.as_int(size).filter(|size| *size < LEAST_VECTOR_COLUMNS.max(width.into()) && *size <= MOST_UNROLLED)
     {

@@ -13,6 +13,7 @@
 //! 4. [`value`] lowers an operation of a shape to LIR, for one row or for several.
 //!    [`functions`] has exponentials, logarithms and the like.
 //! 5. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
+//!    [`cooperative`] loops over them in the threads of a GPU's block, which have [`share`]s of the work.
 //! 6. [`blocks`] fills blocks of rows, with values of features or with computed columns.
 //!
 //! [`outputs`] has the expressions behind the trees, over margins in place of features.
@@ -21,6 +22,7 @@ mod arranged;
 pub mod arrangement;
 pub mod blocks;
 pub mod code;
+pub mod cooperative;
 pub mod functions;
 mod iteration;
 mod layers;
@@ -29,6 +31,7 @@ mod operations;
 pub mod outputs;
 pub mod pools;
 pub mod runs;
+mod share;
 mod shared;
 pub mod stage;
 pub mod stored;

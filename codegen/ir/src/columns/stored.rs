@@ -1,7 +1,7 @@
 //! Memory of stored columns: a buffer for each element.
 
 use super::layers::StoredPlaces;
-use crate::lir::{Address, BufferId, BuildStmts, Builder, Cast, Gather, Keep, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, BuildStmts, Builder, Cast, Gather, Keep, Scalar, Space, Ty, Value};
 
 /// Number of stored columns of a row, for each type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,20 @@ impl StoredCounts {
     pub fn with_memory<B: BuildStmts>(self, b: &mut B, rows: u32, body: impl FnOnce(&mut B, StoredColumns)) {
         let rows = i64::from(rows);
         let n_rows = b.builder().int(rows);
-        self.alloc(b, n_rows, |b, columns| {
+        self.alloc(b, (Space::Private, n_rows), |b, columns| {
+            body(b, StoredColumns { stride: Stride::Constant(rows), ..columns })
+        });
+    }
+
+    /// Runs `body` with shared memory for the stored columns of the rows of a GPU's block, column by column.
+    pub(super) fn with_shared_memory(
+        self,
+        b: &mut Builder,
+        rows: i64,
+        body: impl FnOnce(&mut Builder, StoredColumns),
+    ) {
+        let n_rows = b.int(rows);
+        self.alloc(b, (Space::Shared, n_rows), |b, columns| {
             body(b, StoredColumns { stride: Stride::Constant(rows), ..columns })
         });
     }
@@ -60,17 +73,22 @@ impl StoredCounts {
         n_rows: Value,
         body: impl FnOnce(&mut B, StoredColumns),
     ) {
-        self.alloc(b, n_rows, body);
+        self.alloc(b, (Space::Private, n_rows), body);
     }
 
-    fn alloc<B: BuildStmts>(self, b: &mut B, rows: Value, body: impl FnOnce(&mut B, StoredColumns)) {
+    fn alloc<B: BuildStmts>(
+        self,
+        b: &mut B,
+        (space, rows): (Space, Value),
+        body: impl FnOnce(&mut B, StoredColumns),
+    ) {
         let none = StoredColumns { singles: None, doubles: None, row: None, stride: Stride::Value(rows) };
         let doubles = |b: &mut B, columns: StoredColumns| {
-            with_buffer(b, ("stored_doubles", Scalar::F64), (rows, self.doubles), |b, doubles| {
+            with_buffer(b, (space, "stored_doubles", Scalar::F64), (rows, self.doubles), |b, doubles| {
                 body(b, StoredColumns { doubles, ..columns });
             });
         };
-        with_buffer(b, ("stored_singles", Scalar::F32), (rows, self.singles), |b, singles| {
+        with_buffer(b, (space, "stored_singles", Scalar::F32), (rows, self.singles), |b, singles| {
             doubles(b, StoredColumns { singles, ..none });
         });
     }
@@ -177,7 +195,7 @@ impl StoredColumns {
 /// Runs `body` with memory for some columns of `rows` rows, if there are some.
 fn with_buffer<B: BuildStmts>(
     b: &mut B,
-    (name, element): (&str, Scalar),
+    (space, name, element): (Space, &str, Scalar),
     (rows, columns): (Value, i64),
     body: impl FnOnce(&mut B, Option<BufferId>),
 ) {
@@ -185,5 +203,5 @@ fn with_buffer<B: BuildStmts>(
         return body(b, None);
     }
     let bytes = b.builder().mul_int(rows, columns * i64::from(element.bytes()));
-    b.alloc(name, element, bytes, |b, buffer| body(b, Some(buffer)));
+    b.alloc_in(space, name, element, bytes, |b, buffer| body(b, Some(buffer)));
 }

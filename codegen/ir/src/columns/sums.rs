@@ -7,6 +7,7 @@
 use super::layers::{LayerRun, OperandPlaces, SumTerm};
 use super::numbers::index_of;
 use super::pools::PoolTables;
+use super::share::{Share, rounded_up};
 use super::stored::StoredColumns;
 use super::value::Lanes;
 use crate::lir::{Address, Bin, BufferId, BuildStmts, Builder, Scalar, Ty, Value};
@@ -58,23 +59,51 @@ struct SumTile {
     constants: i64,
 }
 
+impl SumTile {
+    /// The tile with fewer vectors, if `units` sums would otherwise be fewer tiles than there are `parts` of
+    /// the work.
+    fn for_parts(self, units: i64, parts: i64) -> SumTile {
+        let mut vectors = self.vectors;
+        while vectors > 1 && rounded_up(units, vectors * self.step) < parts {
+            vectors /= 2;
+        }
+        SumTile { vectors, ..self }
+    }
+}
+
 impl SumCode<'_> {
-    /// Stores the sums of a row, or of a vector of rows.
-    pub fn emit(&self, b: &mut Builder, lanes: Lanes) {
-        self.each_layer(b, |b, layer| self.layer(b, &layer, lanes));
+    /// Stores the sums of a row, or of a vector of rows. Threads share the layers or, if there are fewer of
+    /// these, the sums of each.
+    pub fn emit(&self, b: &mut Builder, lanes: Lanes, share: Share) {
+        let (of_layers, of_sums) =
+            if self.shares_layers() { (share, Share::Whole) } else { (Share::Whole, share) };
+        self.each_layer(b, of_layers, |b, layer| self.layer(b, &layer, lanes, of_sums));
     }
 
-    /// Calls `body` for each layer.
-    pub fn each_layer(&self, b: &mut Builder, body: impl FnOnce(&mut Builder, OneLayer)) {
+    fn shares_layers(&self) -> bool {
+        self.run.layers > self.run.units
+    }
+
+    /// Number of pieces of a row's work: layers, or tiles of sums. There are at least `wanted` tiles if there
+    /// are enough sums.
+    pub fn pieces(&self, wanted: i64) -> i64 {
+        if self.shares_layers() {
+            return self.run.layers;
+        }
+        let tile = self.tile(Lanes::One).for_parts(self.run.units, wanted);
+        rounded_up(self.run.units, tile.vectors)
+    }
+
+    /// Calls `body` for each layer of a share.
+    pub fn each_layer(&self, b: &mut Builder, share: Share, body: impl FnOnce(&mut Builder, OneLayer)) {
         let (zero, end) = (b.int(0), b.int(self.run.layers));
         if self.run.layers == 1 {
             let layer = self.one_layer(b, zero);
             return body(b, layer);
         }
-        b.for_loop((zero, end, 1), &[], |b, number, _| {
+        share.for_each(b, end, 1, |b, number| {
             let layer = self.one_layer(b, number);
             body(b, layer);
-            Vec::new()
         });
     }
 
@@ -92,19 +121,17 @@ impl SumCode<'_> {
         OneLayer { constants, starts, operands, to }
     }
 
-    fn layer(&self, b: &mut Builder, layer: &OneLayer, lanes: Lanes) {
+    fn layer(&self, b: &mut Builder, layer: &OneLayer, lanes: Lanes, share: Share) {
         let run = self.run;
-        let tile = self.tile(lanes);
+        let tile = self.tile(lanes).for_parts(run.units, share.parts());
         // Constants and places of sums have padding, so that whole vectors of sums fit.
         let units = if matches!(tile.lanes, Lanes::Columns(_)) { run.padded_units() } else { run.units };
         let whole = units - units % (tile.vectors * tile.step);
-        let (zero, end) = (b.int(0), b.int(whole));
-        b.for_loop((zero, end, tile.vectors * tile.step), &[], |b, unit, _| {
-            self.sums(b, layer, unit, tile);
-            Vec::new()
-        });
+        let end = b.int(whole);
+        share.for_each(b, end, tile.vectors * tile.step, |b, unit| self.sums(b, layer, unit, tile));
         if whole < units {
-            self.sums(b, layer, end, SumTile { vectors: (units - whole) / tile.step, ..tile });
+            let rest = SumTile { vectors: (units - whole) / tile.step, ..tile };
+            share.if_last(b, |b| self.sums(b, layer, end, rest));
         }
     }
 

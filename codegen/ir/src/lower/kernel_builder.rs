@@ -4,6 +4,7 @@ use super::ports::Ports;
 use super::row_source::RowBuffer;
 use super::scope::{InScope, Scope, WindowRows};
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
+use crate::columns::code::ColumnCode;
 use crate::lir::{BufferId, BuildStmts, Builder, Origin, ProcessorKind, Task, Value};
 use crate::mir::{Accumulator, Affine, CacheId, Iter, PrivateId, SumDestination, Var, Window};
 use crate::repr::{Buffers, Storage};
@@ -53,6 +54,13 @@ impl<'a> KernelBuilder<'a> {
     pub fn block_threads(&self) -> Option<[u32; 3]> {
         self.threads
     }
+
+    /// The code of columns that each block of a launch computes from the call's rows. `None` if an earlier
+    /// launch has computed them, if the kernel reads bins, or if the model has no computed columns.
+    pub fn block_columns(&self) -> Option<ColumnCode<'a>> {
+        let are_computed = self.ports.bins.is_some() || self.scope.device_columns().is_some();
+        self.ports.column_code().filter(|_| !are_computed)
+    }
 }
 
 /// Values of variables in scope.
@@ -85,6 +93,11 @@ impl KernelBuilder<'_> {
     /// Rows of a window.
     pub fn window(&mut self, window: &Window) -> WindowRows {
         self.scope.window(&mut self.b, window)
+    }
+
+    /// Number of values of a row in a copy of values.
+    pub fn copied_columns(&self) -> i64 {
+        if self.block_columns().is_some() { self.ports.tested_columns() } else { self.input_rows().1 }
     }
 
     /// Buffer and position of a target's sums.

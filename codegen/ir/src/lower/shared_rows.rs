@@ -5,29 +5,36 @@ use super::launch::block_threads;
 use super::row_source::RowBuffer;
 use super::scope::WindowRows;
 use super::shared::limit_shared_bytes;
+use crate::columns::cooperative::BlockOfRows;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, Bin, BinTransfer, BufferId, BuildStmts, Cmp, Scalar, Space, Ty};
+use crate::lir::{Address, Bin, BinTransfer, BuildStmts, Cmp, Scalar, Space, Ty};
 use crate::mir::{CacheRows, Fill};
-use crate::quantize::encode::{Quantizer, SharedBlock};
-use crate::rows::{BlockThreads, RowPlacement};
+use crate::quantize::encode::{Quantizer, SharedBlock, SharedSource};
+use crate::rows::{BlockThreads, RowPlacement, shared_capacity};
 
-/// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
-const LINE: u32 = 128;
 /// Number of rows of a block below which several threads of a warp walk one row, each through other trees.
 /// Then consecutive features of a row should be in different banks.
 const FEW_ROWS: i64 = 32;
+
+/// Number of rows for which a column has space: an odd number for less than `FEW_ROWS` rows, else a multiple
+/// of a line.
+fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
+    let lines = shared_capacity(most, element);
+    match few {
+        _ if seeded(Fault::BankSwapped) => lines + 1,
+        true => most | 1,
+        false => lines,
+    }
+}
 
 /// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy. Threads
 /// that walk neighbouring rows read different banks, even if their nodes test different features.
 pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], most: i64) {
     let rows = k.window(&cache.window);
-    let (rows_buffer, tested) = k.input_rows();
     let quantizer = k.ports.quantizer().filter(|_| cache.fill == Fill::Bins);
-    // The input already has the computed columns.
-    let quantizer = quantizer.map(|own| Quantizer { rows: rows_buffer, features: tested, code: None, ..own });
     let (name, element, columns) = match &quantizer {
         Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
-        None => ("shared_rows", k.ports.input, tested),
+        None => ("shared_rows", k.ports.input, k.copied_columns()),
     };
     let spread = k.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spreads_rows);
     let packed = cache.fill == Fill::Bins && !spread;
@@ -39,97 +46,130 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], 
     k.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
         let block_threads = block_threads(k, threads);
         let WindowRows { first, count } = rows;
-        let block = SharedBlock { copy: buffer, first, count, max_rows: most, capacity, placement };
+        let block = SharedBlock { copy: buffer, count, max_rows: most, capacity, placement };
+        let fill = SharedFill { rows, block, threads: block_threads };
         match (quantizer, k.ports.bins) {
-            (Some(_), Some(transfer)) => copy_bins(k, transfer, block, block_threads),
-            (Some(quantizer), None) => quantizer.quantize_shared(&mut k.b, block, block_threads),
-            (None, _) => copy_values(k, buffer, &rows, capacity, block_threads),
+            (Some(_), Some(transfer)) => fill.copy_bins(k, transfer),
+            (Some(quantizer), None) => fill.quantize(k, quantizer),
+            (None, _) => fill.copy_values(k),
         }
         if !seeded(Fault::BarrierDropped) {
             k.b.barrier();
         }
         let block_rows = u32::try_from(capacity).ok();
-        let first_row = rows.first;
-        let copy =
-            RowBuffer { buffer, first_row, block_rows, element, columns, single_block: true, placement };
+        let copy = RowBuffer {
+            buffer,
+            first_row: first,
+            block_rows,
+            element,
+            columns,
+            single_block: true,
+            placement,
+        };
         k.with_copy(cache.id, copy, |k| cache.body.emit(k));
         // Later copies may reuse this memory.
         k.b.barrier();
     });
 }
 
-/// Number of rows for which a column has space: an odd number for less than `FEW_ROWS` rows, else a multiple
-/// of `LINE` bytes.
-fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
-    let line = i64::from(LINE / element.bytes());
-    let lines = (most + line - 1) / line * line;
-    match few {
-        _ if seeded(Fault::BankSwapped) => lines + 1,
-        true => most | 1,
-        false => lines,
-    }
+/// A copy to fill, by all threads of a block.
+struct SharedFill {
+    rows: WindowRows,
+    block: SharedBlock,
+    threads: BlockThreads,
 }
 
-/// Copies values in the order of the input, so that neighbouring threads read neighbouring values.
-fn copy_values(
-    k: &mut KernelBuilder,
-    buffer: BufferId,
-    rows: &WindowRows,
-    capacity: i64,
-    block_threads: BlockThreads,
-) {
-    let element = k.ports.input;
-    let (input, columns) = k.input_rows();
-    let mut all = k.b.mul_int(rows.count, columns);
-    if seeded(Fault::CopyStopsShort) {
-        all = k.b.add_int(all, -1);
-    }
-    let from = k.b.mul_int(rows.first, columns);
-    k.for_loop((block_threads.thread, all, block_threads.count), &[], |k, number, _| {
-        let source = k.b.add(from, number);
-        let value = k.b.load(Ty::of(element), Address::element(input, source, element));
-        let per_row = k.b.int(columns);
-        let row = k.b.bin(Bin::IDiv, number, per_row);
-        let before = k.b.mul(row, per_row);
-        let feature = k.b.sub(number, before);
-        let place = k.b.mul_int(feature, capacity);
-        let place = k.b.add(place, row);
-        k.b.store(Address::element(buffer, place, element), value);
-        Vec::new()
-    });
-}
-
-/// Copies bins from device memory to the shared memory of a block. Neighbouring threads copy bins of
-/// neighbouring rows, which are adjacent in both memories.
-fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, block_threads: BlockThreads) {
-    let SharedBlock { copy, first, count, max_rows: most, capacity, placement } = block;
-    let columns = i64::from(transfer.row_bytes);
-    let mut all = k.b.int(columns * most);
-    if seeded(Fault::CopyStopsShort) {
-        all = k.b.add_int(all, -most);
-    }
-    k.for_loop((block_threads.thread, all, block_threads.count), &[], |k, number, _| {
-        let per_column = k.b.int(most);
-        let column = k.b.bin(Bin::IDiv, number, per_column);
-        let before = k.b.mul(column, per_column);
-        let row = k.b.sub(number, before);
-        let exists = k.b.cmp(Cmp::Lt, row, count);
-        k.when(exists, |k| {
-            let from = k.b.add(first, row);
-            let width = k.b.int(transfer.block_rows.into());
-            let of_block = k.b.bin(Bin::IDiv, from, width);
-            let start = k.b.mul(of_block, width);
-            let in_block = k.b.sub(from, start);
-            let start = k.b.mul_int(start, columns);
-            let before = k.b.mul_int(column, transfer.block_rows.into());
-            let index = k.b.add(start, before);
-            let index = k.b.add(index, in_block);
-            let bin = k.b.load(Ty::of(Scalar::I8), Address::element(k.ports.rows, index, Scalar::I8));
-            let place = placement.position(&mut k.b, row);
-            let before = k.b.mul_int(column, capacity);
-            let index = k.b.add(before, place);
-            k.b.store(Address::element(copy, index, Scalar::I8), bin);
+impl SharedFill {
+    /// Stores bins of the input's values, or of the columns that the block computes from them.
+    fn quantize(&self, k: &mut KernelBuilder, quantizer: Quantizer) {
+        let SharedFill { rows, block, threads } = *self;
+        let Some(code) = k.block_columns() else {
+            let (buffer, columns) = k.input_rows();
+            let first = k.b.mul_int(rows.first, columns);
+            let from = SharedSource { buffer, first, row_step: columns, column_step: 1 };
+            return quantizer.quantize_shared(&mut k.b, from, block, threads);
+        };
+        let element = k.ports.input;
+        let capacity = shared_capacity(block.max_rows, element);
+        let bytes = capacity.saturating_mul(code.runs.count as i64 * i64::from(element.bytes()));
+        let bytes = k.b.int(limit_shared_bytes(bytes));
+        k.alloc_in(Space::Shared, "shared_columns", element, bytes, |k, columns| {
+            let of_columns = self.block_of_rows(k, capacity);
+            code.store_cooperatively(&mut k.b, of_columns, columns, threads);
+            let first = k.b.int(0);
+            let from = SharedSource { buffer: columns, first, row_step: 1, column_step: capacity };
+            quantizer.quantize_shared(&mut k.b, from, block, threads);
         });
-        Vec::new()
-    });
+    }
+
+    /// The rows whose columns the block computes, with space for `capacity` rows in a column.
+    fn block_of_rows(&self, k: &KernelBuilder, capacity: i64) -> BlockOfRows {
+        let WindowRows { first, count } = self.rows;
+        BlockOfRows { features: k.ports.rows, first, count, max_rows: self.block.max_rows, capacity }
+    }
+
+    /// Copies values in the order of the input, so that neighbouring threads read neighbouring values. If the
+    /// block computes columns, stores these instead.
+    fn copy_values(&self, k: &mut KernelBuilder) {
+        let SharedFill { rows, block: SharedBlock { copy, capacity, .. }, threads } = *self;
+        if let Some(code) = k.block_columns() {
+            let of_columns = self.block_of_rows(k, capacity);
+            return code.store_cooperatively(&mut k.b, of_columns, copy, threads);
+        }
+        let element = k.ports.input;
+        let (input, columns) = k.input_rows();
+        let mut all = k.b.mul_int(rows.count, columns);
+        if seeded(Fault::CopyStopsShort) {
+            all = k.b.add_int(all, -1);
+        }
+        let from = k.b.mul_int(rows.first, columns);
+        k.for_loop((threads.thread, all, threads.count), &[], |k, number, _| {
+            let source = k.b.add(from, number);
+            let value = k.b.load(Ty::of(element), Address::element(input, source, element));
+            let per_row = k.b.int(columns);
+            let row = k.b.bin(Bin::IDiv, number, per_row);
+            let before = k.b.mul(row, per_row);
+            let feature = k.b.sub(number, before);
+            let place = k.b.mul_int(feature, capacity);
+            let place = k.b.add(place, row);
+            k.b.store(Address::element(copy, place, element), value);
+            Vec::new()
+        });
+    }
+
+    /// Copies bins from device memory to the shared memory of a block. Neighbouring threads copy bins of
+    /// neighbouring rows, which are adjacent in both memories.
+    fn copy_bins(&self, k: &mut KernelBuilder, transfer: BinTransfer) {
+        let SharedFill { rows: WindowRows { first, count }, block, threads } = *self;
+        let SharedBlock { copy, max_rows: most, capacity, placement, .. } = block;
+        let columns = i64::from(transfer.row_bytes);
+        let mut all = k.b.int(columns * most);
+        if seeded(Fault::CopyStopsShort) {
+            all = k.b.add_int(all, -most);
+        }
+        k.for_loop((threads.thread, all, threads.count), &[], |k, number, _| {
+            let per_column = k.b.int(most);
+            let column = k.b.bin(Bin::IDiv, number, per_column);
+            let before = k.b.mul(column, per_column);
+            let row = k.b.sub(number, before);
+            let exists = k.b.cmp(Cmp::Lt, row, count);
+            k.when(exists, |k| {
+                let from = k.b.add(first, row);
+                let width = k.b.int(transfer.block_rows.into());
+                let of_block = k.b.bin(Bin::IDiv, from, width);
+                let start = k.b.mul(of_block, width);
+                let in_block = k.b.sub(from, start);
+                let start = k.b.mul_int(start, columns);
+                let before = k.b.mul_int(column, transfer.block_rows.into());
+                let index = k.b.add(start, before);
+                let index = k.b.add(index, in_block);
+                let bin = k.b.load(Ty::of(Scalar::I8), Address::element(k.ports.rows, index, Scalar::I8));
+                let place = placement.position(&mut k.b, row);
+                let before = k.b.mul_int(column, capacity);
+                let index = k.b.add(before, place);
+                k.b.store(Address::element(copy, index, Scalar::I8), bin);
+            });
+            Vec::new()
+        });
+    }
 }

@@ -1,27 +1,41 @@
-//! Columns on GPUs: a launch before all others computes them for all rows of a run. The other launches read
-//! them in place of features.
+//! Columns on GPUs. The blocks of a launch compute them where they copy rows to shared memory, if each block
+//! needs only its own rows. Otherwise a launch before all others computes them for all rows of a run, and the
+//! other launches read them in place of features.
 
 use super::mapped::any_mapped;
-use super::{CacheId, CacheRows, Fill, Mir, MirStmt, ScratchBytes, Window};
+use super::{
+    CacheId, CacheRows, Fill, GpuMapping, Iter, LoopMode, Mir, MirLoop, MirStmt, Private, ScratchBytes,
+    VarInfo, WalkedRows, Window,
+};
 use crate::budget::Budget;
+use crate::bytes::scalar;
+use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::hir::Hir;
+use crate::rows::shared_capacity;
+use sched_nest::{Axis, GpuLevel};
 
 /// Number of the copy of columns that launches read. Copies inside the nest have smaller numbers.
 const LAUNCH_COPY: CacheId = CacheId(u32::MAX);
 
-/// Puts a copy of columns around a nest with launches, if the forest tests computed columns.
+/// Bytes of shared memory that a block has on every GPU, for nests that do not name one.
+const LEAST_SHARED_MEMORY: u64 = 48 << 10;
+
+/// Decides where a nest with launches computes columns, if the forest tests computed ones: in each block, or
+/// in a copy around the whole nest.
 ///
 /// # Errors
 ///
 /// If the columns of a single row exceed the budget.
-pub fn add_copy_for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
-    if hir.columns.is_none() || !any_mapped(&mir.body) {
+pub fn place_columns_of_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
+    let Some(columns) = hir.columns.as_deref().filter(|_| any_mapped(&mir.body)) else { return Ok(mir) };
+    let search = BlockSearch::of(&mir, hir, columns);
+    if search.fits(hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY)) {
+        compute_in_blocks(&mut mir.body);
         return Ok(mir);
     }
     let window = Window::all_rows();
-    let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.row_bytes());
-    let row_bytes = hir.forest.num_features * hir.forest.types.input.bytes() + stored;
+    let row_bytes = hir.forest.num_features * hir.forest.types.input.bytes() + columns.stored.row_bytes();
     let mut scratch = ScratchBytes::new(budget);
     scratch.add(&window, row_bytes as u64)?;
     mir.rows_per_run = [mir.rows_per_run, scratch.rows_per_run()].into_iter().flatten().min();
@@ -30,4 +44,120 @@ pub fn add_copy_for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result
     let copy = CacheRows { id: LAUNCH_COPY, window, fill: Fill::Columns, shared: None, walks, body };
     mir.body = vec![MirStmt::CacheRows(copy)];
     Ok(mir)
+}
+
+impl Mir {
+    /// Whether the nest has launches.
+    pub fn has_launches(&self) -> bool {
+        any_mapped(&self.body)
+    }
+
+    /// Whether a launch computes the columns of all rows before the launches that walk.
+    pub fn computes_columns_in_launch(&self) -> bool {
+        self.body.iter().any(|stmt| matches!(stmt, MirStmt::CacheRows(copy) if copy.id == LAUNCH_COPY))
+    }
+}
+
+/// Lets copies of values compute columns. Copies of bins compute them in any case.
+fn compute_in_blocks(stmts: &mut [MirStmt]) {
+    for stmt in stmts {
+        if let MirStmt::CacheRows(CacheRows { fill: fill @ Fill::Values, .. }) = stmt {
+            *fill = Fill::Columns;
+        }
+        stmt.inside_mut().into_iter().for_each(|body| compute_in_blocks(body));
+    }
+}
+
+/// A look at the launches of a nest, which finds out whether the blocks of one launch can compute columns.
+struct BlockSearch<'a> {
+    hir: &'a Hir,
+    columns: &'a ColumnRuns,
+    vars: &'a [VarInfo],
+    /// Number of launches that walk trees.
+    launches: usize,
+    /// Number of copies of rows.
+    copies: usize,
+    /// Whether each row is in one copy of one block, which all its walks read.
+    is_exclusive: bool,
+    /// Bytes of the shared memory of a block. Copies of trees are not counted.
+    shared_bytes: u64,
+}
+
+impl<'a> BlockSearch<'a> {
+    fn of(mir: &'a Mir, hir: &'a Hir, columns: &'a ColumnRuns) -> BlockSearch<'a> {
+        let mut search = BlockSearch {
+            hir,
+            columns,
+            vars: &mir.vars,
+            launches: 0,
+            copies: 0,
+            is_exclusive: true,
+            shared_bytes: 0,
+        };
+        search.all(&mir.body, false);
+        search
+    }
+
+    /// Whether blocks compute columns within this many bytes of shared memory.
+    fn fits(&self, most_bytes: u64) -> bool {
+        (self.launches, self.copies) == (1, 1) && self.is_exclusive && self.shared_bytes <= most_bytes
+    }
+
+    /// Looks at statements, which may be inside of a loop over trees.
+    fn all(&mut self, stmts: &[MirStmt], in_trees: bool) {
+        stmts.iter().for_each(|stmt| self.stmt(stmt, in_trees));
+    }
+
+    fn stmt(&mut self, stmt: &MirStmt, mut in_trees: bool) {
+        match stmt {
+            MirStmt::Launch(launch) => self.launches += usize::from(launch.walks.ids().next().is_some()),
+            // Several iterations or blocks over trees would compute the columns of a row several times.
+            MirStmt::Loop(MirLoop { iter, mode, .. }) if self.counts_trees(iter) => {
+                in_trees = true;
+                let is_grid = |mapping: &GpuMapping| mapping.dimension.level == GpuLevel::Grid;
+                self.is_exclusive &= !matches!(mode, LoopMode::Mapped(mapping) if is_grid(mapping));
+            }
+            MirStmt::CacheRows(copy) => {
+                self.copies += 1;
+                self.is_exclusive &= !in_trees;
+                self.shared_bytes = self.shared_bytes.saturating_add(self.bytes_of_copy(copy));
+            }
+            MirStmt::Walks(walks) => self.is_exclusive &= walks.rows != WalkedRows::Input,
+            // Only the plan knows the bytes of trees.
+            MirStmt::ShareTrees(_) => self.is_exclusive = false,
+            MirStmt::Private(private) if private.shared => {
+                self.shared_bytes = self.shared_bytes.saturating_add(self.bytes_of_slots(private));
+            }
+            _ => {}
+        }
+        stmt.inside().into_iter().for_each(|body| self.all(body, in_trees));
+    }
+}
+
+/// Sizes.
+impl BlockSearch<'_> {
+    fn counts_trees(&self, iter: &Iter) -> bool {
+        self.vars.get(iter.var.0 as usize).is_some_and(|var| var.axis != Axis::Row)
+    }
+
+    /// Bytes of a copy with computed columns: these, the stored columns that they read, and bins.
+    fn bytes_of_copy(&self, copy: &CacheRows) -> u64 {
+        let types = &self.hir.forest.types;
+        let Some(rows) = copy.window.rows() else { return u64::MAX };
+        let rows = shared_capacity(rows, scalar(types.input)) as u64;
+        let of_columns = self.columns.count * types.input.bytes() + self.columns.stored.row_bytes();
+        let bins = self.hir.bins.as_ref().filter(|_| copy.fill == Fill::Bins);
+        rows.saturating_mul(of_columns as u64 + bins.map_or(0, |bins| bins.row_bytes()))
+    }
+
+    /// Bytes of slots of sums in shared memory.
+    fn bytes_of_slots(&self, private: &Private) -> u64 {
+        let all = || {
+            private.slots.iter().try_fold(1, |all: i64, iter| all.checked_mul(iter.most_trips(self.vars)?))
+        };
+        let slots = private.filled_slots.or_else(all).zip(private.window.rows());
+        let forest = &self.hir.forest;
+        let bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
+        slots.map_or(u64::MAX, |(slots, rows)| bytes.saturating_mul(slots as u64).saturating_mul(rows as u64))
+    }
 }

@@ -18,6 +18,7 @@
 mod build;
 pub mod columns;
 mod guards;
+mod inside;
 pub mod launch;
 pub mod mapped;
 mod owners;

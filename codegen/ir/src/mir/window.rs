@@ -36,6 +36,11 @@ impl Window {
         Window { base: Affine::default(), low: 0, high: None }
     }
 
+    /// Largest number of rows; `None` if only the number of rows of the call bounds it.
+    pub fn rows(&self) -> Option<i64> {
+        self.high.map(|high| high - self.low)
+    }
+
     /// Whether the window has all rows of the call.
     pub fn is_whole(&self) -> bool {
         self.base.vars.is_empty() && self.base.plus + self.low == 0 && self.high.is_none()

@@ -89,8 +89,6 @@ struct RowTarget {
 pub struct SharedBlock {
     /// Buffer of the bins.
     pub copy: BufferId,
-    /// The first row.
-    pub first: Value,
     /// Number of rows.
     pub count: Value,
     /// Largest number of rows.
@@ -101,6 +99,19 @@ pub struct SharedBlock {
     pub placement: RowPlacement,
 }
 
+/// Values of the rows of a shared block, from which bins are made.
+#[derive(Clone, Copy)]
+pub struct SharedSource {
+    /// Buffer of the values.
+    pub buffer: BufferId,
+    /// Index of the first value of the first row.
+    pub first: Value,
+    /// Number of elements from a row to the next one.
+    pub row_step: i64,
+    /// Number of elements from a column to the next one.
+    pub column_step: i64,
+}
+
 /// One value of a shared block.
 #[derive(Clone, Copy)]
 struct SharedValue {
@@ -108,8 +119,6 @@ struct SharedValue {
     row: Value,
     /// Position of the feature in its group.
     nth: Value,
-    /// Index of the first value of the block's first row.
-    from: Value,
 }
 
 /// Code and buffers for the rows of a block that are quantized together.
@@ -210,8 +219,13 @@ impl Quantizer<'_> {
     /// Stores the bins of rows that threads share, feature by feature. Each thread of a block quantizes some
     /// values. Neighbouring threads quantize neighbouring rows, so they search the thresholds of one feature
     /// and store adjacent bins.
-    pub fn quantize_shared(&self, b: &mut Builder, block: SharedBlock, threads: BlockThreads) {
-        let from = b.mul_int(block.first, self.features);
+    pub fn quantize_shared(
+        &self,
+        b: &mut Builder,
+        from: SharedSource,
+        block: SharedBlock,
+        threads: BlockThreads,
+    ) {
         for group in self.bins.groups() {
             let features = (group.features.end - group.features.start) as i64;
             let all = b.int(features * block.max_rows);
@@ -221,21 +235,28 @@ impl Quantizer<'_> {
                 let before = b.mul(nth, most);
                 let row = b.sub(number, before);
                 let exists = b.cmp(Cmp::Lt, row, block.count);
-                b.when(exists, |b| self.quantize_value(b, group, block, SharedValue { row, nth, from }));
+                b.when(exists, |b| self.quantize_value(b, group, (from, block), SharedValue { row, nth }));
                 Vec::new()
             });
         }
     }
 
     /// Searches and stores the bins of one value of a shared block.
-    fn quantize_value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: SharedValue) {
-        let SharedValue { row, nth, from } = of;
+    fn quantize_value(
+        &self,
+        b: &mut Builder,
+        group: &SearchGroup,
+        (from, block): (SharedSource, SharedBlock),
+        of: SharedValue,
+    ) {
+        let SharedValue { row, nth } = of;
         let feature = b.add_int(nth, group.features.start as i64);
         let column = self.model_feature(b, feature);
-        let ahead = b.mul_int(row, self.features);
-        let index = b.add(from, ahead);
+        let ahead = b.mul_int(row, from.row_step);
+        let index = b.add(from.first, ahead);
+        let column = b.mul_int(column, from.column_step);
         let index = b.add(index, column);
-        let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
+        let x = b.load(Ty::of(self.input), Address::element(from.buffer, index, self.input));
         let start = b.mul_int(nth, 1 << group.depth);
         let start = b.add_int(start, group.first_threshold as i64);
         let compared = self.bins.compared_element();

@@ -66,6 +66,16 @@ pub struct RowPlacement {
 /// Number of banks of shared memory, each of which delivers one word at a time.
 const BANKS: i64 = 32;
 
+/// Bytes that all banks of shared memory deliver at once.
+const LINE: i64 = 128;
+
+/// Number of rows for which a column in shared memory has space if a block has at most `most` rows: whole
+/// lines, so that each column begins in the first bank.
+pub fn shared_capacity(most: i64, element: Scalar) -> i64 {
+    let line = LINE / i64::from(element.bytes());
+    (most + line - 1) / line * line
+}
+
 /// Threads that share work: a thread takes the pieces `thread`, `thread + count` and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockThreads {

@@ -138,7 +138,7 @@ impl Case {
             && nest.loops.iter().any(|this| this.annotations.unroll_and_jam)
     }
 
-    fn compile(&self, kernels: &[OutputKind]) -> Result<Compiled, CompileError> {
+    pub(super) fn compile(&self, kernels: &[OutputKind]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone().for_rows(self.row_type()), Some(&self.profile));
         let base_is_given = self.base_is_given();
         let budget = Budget { fetch: self.fetch_costs(), base_is_given, ..Budget::default() };

@@ -94,6 +94,8 @@ const FEATURES: &[CoveredFeature] = &[
         case.nests.iter().filter(|(_, nest)| launches(nest)).count() > 1
     }),
     feature("base margin of rows", Case::base_is_given),
+    feature("columns computed in blocks", |case| case.places_of_columns().0),
+    feature("columns computed in a launch", |case| case.places_of_columns().1),
     feature("powers of two", |case| {
         case.forest.output.value.iter().any(|step| matches!(step, Transform::PowerOfTwo { .. }))
     }),

@@ -99,6 +99,22 @@ impl Case {
         alike && self.nests.iter().all(|(_, nest)| !launches(nest) || in_blocks(nest))
     }
 
+    /// Whether some launch computes columns in its blocks, and whether some launch does so for all rows.
+    pub fn places_of_columns(&self) -> (bool, bool) {
+        let launched = self.nests.iter().any(|(_, nest)| launches(nest));
+        let Some(compiled) = self.compile(&[OutputKind::Raw]).ok().filter(|_| launched) else {
+            return (false, false);
+        };
+        let mut places = (false, false);
+        for stages in compiled.variants.iter().map(|(_, stages)| stages) {
+            if stages.hir.columns.is_some() && stages.mir.has_launches() {
+                let in_launch = stages.mir.computes_columns_in_launch();
+                places = (places.0 || !in_launch, places.1 || in_launch);
+            }
+        }
+        places
+    }
+
     /// If rows are transferred as bins, compares the margins of the kernels that read bins with those of the
     /// kernel that reads values.
     pub fn interpret_bins(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
