@@ -127,6 +127,7 @@ fn build_legal_mir(
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
     let mir = mir::launch::separate_launches(mir)?;
     let mir = mir::columns::place_columns_of_launches(mir, &hir, budget)?;
+    let mir = mir::launch::guard_launches(mir)?;
     Ok((hir, mir))
 }
 

@@ -18,6 +18,10 @@ const MOST_EXPANDED_TERMS: i64 = 4096;
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_SUM_VECTORS: i64 = 32;
 
+/// Lanes of the narrowest vector. Without a number in the schedule, the compiler chooses as many lanes as fit,
+/// at least these.
+const LEAST_LANES: u32 = 2;
+
 /// All problems of the final nest of the stage with this name.
 pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> Vec<Illegal> {
     let chain = builder.tree().loops();
@@ -36,7 +40,7 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> V
             if let Annotation::Vectorize(width) = annotation {
                 let fault = match lanes {
                     Some(other) => Some(StageLanesFault::Second { other: builder.name(other) }),
-                    None => lanes_fault(builder, &chain, *id, width.unwrap_or(1)),
+                    None => lanes_fault(builder, &chain, *id, width.unwrap_or(LEAST_LANES)),
                 };
                 lanes = lanes.or(Some(*id));
                 problems.extend(fault.map(|fault| refuse(Problem::StageLanes(fault))));
@@ -47,6 +51,12 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> V
             }
             let takes_threads = target == TargetKind::Cpu && at < outside_of_terms;
             problems.extend(axis_problem(node.axis, annotation, stage, takes_threads).map(refuse));
+            // Walks of a group come one after the other, so a group must have adjacent trees.
+            let inner = chain[at + 1..].iter().find(|inner| is_summed(builder, **inner));
+            if let (Axis::Tree, Annotation::Interleave(_), Some(inner)) = (node.axis, annotation, inner) {
+                let problem = Problem::TermsOutOfOrder { outer: None };
+                problems.push(Illegal::argument(*step, 0, problem, vec![*id, *inner]));
+            }
         }
     }
     problems.extend(out_of_order(builder, &chain));
@@ -92,10 +102,14 @@ fn lanes_fault(builder: &NestBuilder, chain: &[LoopId], id: LoopId, width: u32) 
     Some(StageLanesFault::Unaligned { outer: builder.name(outer), step: step_of(outer), lanes: width })
 }
 
+/// Whether a loop counts terms or trees, whose values are added up.
+fn is_summed(builder: &NestBuilder, id: LoopId) -> bool {
+    matches!(builder.node(id).axis, Axis::Feature | Axis::Tree)
+}
+
 /// The problem of two loops over terms or trees, made by tiles, whose inner one is around the outer one.
 fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
-    let is_summed = |id: &LoopId| matches!(builder.node(*id).axis, Axis::Feature | Axis::Tree);
-    let terms: Vec<LoopId> = chain.iter().copied().filter(is_summed).collect();
+    let terms: Vec<LoopId> = chain.iter().copied().filter(|id| is_summed(builder, *id)).collect();
     let pair = terms
         .windows(2)
         .find(|pair| builder.node(pair[0]).lineage_path > builder.node(pair[1]).lineage_path)?;

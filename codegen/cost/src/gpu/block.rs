@@ -18,6 +18,12 @@ const COPIED_AT_ONCE: f64 = 16.0;
 /// of shared memory.
 const FEW_ROWS: u64 = 32;
 
+/// Rows of a block up to which it has at least [`LEAST_COLUMN_THREADS`] threads if it computes columns.
+const FEW_COLUMN_ROWS: u64 = 8;
+
+/// Fewest threads of a block that computes the columns of few rows.
+const LEAST_COLUMN_THREADS: f64 = 128.0;
+
 /// The work of one block, in cycles of a multiprocessor that runs no other block.
 pub struct BlockWork {
     /// Cycles in which all issue slots are busy.
@@ -195,7 +201,11 @@ impl BlockEstimator<'_> {
     fn add_columns(&mut self, columns: &ColumnWork) {
         let warp = f64::from(self.gpu.kind.warp);
         self.add_instructions(self.rows * columns.instructions() / warp);
-        self.work.chain += columns.chain(self.threads / self.rows);
+        let threads = match self.launch.rows_per_block {
+            ..=FEW_COLUMN_ROWS => self.threads.max(LEAST_COLUMN_THREADS),
+            _ => self.threads,
+        };
+        self.work.chain += columns.chain(threads / self.rows);
     }
 
     /// Adds the work of folding slots in shared memory.

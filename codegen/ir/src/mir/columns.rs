@@ -18,6 +18,12 @@ use sched_nest::{Axis, GpuLevel};
 /// Number of the copy of columns that launches read. Copies inside the nest have smaller numbers.
 const LAUNCH_COPY: CacheId = CacheId(u32::MAX);
 
+/// Rows of a block up to which it gets [`LEAST_THREADS`] threads.
+const FEW_ROWS: i64 = 8;
+
+/// Fewest threads of a block that computes the columns of few rows.
+const LEAST_THREADS: u32 = 128;
+
 /// Bytes of shared memory that a block has on every GPU, for nests that do not name one.
 const LEAST_SHARED_MEMORY: u64 = 48 << 10;
 
@@ -31,7 +37,7 @@ pub fn place_columns_of_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Re
     let Some(columns) = hir.columns.as_deref().filter(|_| any_mapped(&mir.body)) else { return Ok(mir) };
     let search = BlockSearch::of(&mir, hir, columns);
     if search.fits(hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY)) {
-        compute_in_blocks(&mut mir.body);
+        compute_in_blocks(&mut mir.body, [1; 3]);
         return Ok(mir);
     }
     let window = Window::all_rows();
@@ -58,14 +64,37 @@ impl Mir {
     }
 }
 
-/// Lets copies of values compute columns. Copies of bins compute them in any case.
-fn compute_in_blocks(stmts: &mut [MirStmt]) {
+/// Lets copies of values compute columns. Copies of bins compute them in any case. Blocks of few rows get more
+/// threads, which compute columns and walk no trees.
+fn compute_in_blocks(stmts: &mut [MirStmt], block: [u32; 3]) {
     for stmt in stmts {
-        if let MirStmt::CacheRows(CacheRows { fill: fill @ Fill::Values, .. }) = stmt {
-            *fill = Fill::Columns;
+        let mut block = block;
+        match stmt {
+            MirStmt::Launch(launch) if launch.walks.ids().next().is_some() => {
+                if rows_of_copy(&launch.body).is_some_and(|rows| rows <= FEW_ROWS) {
+                    launch.block[0] =
+                        launch.block[0].max(LEAST_THREADS.div_ceil(launch.block[1] * launch.block[2]));
+                }
+                block = launch.block;
+            }
+            MirStmt::CacheRows(copy) => {
+                copy.shared = Some(block);
+                if copy.fill == Fill::Values {
+                    copy.fill = Fill::Columns;
+                }
+            }
+            _ => {}
         }
-        stmt.inside_mut().into_iter().for_each(|body| compute_in_blocks(body));
+        stmt.inside_mut().into_iter().for_each(|body| compute_in_blocks(body, block));
     }
+}
+
+/// Largest number of rows of the first copy in some statements.
+fn rows_of_copy(stmts: &[MirStmt]) -> Option<i64> {
+    stmts.iter().find_map(|stmt| match stmt {
+        MirStmt::CacheRows(copy) => copy.window.rows(),
+        other => other.inside().into_iter().find_map(rows_of_copy),
+    })
 }
 
 /// A look at the launches of a nest, which finds out whether the blocks of one launch can compute columns.

@@ -40,9 +40,21 @@ pub fn separate_launches(mir: Mir) -> Result<Mir, CompileError> {
     let from_base = body.iter().any(is_base) || seeded(Fault::GivenBaseIgnored);
     let starts_from_base = thread_sums::insert_thread_sums(&mut body, &vars, from_base);
     body.retain(|stmt| !(starts_from_base && is_base(stmt)));
-    let mut body = body.into_iter().map(|stmt| base_launch(stmt, &mut vars)).collect::<Vec<_>>();
-    add_guards(&mut body, &vars)?;
+    let body = body.into_iter().map(|stmt| base_launch(stmt, &mut vars)).collect::<Vec<_>>();
     Ok(Mir { vars, body, uses, rows_per_run })
+}
+
+/// Adds the guards of blocks and threads to each launch of a nest.
+///
+/// # Errors
+///
+/// If blocks or threads would add to the same sum at the same time.
+pub fn guard_launches(mut mir: Mir) -> Result<Mir, CompileError> {
+    if !any_mapped(&mir.body) {
+        return Ok(mir);
+    }
+    add_guards(&mut mir.body, &mir.vars)?;
+    Ok(mir)
 }
 
 /// Adds the guards of blocks and threads to each launch.
@@ -58,10 +70,7 @@ fn add_guards(stmts: &mut [MirStmt], vars: &[VarInfo]) -> Result<(), CompileErro
             launch.body = guards::place_guards(body, vars);
             Ok(())
         }
-        MirStmt::Loop(this) => add_guards(&mut this.body, vars),
-        MirStmt::Case(_, arms) => arms.iter_mut().try_for_each(|(_, body)| add_guards(body, vars)),
-        MirStmt::Private(private) => add_guards(&mut private.body, vars),
-        _ => Ok(()),
+        other => other.inside_mut().into_iter().try_for_each(|body| add_guards(body, vars)),
     })
 }
 

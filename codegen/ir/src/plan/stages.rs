@@ -45,7 +45,7 @@ fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
     let outer = chain.iter().take_while(|id| is_row(id)).count();
     let mut kept: Vec<ChainLoop> = Vec::new();
     for id in &chain[outer..] {
-        kept.push(chain_loop(nest, *id, panel)?);
+        kept.push(chain_loop(nest, *id, most_lanes(nest, &chain, *id, panel)?)?);
     }
     // Rows of a group are adjacent.
     let first = chain[..outer].iter().position(|id| has_vectors(nest, *id)).unwrap_or(outer);
@@ -56,11 +56,12 @@ fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
         if adjacent.is_some() && at < first {
             continue;
         }
-        let mut this = chain_loop(nest, *id, panel)?;
-        let is_tiled = adjacent.is_some_and(|rows| this.parts.step <= rows * i64::from(this.parts.lanes));
+        let mut this = chain_loop(nest, *id, MOST_ROW_LANES)?;
+        let is_tiled =
+            adjacent.is_some_and(|rows| this.parts.step <= rows.saturating_mul(this.parts.lanes.into()));
         if is_tiled && at == first {
             // The arrangement computes one group of vectors, and is repeated for the others.
-            this.parts.stop = this.parts.stop.min(this.parts.step * this.group);
+            this.parts.stop = this.parts.stop.min(this.parts.step.saturating_mul(this.group));
         }
         leading.insert(0, this);
     }
@@ -88,15 +89,30 @@ fn has_vectors(nest: &Nest, id: LoopId) -> bool {
     [annotations.vectorize, annotations.interleave].into_iter().flatten().any(|number| number > 1)
 }
 
-fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileError> {
+/// Largest number of lanes of a loop's vectors. Vectors of units begin at multiples of their lanes, and end
+/// with the tile: so their lanes divide the steps of the other loops over units.
+fn most_lanes(nest: &Nest, chain: &[LoopId], id: LoopId, panel: u16) -> Result<u16, CompileError> {
+    if nest.get(id).axis == Axis::Row {
+        return Ok(MOST_ROW_LANES);
+    }
+    let mut most = panel.max(1);
+    for other in chain.iter().filter(|other| **other != id && nest.get(**other).axis == Axis::Unit) {
+        let step = number_of(&nest.get(*other).step)?;
+        while step % i64::from(most) != 0 {
+            most /= 2;
+        }
+    }
+    Ok(most)
+}
+
+fn chain_loop(nest: &Nest, id: LoopId, most: u16) -> Result<ChainLoop, CompileError> {
     let this = nest.get(id);
     let lanes = this.annotations.vectorize.unwrap_or(1);
-    let most = if this.axis == Axis::Row { MOST_ROW_LANES } else { panel };
-    let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most.max(1));
+    let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most);
     let group = i64::from(this.annotations.interleave.unwrap_or(1));
-    let step = number_of(&this.step)? * i64::from(lanes);
+    let step = number_of(&this.step)?.saturating_mul(lanes.into());
     // A loop over all rows of a call becomes a loop over one group of vectors.
-    let stop = number_of(&this.stop).unwrap_or(step * group);
+    let stop = number_of(&this.stop).unwrap_or(step.saturating_mul(group));
     let annotations = &this.annotations;
     let parallel = annotations.parallel && this.axis == Axis::Unit;
     let (axis, unroll) = (this.axis, annotations.unroll);
@@ -130,14 +146,19 @@ fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arra
     };
     let mut bounds: Vec<StageBound> = constraints.iter().filter_map(bound).collect();
     let mut all: Vec<StageLoop> = loops.iter().map(|this| this.parts).collect();
+    // A tile that is larger than the stage ends where the stage ends.
+    for (at, this) in all.iter_mut().enumerate() {
+        let ends = bounds.iter().filter(|bound| bound.loops.contains(&at)).map(|bound| bound.bound);
+        this.stop = ends.fold(this.stop, i64::min);
+    }
     for (at, this) in loops.iter().enumerate().filter(|(_, this)| this.group > 1) {
-        let stop = this.parts.step * this.group;
+        let stop = this.parts.step.saturating_mul(this.group);
         let inner = StageLoop { stop, unroll: false, parallel: false, interleaved: true, ..this.parts };
         let place = all.len();
         for bound in bounds.iter_mut().filter(|bound| bound.loops.contains(&at)) {
             bound.loops.push(place);
         }
-        bounds.push(StageBound { loops: vec![at, place], bound: this.parts.stop });
+        bounds.push(StageBound { loops: vec![at, place], bound: all[at].stop });
         all[at].step = inner.stop;
         all[at].lanes = 1;
         all.push(inner);

@@ -3,8 +3,8 @@
 use super::ScheduleGenerator;
 use sched_nest::{StageInfo, StageKind};
 
-/// Sizes of tiles of units and terms.
-const TILE_SIZES: &[usize] = &[1, 2, 3, 4, 8, 16, 30];
+/// Sizes of tiles of units and terms. The last is the largest number that a schedule can have.
+const TILE_SIZES: &[usize] = &[1, 2, 3, 4, 5, 6, 8, 16, 30, i64::MAX as usize];
 /// Lanes of vectors.
 const VECTOR_LANES: &[usize] = &[2, 4, 8, 16];
 
@@ -69,8 +69,10 @@ impl ScheduleGenerator<'_> {
                 self.keep_if_legal(format!("reorder({})\n", order.join(", ")));
             }
             5 => {
-                let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
-                self.keep_if_legal(format!("vectorize({v}, {lanes})\n"));
+                let lanes = self.rng.pick(VECTOR_LANES).copied().filter(|lanes| *lanes > 2);
+                // Without a number, the compiler chooses.
+                let lanes = lanes.map_or_else(String::new, |lanes| format!(", {lanes}"));
+                self.keep_if_legal(format!("vectorize({v}{lanes})\n"));
             }
             6 => {
                 let group = 2 + self.rng.below(3);
