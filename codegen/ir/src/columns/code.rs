@@ -343,7 +343,7 @@ impl<'a> ColumnCode<'a> {
             return group(b, zero);
         }
         let end = b.int(run.groups);
-        share.for_each(b, end, 1, |b, number| group(b, number));
+        share.for_each(b, end, 1, group);
     }
 }
 

@@ -10,22 +10,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BinTransfer, BuildStmts, Cmp, Scalar, Space, Ty};
 use crate::mir::{CacheRows, Fill};
 use crate::quantize::encode::{Quantizer, SharedBlock, SharedSource};
-use crate::rows::{BlockThreads, RowPlacement, shared_capacity};
-
-/// Number of rows of a block below which several threads of a warp walk one row, each through other trees.
-/// Then consecutive features of a row should be in different banks.
-const FEW_ROWS: i64 = 32;
-
-/// Number of rows for which a column has space: an odd number for less than `FEW_ROWS` rows, else a multiple
-/// of a line.
-fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
-    let lines = shared_capacity(most, element);
-    match few {
-        _ if seeded(Fault::BankSwapped) => lines + 1,
-        true => most | 1,
-        false => lines,
-    }
-}
+use crate::rows::{BlockThreads, RowPlacement, has_odd_columns, shared_capacity};
 
 /// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy. Threads
 /// that walk neighbouring rows read different banks, even if their nodes test different features.
@@ -38,11 +23,15 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], 
     };
     let spread = k.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spreads_rows);
     let packed = cache.fill == Fill::Bins && !spread;
-    let few = most < FEW_ROWS && !packed;
-    let capacity = rows_per_column(most, few, element);
+    let fault = i64::from(seeded(Fault::BankSwapped));
+    let capacity = shared_capacity(most, element, packed) + fault;
     let bytes = capacity.saturating_mul(columns).saturating_mul(element.bytes().into());
     let bytes = k.b.int(limit_shared_bytes(bytes));
-    let placement = if spread && !few { RowPlacement::spread(element) } else { RowPlacement::IN_ORDER };
+    let placement = if spread && !has_odd_columns(most, packed) {
+        RowPlacement::spread(element)
+    } else {
+        RowPlacement::IN_ORDER
+    };
     k.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
         let block_threads = block_threads(k, threads);
         let WindowRows { first, count } = rows;
@@ -90,7 +79,7 @@ impl SharedFill {
             return quantizer.quantize_shared(&mut k.b, from, block, threads);
         };
         let element = k.ports.input;
-        let capacity = shared_capacity(block.max_rows, element);
+        let capacity = shared_capacity(block.max_rows, element, false);
         let bytes = capacity.saturating_mul(code.runs.count as i64 * i64::from(element.bytes()));
         let bytes = k.b.int(limit_shared_bytes(bytes));
         k.alloc_in(Space::Shared, "shared_columns", element, bytes, |k, columns| {

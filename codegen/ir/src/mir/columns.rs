@@ -12,6 +12,7 @@ use crate::bytes::scalar;
 use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::hir::Hir;
+use crate::lir::Scalar;
 use crate::rows::shared_capacity;
 use sched_nest::{Axis, GpuLevel};
 
@@ -172,11 +173,14 @@ impl BlockSearch<'_> {
     /// Bytes of a copy with computed columns: these, the stored columns that they read, and bins.
     fn bytes_of_copy(&self, copy: &CacheRows) -> u64 {
         let types = &self.hir.forest.types;
-        let Some(rows) = copy.window.rows() else { return u64::MAX };
-        let rows = shared_capacity(rows, scalar(types.input)) as u64;
+        let Some(most) = copy.window.rows() else { return u64::MAX };
+        let capacity = |element: Scalar, packed: bool| shared_capacity(most, element, packed) as u64;
         let of_columns = self.columns.count * types.input.bytes() + self.columns.stored.row_bytes();
+        let columns = capacity(scalar(types.input), false).saturating_mul(of_columns as u64);
         let bins = self.hir.bins.as_ref().filter(|_| copy.fill == Fill::Bins);
-        rows.saturating_mul(of_columns as u64 + bins.map_or(0, |bins| bins.row_bytes()))
+        columns.saturating_add(
+            bins.map_or(0, |bins| capacity(bins.element(), true).saturating_mul(bins.row_bytes())),
+        )
     }
 
     /// Bytes of slots of sums in shared memory.

@@ -69,11 +69,21 @@ const BANKS: i64 = 32;
 /// Bytes that all banks of shared memory deliver at once.
 const LINE: i64 = 128;
 
-/// Number of rows for which a column in shared memory has space if a block has at most `most` rows: whole
-/// lines, so that each column begins in the first bank.
-pub fn shared_capacity(most: i64, element: Scalar) -> i64 {
+/// Number of rows of a block below which several threads of a warp walk one row, each through other trees.
+/// Then consecutive columns of a row should be in different banks.
+const FEW_ROWS: i64 = 32;
+
+/// Whether consecutive columns of a row are in different banks of shared memory, in a block of at most `most`
+/// rows. Packed rows share words and begin in the first bank.
+pub fn has_odd_columns(most: i64, is_packed: bool) -> bool {
+    most < FEW_ROWS && !is_packed
+}
+
+/// Number of rows for which a column in shared memory has space if a block has at most `most` rows: an odd
+/// number, or whole lines, so that each column begins in the first bank.
+pub fn shared_capacity(most: i64, element: Scalar, is_packed: bool) -> i64 {
     let line = LINE / i64::from(element.bytes());
-    (most + line - 1) / line * line
+    if has_odd_columns(most, is_packed) { most | 1 } else { (most + line - 1) / line * line }
 }
 
 /// Threads that share work: a thread takes the pieces `thread`, `thread + count` and so on.
