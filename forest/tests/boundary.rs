@@ -343,3 +343,51 @@ fn rows_lie_on_edges_of_computed_columns() {
     assert!(rows.len() > 500, "{} rows", rows.len());
     assert!(rows[1..7].iter().all(|row| row.iter().all(|value| value.is_finite())));
 }
+
+/// A tree that tests a computed column and two features: all its nodes and leaves count as unsolved, and some
+/// rows have the thresholds of its features.
+#[test]
+fn rows_have_the_thresholds_of_trees_that_test_computed_columns() {
+    let mut columns = Columns::default();
+    let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F32));
+    let sum = columns.add(Expr::Binary(Binary::Add, x, y)).expect("two singles");
+    let node = |feature, threshold, left, right| Inner {
+        feature,
+        predicate: Predicate::Numeric { threshold },
+        left,
+        right,
+        missing_left: false,
+    };
+    let inner = vec![
+        node(2, 0.5, NodeRef::Inner(1), NodeRef::Inner(2)),
+        node(0, 1.25, NodeRef::Leaf(0), NodeRef::Leaf(1)),
+        node(1, -3.5, NodeRef::Leaf(2), NodeRef::Leaf(3)),
+    ];
+    let leaf = |source| Leaf { source, values: [0.0].into() };
+    let tree = Tree {
+        root: NodeRef::Inner(0),
+        inner,
+        leaves: (0..4).map(leaf).collect(),
+        target: TreeTarget::One(0),
+        source: 0,
+    };
+    let forest = Forest::new(ForestParts {
+        trees: vec![tree],
+        num_features: 2,
+        computed: ComputedColumns { columns, read_by_trees: vec![sum] },
+        ..ForestParts::default()
+    });
+    let mut boundary =
+        Boundary::new(&forest.expect("a forest"), BoundaryOptions { rows: Float::F32, finite: false });
+    let (mut row, mut rows) = ([0.0; 2], Vec::new());
+    while boundary.next_row(&mut row) {
+        rows.push(row);
+    }
+    for (feature, threshold) in [(0, 1.25_f32), (1, -3.5)] {
+        let has = |value: f32| rows.iter().any(|row| row[feature] == f64::from(value));
+        assert!([threshold.next_down(), threshold, threshold.next_up()].into_iter().all(has));
+    }
+    let coverage = boundary.coverage();
+    assert_eq!((coverage.unsolved_nodes, coverage.unsolved_leaves), (3, 4));
+    assert_eq!((coverage.nodes, coverage.reachable_leaves, coverage.reached_leaves), (0, 0, 0));
+}

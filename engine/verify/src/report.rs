@@ -111,7 +111,8 @@ impl RowSummary {
                 "reachable_leaves": reachable_leaves,
                 "reached_leaves": reached_leaves,
                 "thinned_features": self.coverage.thinned_features,
-                "computed_nodes": self.coverage.computed_nodes,
+                "unsolved_nodes": self.coverage.unsolved_nodes,
+                "unsolved_leaves": self.coverage.unsolved_leaves,
             },
         })
     }

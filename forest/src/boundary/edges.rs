@@ -1,16 +1,17 @@
 //! Values on the edges of computed columns: the numbers that expressions compare a feature with, and the
-//! numbers next to these.
+//! numbers next to these. The thresholds of trees that test computed columns count as such numbers, too.
 
 use super::keys::{KeyRange, OrderKey, key};
 use super::tested_features::RowKind;
-use crate::forest::Forest;
+use crate::forest::{Forest, Predicate, Tree};
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use std::collections::BTreeSet;
 
 /// Maximum number of edge values of a feature. Of more, evenly spaced ones are kept.
 const MOST_EDGES: usize = 2048;
 
-/// For each feature, the keys of its values on edges of computed columns, ascending.
+/// For each feature, the keys of its values on edges of computed columns and of trees that test these,
+/// ascending.
 pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<OrderKey>> {
     let mut edges: Vec<BTreeSet<OrderKey>> = vec![BTreeSet::new(); forest.num_features];
     let columns = &forest.computed.columns;
@@ -24,6 +25,18 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<OrderKey>> {
             }
         }
     }
+    for node in forest.trees.iter().filter(|tree| tests_columns(forest, tree)).flat_map(|tree| &tree.inner) {
+        let (Predicate::Numeric { threshold: number }
+        | Predicate::NumericNotZero { threshold: number }
+        | Predicate::Equal { value: number }) = node.predicate
+        else {
+            continue;
+        };
+        if let Some(of_feature) = edges.get_mut(node.feature as usize) {
+            let key = key(rows.float, number);
+            of_feature.extend([key - 1, key, key + 1]);
+        }
+    }
     let all = KeyRange::all(rows.float, rows.finite);
     let in_rows = |keys: BTreeSet<OrderKey>| {
         let keys: Vec<OrderKey> = keys.into_iter().filter(|key| all.contains(*key)).collect();
@@ -31,6 +44,11 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<OrderKey>> {
         keys.into_iter().step_by(step).collect()
     };
     edges.into_iter().map(in_rows).collect()
+}
+
+/// Whether some node of a tree tests a computed column.
+fn tests_columns(forest: &Forest, tree: &Tree) -> bool {
+    tree.inner.iter().any(|node| node.feature as usize >= forest.num_features)
 }
 
 /// The columns that an expression compares, each with the numbers that it compares it with.

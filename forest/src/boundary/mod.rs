@@ -59,9 +59,11 @@ pub struct Coverage {
     pub values: u64,
     /// Number of these pairs that the rows so far have brought to their nodes.
     pub met_values: u64,
-    /// Inner nodes that test computed columns, for which no rows are solved. The other numbers leave out all
-    /// nodes of their trees, and count all leaves of these trees as reached.
-    pub computed_nodes: usize,
+    /// Inner nodes of trees that test computed columns, for which no rows are solved. The other numbers leave
+    /// out these trees.
+    pub unsolved_nodes: usize,
+    /// Leaves of trees that test computed columns.
+    pub unsolved_leaves: usize,
     /// Leaves of all trees.
     pub leaves: usize,
     /// Leaves that some row can reach.
@@ -93,9 +95,9 @@ pub struct Boundary {
     random: RandomKeys,
     /// Whether there are more than [`LARGE_FOREST_VALUES`] targets.
     is_large: bool,
-    /// Inner nodes that test computed columns.
-    computed_nodes: usize,
-    /// For each feature, the keys of its values on edges of computed columns.
+    /// Inner nodes and leaves of trees that test computed columns.
+    unsolved: (usize, usize),
+    /// For each feature, the keys of its values on edges of computed columns and of trees that test these.
     edges: Vec<Vec<OrderKey>>,
     /// Number of rows with values on edges made so far.
     edge_rows: usize,
@@ -108,12 +110,10 @@ impl Boundary {
     pub fn new(forest: &Forest, options: BoundaryOptions) -> Boundary {
         let rows = RowKind { float: options.rows, finite: options.finite };
         let mut by_feature: Vec<Vec<(usize, usize)>> = vec![Vec::new(); forest.num_features];
-        let mut computed_nodes = 0;
         for (number, tree) in forest.trees.iter().enumerate() {
             for (index, node) in tree.inner.iter().enumerate() {
-                match by_feature.get_mut(node.feature as usize) {
-                    Some(places) => places.push((number, index)),
-                    None => computed_nodes += 1,
+                if let Some(places) = by_feature.get_mut(node.feature as usize) {
+                    places.push((number, index));
                 }
             }
         }
@@ -130,9 +130,13 @@ impl Boundary {
             tested_features.push(line);
         }
         let trees = forest.trees.iter().zip(tests);
+        let mut unsolved = (0, 0);
         let trees = trees.map(|(tree, tests)| match tests.into_iter().collect::<Option<Vec<_>>>() {
             Some(tests) => Targets::new(tree, tests, &tested_features, &specials),
-            None => Targets::none(tree),
+            None => {
+                unsolved = (unsolved.0 + tree.inner.len(), unsolved.1 + tree.leaves.len());
+                Targets::none()
+            }
         });
         let trees: Vec<Targets> = trees.collect();
         let is_large = trees.iter().map(|tree| tree.values).sum::<u64>() > LARGE_FOREST_VALUES;
@@ -143,7 +147,7 @@ impl Boundary {
             }
         }
         let tests_nothing = forest.trees.iter().all(|tree| tree.inner.is_empty());
-        let is_random = computed_nodes > 0 || (tests_nothing && forest.has_linear_leaves());
+        let is_random = unsolved.0 > 0 || (tests_nothing && forest.has_linear_leaves());
         Boundary {
             float: options.rows,
             finite: options.finite,
@@ -156,7 +160,7 @@ impl Boundary {
             row: vec![RowValue { key: NAN_KEY, listed: None, special: None }; tested_features.len()],
             random: RandomKeys(0x5eed),
             is_large,
-            computed_nodes,
+            unsolved,
             edges: edges(forest, rows),
             edge_rows: 0,
             random_rows: if is_random { RANDOM_ROWS } else { 0 },
@@ -221,12 +225,16 @@ impl Boundary {
         true
     }
 
-    /// Makes a row of random values, if some are still to make.
+    /// Makes a row of random values, about half of them on edges, if some rows are still to make.
     fn random_row(&mut self, row: &mut [f64]) -> bool {
         let Some(left) = self.random_rows.checked_sub(1) else { return false };
         self.random_rows = left;
-        for (place, is_added) in row.iter_mut().zip(&self.is_added) {
-            *place = self.random.noise(self.float, self.finite || *is_added);
+        for ((place, is_added), edges) in row.iter_mut().zip(&self.is_added).zip(&self.edges) {
+            let at = self.random.next() as usize;
+            *place = match edges.get(at % (2 * edges.len()).max(1)) {
+                Some(edge) => value(self.float, *edge),
+                None => self.random.noise(self.float, self.finite || *is_added),
+            };
         }
         true
     }
@@ -358,7 +366,8 @@ impl Boundary {
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage {
             thinned_features: self.tested_features.iter().filter(|line| line.is_thinned).count(),
-            computed_nodes: self.computed_nodes,
+            unsolved_nodes: self.unsolved.0,
+            unsolved_leaves: self.unsolved.1,
             ..Coverage::default()
         };
         for tree in &self.trees {

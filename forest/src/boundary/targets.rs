@@ -130,11 +130,11 @@ impl Targets {
     }
 
     /// A tree without targets.
-    pub fn none(tree: &crate::forest::Tree) -> Targets {
+    pub fn none() -> Targets {
         Targets {
             root: NodeRef::Leaf(0),
             nodes: Vec::new(),
-            leaves: vec![false; tree.leaves.len()],
+            leaves: Vec::new(),
             open_values: Vec::new(),
             counts: Vec::new(),
             unreachable: Vec::new(),
@@ -208,7 +208,7 @@ impl Targets {
     pub fn open_targets_below(&self, node: NodeRef) -> u32 {
         match node {
             NodeRef::Inner(index) => self.counts[index as usize],
-            NodeRef::Leaf(leaf) => u32::from(self.leaves[leaf as usize]),
+            NodeRef::Leaf(leaf) => self.leaves.get(leaf as usize).map_or(0, |is_open| u32::from(*is_open)),
         }
     }
 

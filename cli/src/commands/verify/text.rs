@@ -94,7 +94,8 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
         reachable_leaves,
         reached_leaves,
         thinned_features,
-        computed_nodes,
+        unsolved_nodes,
+        unsolved_leaves,
         ..
     } = rows.coverage;
     let given = if rows.given > 0 { format!(" and {} given", rows.given) } else { String::new() };
@@ -110,10 +111,11 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
             "    thinned   {thinned_features} features have too many tests to try all their values"
         )?;
     }
-    if computed_nodes > 0 {
+    if unsolved_nodes > 0 {
         writeln!(
             out,
-            "    random    {computed_nodes} nodes test computed columns: only values at edges and random rows"
+            "    random    {unsolved_nodes} nodes and {unsolved_leaves} leaves of trees that test computed \
+             columns: only rows of values at thresholds and edges, and random rows"
         )?;
     }
     Ok(())
