@@ -201,6 +201,7 @@ impl BlockEstimator<'_> {
     fn add_columns(&mut self, columns: &ColumnWork) {
         let warp = f64::from(self.gpu.kind.warp);
         self.add_instructions(self.rows * columns.instructions() / warp);
+        self.work.wavefronts += columns.wavefronts(self.rows);
         let threads = match self.launch.rows_per_block {
             ..=FEW_COLUMN_ROWS => self.threads.max(LEAST_COLUMN_THREADS),
             _ => self.threads,

@@ -9,6 +9,10 @@ use sched_nest::{ModelInfo, StageInfo, StageKind};
 const LAUNCH_THREADS: u64 = 128;
 /// Sums of a tile, which share each load of an operand.
 const TILE_SUMS: f64 = 8.0;
+/// Terms of a sum that take as many instructions as a step of a walk.
+const TERMS_OF_A_STEP: f64 = 4.0;
+/// Loads and stores of a column that is no sum.
+const LOADS_OF_A_COLUMN: f64 = 4.0;
 /// Columns that a thread computes one after the other, if several threads share a row.
 const COLUMNS_OF_A_PART: f64 = 16.0;
 /// Steps from the root of a tree whose results are columns to a leaf: stages do not tell the depths.
@@ -43,14 +47,26 @@ impl<'a> ColumnWork<'a> {
 
     /// Instructions of a thread that computes all columns of a row.
     pub fn instructions(&self) -> f64 {
+        self.terms() * figures::TERM_INSTRUCTIONS + self.others * figures::COLUMN_INSTRUCTIONS
+    }
+
+    /// Terms of all sums of a row. A step of a walk counts as as many terms as take its time.
+    fn terms(&self) -> f64 {
         let of_stage = |stage: &StageInfo| {
             let (units, terms) = (f64::from(stage.units), f64::from(stage.terms));
             match stage.kind {
-                StageKind::ColumnTrees => terms * (TREE_STEPS * figures::COLUMN_INSTRUCTIONS / 2.0 + units),
-                _ => units * terms * figures::TERM_INSTRUCTIONS,
+                StageKind::ColumnTrees => terms * (TREE_STEPS * TERMS_OF_A_STEP + units),
+                _ => units * terms,
             }
         };
-        self.stages.iter().map(of_stage).sum::<f64>() + self.others * figures::COLUMN_INSTRUCTIONS
+        self.stages.iter().map(of_stage).sum()
+    }
+
+    /// Wavefronts of the first-level cache and of shared memory in a block of `rows` rows. A warp loads the
+    /// constants of a sum at once for up to 32 rows. Threads that share a row load those of different sums.
+    pub fn wavefronts(&self, rows: f64) -> f64 {
+        let loads = self.terms() * (1.0 + TILE_SUMS.recip()) + self.others * LOADS_OF_A_COLUMN;
+        loads * (rows / figures::WALKS_OF_A_WARP).max(1.0)
     }
 
     /// Cycles until all columns of a row are computed, if `parts` threads share the row.
@@ -75,11 +91,12 @@ impl<'a> ColumnWork<'a> {
         let busiest = (blocks / gpu.multiprocessors()).ceil();
         let warps = (LAUNCH_THREADS.min(rows) as f64 / f64::from(gpu.kind.warp)).ceil();
         let issue = gpu.us(busiest * warps * self.instructions() / gpu.sheet.issue);
+        let first_cache = gpu.us(busiest * self.wavefronts(LAUNCH_THREADS as f64));
         let resident = gpu.resident_blocks((LAUNCH_THREADS, figures::THREAD_REGISTERS), 0) as f64;
         let latency = gpu.us((busiest / resident).ceil() * self.chain(1.0));
         let bytes = row_bytes(model) + 2.0 * self.row_bytes() as f64;
         let memory = bytes * rows as f64 / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s) / 1000.0;
-        figures::LAUNCH_US + issue.max(latency).max(memory)
+        figures::LAUNCH_US + issue.max(latency).max(memory).max(first_cache)
     }
 }
 
@@ -111,6 +128,8 @@ mod tests {
         assert!(work.chain(32.0) * 3.0 < work.chain(1.0));
         assert!(work.instructions() > 4.0 * (64.0 * 20.0 + 32.0 * 64.0));
         assert!(ColumnWork::of(&ModelInfo::default()).is_none());
+        assert_eq!(work.wavefronts(4.0), work.wavefronts(32.0), "blocks of few rows load as many constants");
+        assert_eq!(work.wavefronts(128.0), 4.0 * work.wavefronts(32.0));
     }
 
     #[test]
