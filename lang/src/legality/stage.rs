@@ -18,8 +18,8 @@ const MOST_EXPANDED_TERMS: i64 = 4096;
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_SUM_VECTORS: i64 = 32;
 
-/// Lanes of the narrowest vector. Without a number in the schedule, the compiler chooses as many lanes as fit,
-/// at least these.
+/// Lanes of the narrowest vector. Without a number in the schedule, the compiler chooses as many lanes as
+/// fit, at least these.
 const LEAST_LANES: u32 = 2;
 
 /// All problems of the final nest of the stage with this name.

@@ -1,9 +1,9 @@
 //! Columns of the rows of a GPU's block, which the threads of the block compute together in shared memory.
 //!
 //! Each run of columns is divided into parts. A thread computes one part for some rows, and neighbouring
-//! threads have neighbouring rows. So threads have work even if the block has few rows. Stored columns and the
-//! columns that trees test lie column by column. All threads finish a run before the next one, which may read
-//! it.
+//! threads have neighbouring rows. So threads have work even if the block has few rows. Stored columns and
+//! the columns that trees test lie column by column. All threads finish a run before the next one, which may
+//! read it.
 
 use super::code::{BufferElements, ColumnCode, LaneRows, RunDestination};
 use super::runs::{ColumnRun, StoredRun};

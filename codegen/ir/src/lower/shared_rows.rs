@@ -9,7 +9,8 @@ use crate::columns::cooperative::BlockOfRows;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BinTransfer, BuildStmts, Cmp, Scalar, Space, Ty};
 use crate::mir::{CacheRows, Fill};
-use crate::quantize::encode::{Quantizer, SharedBlock, SharedSource};
+use crate::quantize::encode::Quantizer;
+use crate::quantize::shared::{SharedBlock, SharedSource};
 use crate::rows::{BlockThreads, RowPlacement, has_odd_columns, shared_capacity};
 
 /// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy. Threads

@@ -65,8 +65,8 @@ impl Mir {
     }
 }
 
-/// Lets copies of values compute columns. Copies of bins compute them in any case. Blocks of few rows get more
-/// threads, which compute columns and walk no trees.
+/// Lets copies of values compute columns. Copies of bins compute them in any case. Blocks of few rows get
+/// more threads, which compute columns and walk no trees.
 fn compute_in_blocks(stmts: &mut [MirStmt], block: [u32; 3]) {
     for stmt in stmts {
         let mut block = block;
