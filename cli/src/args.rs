@@ -183,8 +183,7 @@ pub struct ScheduleOptions {
 
 fn parse_set(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE, for example ROWS=128")?;
-    let value = value.trim().parse().map_err(|_| format!("`{value}` is not an integer"))?;
-    Ok((name.trim().to_string(), value))
+    Ok((name.trim().to_string(), numbers::integer(value)?))
 }
 
 /// The parser of `--output`: the words of all outputs.

@@ -1,6 +1,6 @@
 //! The arguments of `schedc bench`.
 
-use super::numbers::whole;
+use super::numbers::{integer, whole};
 use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu};
 use clap::Args;
@@ -131,8 +131,7 @@ impl Bench {
 /// Parses a value of `--sweep`: `ROWS`, `ROWS=64,128`, `3:21` or `3:21=2,4`.
 fn parse_sweep(text: &str) -> Result<NumberSweep, String> {
     let (name, values) = text.split_once('=').map_or((text, None), |(name, values)| (name, Some(values)));
-    let value = |text: &str| text.trim().parse().map_err(|_| format!("`{text}` is not an integer"));
-    let values = values.map(|values| values.split(',').map(value).collect::<Result<Vec<i64>, String>>());
+    let values = values.map(|values| values.split(',').map(integer).collect::<Result<Vec<i64>, String>>());
     let place = name.split_once(':').map(|(line, column)| {
         let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
         let wrong = || format!("`{name}` is no position in a text; write LINE:COLUMN, for example 3:21");

@@ -1,5 +1,6 @@
 //! Whole numbers in arguments.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::ops::RangeInclusive;
 
 /// Returns a parser of whole numbers within bounds. An end of `u64::MAX` is no bound.
@@ -17,9 +18,22 @@ pub fn whole<T: TryFrom<u64>>(
     }
 }
 
+/// Parses an integer of 64 bits.
+///
+/// # Errors
+/// If the text is no integer, or the integer does not fit.
+pub fn integer(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("`{text}` is too large; the largest value is {}", i64::MAX),
+        IntErrorKind::NegOverflow => format!("`{text}` is too small; the smallest value is {}", i64::MIN),
+        _ => format!("`{text}` is not an integer"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::whole;
+    use super::{integer, whole};
 
     #[test]
     fn numbers_lie_within_bounds() {
@@ -30,5 +44,15 @@ mod tests {
         }
         assert_eq!(whole::<u64>(1..=u64::MAX)("0"), Err("write a whole number from 1 on".to_string()));
         assert!(whole::<i32>(0..=u64::MAX)("99999999999").is_err());
+    }
+    #[test]
+    fn integers_that_do_not_fit_are_named() {
+        assert_eq!(integer(" -7 "), Ok(-7));
+        let error = |text| integer(text).unwrap_err();
+        assert_eq!(error("many"), "`many` is not an integer");
+        let large = "`9223372036854775808` is too large; the largest value is 9223372036854775807";
+        assert_eq!(error("9223372036854775808"), large);
+        let small = "`-9223372036854775809` is too small; the smallest value is -9223372036854775808";
+        assert_eq!(error("-9223372036854775809"), small);
     }
 }
