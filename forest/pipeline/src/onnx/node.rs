@@ -28,8 +28,12 @@ pub(super) enum AxisSize {
 }
 
 /// The help for steps that cannot be part of a compiled pipeline.
-pub(super) const OUTSIDE_HELP: &str =
-    "run this step outside of the model, before the prediction, and give the model its results as numbers";
+pub(super) const OUTSIDE_HELP: &str = "run the graph up to this step outside of the model, and give the rest of the graph its results as \
+     numbers; `onnx.utils.extract_model` cuts a file in two";
+
+/// The help for steps after the trees that cannot be part of a compiled pipeline.
+const AFTER_HELP: &str = "end the graph before this step, and apply the step to the predictions; \
+                          `onnx.utils.extract_model` cuts a file in two";
 
 impl GraphNode<'_> {
     /// The error for a node. `what` completes the sentence "the operator X ...".
@@ -169,5 +173,6 @@ impl GraphNode<'_> {
 /// The error for an operator that is not understood. `side` is `before` or `after`.
 pub(super) fn not_understood(label: &str, side: &str) -> ModelError {
     let message = format!("the operator {label} {side} the trees is not understood");
-    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE_HELP)
+    let help = if side == "after" { AFTER_HELP } else { OUTSIDE_HELP };
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(help)
 }
