@@ -354,6 +354,11 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
         "`(`" => "Arguments are in parentheses, as in `tile(batch, b0, b1, 64)` or `gpu(sm_90)`.".to_owned(),
         "`{`" => "Write the values in braces, as in `param ROWS = 64 in {32, 64}`.".to_owned(),
         "`<=`" => "Write the condition as in `when n_rows <= 8 { ... }`.".to_owned(),
+        NAME_TERM => {
+            "A name consists of letters, digits and `_`. After the name of a stage or of a copy comes \
+                      that of a loop, as in `layer1.unit`."
+                .to_owned()
+        }
         BLOCK_START_TERM => MISSING_BLOCK_HELP.to_owned(),
         STATEMENT_END_TERM => "Put the rest on a line of its own, or remove it.".to_owned(),
         _ => return None,
@@ -362,6 +367,8 @@ fn unexpected_help(found: &str, expected: &[String]) -> Option<String> {
 
 /// Term for a string literal in messages. Only `model` takes one.
 pub(crate) const STRING_TERM: &str = "a string in quotes";
+/// Term for a name in messages.
+pub(crate) const NAME_TERM: &str = "a name";
 /// Term for the end of a statement in messages.
 pub(crate) const STATEMENT_END_TERM: &str = "the end of the statement";
 /// Term for the start of a block in messages.

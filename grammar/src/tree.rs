@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use crate::ast::{BinOp, ExprKind, Ident, Path, Relation, ScheduleExpr, Segment, Span, StmtKind, When};
 use crate::error::{
-    BLOCK_START_TERM, MAX_NESTING, STATEMENT_END_TERM, STRING_TERM, SyntaxError, SyntaxErrorKind,
+    BLOCK_START_TERM, MAX_NESTING, NAME_TERM, STATEMENT_END_TERM, STRING_TERM, SyntaxError, SyntaxErrorKind,
 };
 use crate::token::Token;
 
@@ -159,7 +159,7 @@ fn expected_terms(terminals: &[String]) -> Vec<String> {
         (has("sched"), "a header line such as `param`"),
         (value, "a value"),
         (has("number") && !value, "a processor name"),
-        (has("name") && !has("number") && !has("sched"), "a name"),
+        (has("name") && !has("number") && !has("sched"), NAME_TERM),
         (has("string"), STRING_TERM),
         (has("comparison"), "`<=`"),
         (has("=") && !has("comparison"), "`=`"),

@@ -1,5 +1,6 @@
 //! Resolves syntax as far as it needs no loops: the header, named numbers, and directives as typed calls.
 
+mod arithmetic;
 mod calls;
 mod header;
 mod scope;

@@ -7,13 +7,14 @@ use sched_grammar::ast::{
     BinOp, Directive, ExprKind, Ident, ScheduleExpr, ScheduleFile, ScheduleStmt, Span, StmtKind,
 };
 
+use super::arithmetic::apply;
 use crate::diagnostics::{Applicability, Diagnostic, Edit, Fix, codes, nearest};
 use crate::directives;
 use crate::options::CheckOptions;
 use crate::report::Report;
 use crate::schedule::Param;
 use sched_nest::ModelInfo;
-use sched_nest::sym::{ArithmeticError, Property, Sym, SymOp};
+use sched_nest::sym::{Property, Sym, SymOp};
 
 /// Largest number of pairs of an unknown and a known name that are compared for proposals.
 const MOST_COMPARED: usize = 200_000;
@@ -476,22 +477,4 @@ impl NameScope<'_> {
             Property::BatchSize => self.batch_size.and_then(|size| i64::try_from(size).ok()),
         }
     }
-}
-
-/// Computes `a op b` and reports errors.
-fn apply(op: SymOp, a: &Sym, b: &Sym, span: Span, report: &mut Report) -> Option<Sym> {
-    let (code, message, label) = match Sym::apply(op, a, b) {
-        Ok(sym) => return Some(sym),
-        Err(ArithmeticError::Overflow) => {
-            (codes::OVERFLOW, "the value of this expression does not fit in 64 bits", "too large")
-        }
-        Err(ArithmeticError::DivisionByZero) => {
-            (codes::DIVISION_BY_ZERO, "this divides by zero", "the divisor is 0")
-        }
-        Err(ArithmeticError::TooLarge) => {
-            (codes::EXPRESSION_TOO_LARGE, "this expression has too many terms", "too large without a model")
-        }
-    };
-    report.push(Diagnostic::new(code, span, message).label(label));
-    None
 }
