@@ -189,13 +189,13 @@ fn unknown_batch_size(source: &str, parsed: &Parsed) -> Diagnostic {
     )
 }
 
-/// Unknown properties in the nest.
+/// Unknown properties in the nest of trees and in those of stages of columns.
 fn unknown_properties(nest: &Nest) -> Vec<Property> {
     let mut unknown = Vec::new();
-    let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
-    let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));
-    for sym in syms {
-        collect(sym, &mut unknown);
+    for nest in nest.stages.iter().map(|of| &of.nest).chain([nest]) {
+        let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
+        let bounds = nest.constraints.iter().map(|c| &c.bound);
+        loops.chain(bounds).for_each(|sym| collect(sym, &mut unknown));
     }
     unknown.sort_unstable();
     unknown.dedup();
