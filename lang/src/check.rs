@@ -7,6 +7,7 @@ mod modifiers;
 mod outcome;
 pub mod prepare;
 mod problem_counter;
+mod repeats;
 mod stage_variant;
 mod target;
 mod variant;
@@ -24,7 +25,7 @@ pub use insertion_point::InsertionPoint;
 pub use outcome::{Outcome, Verdict};
 pub use prepare::{ResolvedSchedule, prepare};
 pub(crate) use problem_counter::{ProblemCounter, Trial, judge};
-pub use stage_variant::StageVariant;
+pub use stage_variant::{StageContext, StageVariant};
 pub use variant::Variant;
 pub use work::WorkBudget;
 

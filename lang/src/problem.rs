@@ -167,8 +167,12 @@ problems! {
         STAGE_LANES => StageLanes(StageLanesFault),
         /// The rows of a stage that are computed together are too many, or known only at run time.
         STAGE_ROWS => StageRows {
+            /// The stage.
+            stage: String,
             /// Number of rows, if known.
             rows: Option<i64>,
+            /// The outermost loop with an unknown number of rows.
+            unlimited: Option<String>,
             /// Largest number of rows.
             limit: i64,
         },

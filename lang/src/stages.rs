@@ -67,8 +67,13 @@ struct CallSorter<'m> {
 
 impl<'m> CallSorter<'m> {
     fn new(calls: &[DirectiveCall], model: Option<&'m ModelInfo>) -> Self {
-        let made: BTreeSet<String> =
-            calls.iter().flat_map(DirectiveCall::new_names).map(str::to_owned).collect();
+        // A loop with the name of a stage is refused.
+        let is_stage = |name: &&str| {
+            let stages = model.map_or(&[][..], |model| &model.stages);
+            stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.name == *name)
+        };
+        let new = calls.iter().flat_map(DirectiveCall::new_names);
+        let made: BTreeSet<String> = new.filter(|name| !is_stage(name)).map(str::to_owned).collect();
         let roots = ["batch", "tree"].map(str::to_owned);
         let mut sorter = CallSorter {
             model,
@@ -296,7 +301,6 @@ pub(crate) fn acts_on_stages(op: DirectiveOp) -> bool {
             | DirectiveOp::Interleave
             | DirectiveOp::Parallel
             | DirectiveOp::Cache
-            | DirectiveOp::GpuDimension
     )
 }
 

@@ -95,12 +95,16 @@ fn loops(call: &DirectiveCall, builder: &mut NestBuilder, report: &mut dyn Liste
     if call.is_bad() {
         return;
     }
+    // Several copies of a loop make one duplicate.
+    let mut repeated = None;
     for id in ids {
         match annotation(call, id, builder) {
-            Ok(Some(annotation)) => {
-                let result = builder.annotate(call.step, id, annotation);
-                report_result(result, builder, report);
-            }
+            Ok(Some(annotation)) => match builder.annotate(call.step, id, annotation) {
+                Err(illegal) if matches!(illegal.problem, Problem::Repeated { .. }) => {
+                    repeated = repeated.or(Some(illegal));
+                }
+                result => report_result(result, builder, report),
+            },
             Ok(None) => {
                 // The directive that makes the runs has reported unknown depths.
                 if let Some(sym) =
@@ -113,6 +117,9 @@ fn loops(call: &DirectiveCall, builder: &mut NestBuilder, report: &mut dyn Liste
                 report.illegal(builder, &Illegal::argument(call.step, 1, problem, vec![id]));
             }
         }
+    }
+    if let Some(illegal) = repeated {
+        report.illegal(builder, &illegal);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use sched_grammar::ast::{ScheduleFile, Span, StmtKind};
 
-use super::stage_variant::StageVariant;
+use super::stage_variant::{StageContext, StageVariant};
 use super::target::target;
 use super::{InsertionPoint, ProblemCounter, annotate, modifiers};
 use crate::device::Limits;
@@ -32,6 +32,8 @@ pub struct ResolvedSchedule {
     target_free: bool,
     limits: Limits,
     model: Option<Arc<ModelInfo>>,
+    /// Largest number of rows that the loops process at once, if known.
+    batch_size: Option<u64>,
 }
 
 /// Resolves the schedule at `offset`. Its problems are ignored.
@@ -67,6 +69,7 @@ pub(super) fn prepare_part(
         limits: Limits::of_check(&target, options),
         target_free: options.target.is_none() && header.target.is_none(),
         model: options.model.clone(),
+        batch_size: options.batch_size,
         calls: calls.into(),
         stages,
     }
@@ -86,12 +89,14 @@ impl ResolvedSchedule {
     /// The stages of columns that the directives arrange which end at `at` or before it.
     pub fn stages_until(&self, at: usize) -> Vec<StageVariant> {
         let before = self.directives_before(at);
+        let (target, model, batch_size) = (self.limits.kind, self.model.as_ref(), self.batch_size);
+        let context = StageContext { target, model, batch_size };
         let until = |(stage, calls): &(StageInfo, Vec<DirectiveCall>)| {
             let is_before = |call: &&DirectiveCall| (call.step.0 as usize) < before;
             let calls: Vec<DirectiveCall> = calls.iter().filter(is_before).cloned().collect();
             let mut problems = ProblemCounter::default();
             let stage = (stage.clone(), calls);
-            StageVariant::arrange(stage, self.limits.kind, self.model.as_ref(), &mut problems)
+            StageVariant::arrange(stage, context, &mut problems)
         };
         self.stages.iter().map(until).collect()
     }

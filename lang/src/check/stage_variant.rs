@@ -24,38 +24,41 @@ pub struct StageVariant {
     target: TargetKind,
 }
 
+/// Facts that the stages of a schedule share.
+#[derive(Clone, Copy, Debug)]
+pub struct StageContext<'m> {
+    /// Kind of the target.
+    pub target: TargetKind,
+    /// The model, if there is one.
+    pub model: Option<&'m Arc<ModelInfo>>,
+    /// Largest number of rows that the loops process at once, if known.
+    pub batch_size: Option<u64>,
+}
+
 impl StageVariant {
     /// The stage before any directive.
-    fn plain(
-        stage: StageInfo,
-        target: TargetKind,
-        model: Option<&Arc<ModelInfo>>,
-        operations: usize,
-    ) -> Self {
-        StageVariant { builder: NestBuilder::of_stage(model.cloned(), &stage, operations), stage, target }
+    fn plain(stage: StageInfo, context: StageContext, operations: usize) -> Self {
+        let StageContext { target, model, batch_size } = context;
+        let builder = NestBuilder::of_stage(model.cloned(), &stage, batch_size, operations);
+        StageVariant { builder, stage, target }
     }
 
     /// The stages of columns of a model without those that a schedule arranges.
-    pub fn unarranged(
-        model: Option<&Arc<ModelInfo>>,
-        target: TargetKind,
-        arranged: &[StageVariant],
-    ) -> Vec<StageVariant> {
+    pub fn unarranged(context: StageContext, arranged: &[StageVariant]) -> Vec<StageVariant> {
         let is_other = |stage: &&StageInfo| {
             stage.kind != StageKind::Trees && !arranged.iter().any(|other| other.stage.name == stage.name)
         };
-        let stages = model.map_or(&[][..], |model| &model.stages).iter().filter(is_other);
-        stages.map(|stage| StageVariant::plain(stage.clone(), target, model, 0)).collect()
+        let stages = context.model.map_or(&[][..], |model| &model.stages).iter().filter(is_other);
+        stages.map(|stage| StageVariant::plain(stage.clone(), context, 0)).collect()
     }
 
     /// Applies the directives that concern a stage, and judges its nest.
     pub(super) fn arrange(
         (stage, calls): (StageInfo, Vec<DirectiveCall>),
-        target: TargetKind,
-        model: Option<&Arc<ModelInfo>>,
+        context: StageContext,
         listener: &mut dyn Listener,
     ) -> Self {
-        let mut variant = StageVariant::plain(stage, target, model, calls.len());
+        let mut variant = StageVariant::plain(stage, context, calls.len());
         let builder = &mut variant.builder;
         for call in calls.iter().filter(|call| !acts_on_stages(call.op)) {
             let problem = Problem::NotInStage { stage: variant.stage.name.clone() };
@@ -64,7 +67,7 @@ impl StageVariant {
         let acting = || calls.iter().filter(|call| acts_on_stages(call.op));
         if modifiers::apply(acting(), builder, listener) {
             annotate::attach(acting(), builder, listener);
-            for illegal in legality::stage::check(builder, &variant.stage.name, target) {
+            for illegal in legality::stage::check(builder, &variant.stage.name, context.target) {
                 listener.illegal(builder, &illegal);
             }
         }

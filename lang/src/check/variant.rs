@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::Parsed;
 use sched_grammar::ast::{Comment, Span};
 
-use super::stage_variant::StageVariant;
+use super::repeats::Repeats;
+use super::stage_variant::{StageContext, StageVariant};
 use super::words::Words;
 use super::{annotate, judge, modifiers};
 use crate::device::Limits;
@@ -49,9 +50,19 @@ impl Variant {
         self.batch_size
     }
 
+    /// Facts that the stages of columns share.
+    pub fn stage_context(&self) -> StageContext<'_> {
+        StageContext { target: self.target, model: self.builder.model(), batch_size: self.batch_size }
+    }
+
+    /// The stages of columns that the schedule does not arrange.
+    pub fn unarranged_stages(&self) -> Vec<StageVariant> {
+        StageVariant::unarranged(self.stage_context(), &self.stages)
+    }
+
     /// Lineages of all stages of columns: first of those that the schedule arranges.
     pub(super) fn stage_lineages(&self) -> Vec<StageLineage> {
-        let others = StageVariant::unarranged(self.builder.model(), self.target, &self.stages);
+        let others = self.unarranged_stages();
         let of = |stage: &StageVariant, is_arranged| StageLineage {
             name: stage.stage.name.clone(),
             is_arranged,
@@ -124,14 +135,17 @@ impl<'a> ResolvedPart<'a> {
         let StageCalls { forest, stages, problems } =
             stages::by_stage(&self.calls, self.options.model.as_deref());
         problems.iter().for_each(|illegal| words.illegal(&builder, illegal));
+        let mut repeats = Repeats::of(&forest, &stages);
         let whole_shape = modifiers::apply(forest.iter(), &mut builder, &mut words);
         if whole_shape {
-            annotate::attach(forest.iter(), &mut builder, &mut words);
+            annotate::attach(forest.iter(), &mut builder, &mut repeats.before(&mut words));
             judge(&builder, &limits, &mut words);
         }
         words.omit_alternatives();
-        let model = self.options.model.as_ref();
-        let judged = |stage| StageVariant::arrange(stage, limits.kind, model, &mut words);
+        let (target, batch_size) = (limits.kind, self.options.batch_size);
+        let context = StageContext { target, model: self.options.model.as_ref(), batch_size };
+        let mut words = repeats.before(&mut words);
+        let judged = |stage| StageVariant::arrange(stage, context, &mut words);
         let stages = stages.into_iter().map(judged).collect();
         if whole_shape {
             lints::report_name_lints(&self.scope, &builder, &mut self.report);

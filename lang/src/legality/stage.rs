@@ -15,6 +15,9 @@ pub const MOST_ROWS: i64 = 1024;
 /// Largest number of terms that unrolled loops write out. More of them would take seconds to compile.
 const MOST_EXPANDED_TERMS: i64 = 4096;
 
+/// Largest number of rows in the lanes of a vector. Wider vectors become several of them.
+const MOST_ROW_LANES: u32 = 16;
+
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_SUM_VECTORS: i64 = 32;
 
@@ -59,10 +62,15 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> V
             }
         }
     }
-    problems.extend(out_of_order(builder, &chain));
-    problems.extend(rows_problem(builder, &chain));
+    problems.extend(order_problems(builder, stage));
     problems.extend(expansion_problem(builder, &chain));
     problems
+}
+
+/// The problems of the order of a stage's loops.
+pub(crate) fn order_problems(builder: &NestBuilder, stage: &str) -> Vec<Illegal> {
+    let chain = builder.tree().loops();
+    out_of_order(builder, &chain).into_iter().chain(rows_problem(builder, &chain, stage)).collect()
 }
 
 /// The problem of an annotation of a loop over units, terms or trees. `takes_threads` holds if threads may
@@ -113,28 +121,29 @@ fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     let pair = terms
         .windows(2)
         .find(|pair| builder.node(pair[0]).lineage_path > builder.node(pair[1]).lineage_path)?;
-    let step = last_step(builder, pair)?;
+    let step = pair.iter().filter_map(|id| builder.node(*id).moved_by).max().unwrap_or(DirectiveIndex(0));
     let outer = Some(builder.name(pair[1]));
     Some(Illegal::at(step, Problem::TermsOutOfOrder { outer }, pair.to_vec()))
 }
 
-/// The directive that made the loops of a pair.
-fn last_step(builder: &NestBuilder, loops: &[LoopId]) -> Option<DirectiveIndex> {
-    loops.iter().filter_map(|id| builder.node(*id).made_by).max()
-}
-
-/// The problem of rows inside of the first loop over units or terms: they are computed together.
-fn rows_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
+/// The problem of rows inside of the first loop over units or terms: they are computed together. An unknown
+/// number of rows is the fault of the directive that moved their loop inside.
+fn rows_problem(builder: &NestBuilder, chain: &[LoopId], stage: &str) -> Option<Illegal> {
     let is_row = |id: &LoopId| builder.node(*id).axis == Axis::Row;
     let inner: Vec<LoopId> = chain.iter().copied().skip_while(is_row).filter(is_row).collect();
-    let trips = inner.iter().map(|id| builder.node(*id).trips());
+    let trips = inner.iter().map(|id| builder.most_trips(*id));
     let rows =
         trips.collect::<Option<Vec<i64>>>().map(|trips| trips.into_iter().fold(1, i64::saturating_mul));
     if rows.is_some_and(|rows| rows <= MOST_ROWS) {
         return None;
     }
-    let step = inner.iter().find_map(|id| builder.node(*id).made_by).unwrap_or(DirectiveIndex(0));
-    Some(Illegal::at(step, Problem::StageRows { rows, limit: MOST_ROWS }, inner))
+    let unlimited = inner.iter().copied().find(|id| builder.most_trips(*id).is_none());
+    let mover = unlimited.and_then(|id| builder.node(id).moved_by);
+    let made = || inner.iter().find_map(|id| builder.node(*id).made_by);
+    let step = mover.or_else(made).unwrap_or(DirectiveIndex(0));
+    let unlimited = unlimited.map(|id| builder.name(id));
+    let problem = Problem::StageRows { stage: stage.to_owned(), rows, unlimited, limit: MOST_ROWS };
+    Some(Illegal::at(step, problem, inner))
 }
 
 /// The problem of unrolled loops with too much code: the terms of all their iterations, for each vector of
@@ -147,11 +156,17 @@ fn expansion_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal>
     let all: Vec<(LoopId, DirectiveIndex, i64)> = chain.iter().filter_map(|id| unrolled(*id)).collect();
     let product = |trips: &mut dyn Iterator<Item = i64>| trips.fold(1, i64::saturating_mul);
     let is_term = |id: &LoopId| builder.node(*id).axis == Axis::Feature;
-    let inside = chain.iter().skip_while(|id| !is_term(id)).filter(|id| !is_term(id));
-    let is_unrolled = |id: LoopId| all.iter().any(|(other, ..)| *other == id);
-    let kept = product(&mut inside.filter(|id| !is_unrolled(**id)).map(|id| vectors(builder, *id)));
-    let copies = product(&mut all.iter().map(|(.., trips)| *trips));
-    let trips = copies.saturating_mul(if kept <= MOST_SUM_VECTORS { kept } else { 1 });
+    let sums: Vec<LoopId> =
+        chain.iter().copied().skip_while(|id| !is_term(id)).filter(|id| !is_term(id)).collect();
+    let vectors_of_sums = product(&mut sums.iter().map(|id| vectors(builder, *id)));
+    // Sums in registers are written out, and loops over sums in memory are not.
+    let in_registers = if vectors_of_sums <= MOST_SUM_VECTORS { sums } else { Vec::new() };
+    let written_out = |id: &LoopId| match in_registers.contains(id) {
+        true => vectors(builder, *id),
+        false if all.iter().any(|(other, ..)| other == id) => vectors(builder, *id),
+        false => 1,
+    };
+    let trips = product(&mut chain.iter().map(written_out));
     if trips <= MOST_EXPANDED_TERMS {
         return None;
     }
@@ -159,13 +174,14 @@ fn expansion_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal>
     Some(Illegal::argument(step, 0, Problem::TripsHuge { trips, limit: MOST_EXPANDED_TERMS }, vec![id]))
 }
 
-/// Number of vectors that a loop's iterations fill; 1 if the number of iterations is unknown.
+/// Largest number of vectors that a loop's iterations fill; 1 if it is unknown.
 fn vectors(builder: &NestBuilder, id: LoopId) -> i64 {
     let node = builder.node(id);
     let lanes = node.find(|annotation| match annotation {
         Annotation::Vectorize(lanes) => *lanes,
         _ => None,
     });
-    let lanes = lanes.map_or(1, |(lanes, _)| i64::from(lanes.max(1)));
-    node.trips().map_or(1, |trips| trips / lanes + i64::from(trips % lanes != 0)).max(1)
+    let most = if node.axis == Axis::Row { MOST_ROW_LANES } else { u32::MAX };
+    let lanes = lanes.map_or(1, |(lanes, _)| i64::from(lanes.clamp(1, most)));
+    builder.most_trips(id).map_or(1, |trips| trips / lanes + i64::from(trips % lanes != 0)).max(1)
 }

@@ -3,8 +3,8 @@
 use super::{DirectiveIndex, LoopNode, MAX_DEPTH, MAX_EXPANSION, MAX_LOOPS, NestBuilder};
 use crate::illegal::{Illegal, Problem};
 use crate::obligation::Obligation;
-use sched_nest::LoopId;
 use sched_nest::sym::Property;
+use sched_nest::{LoopId, StageKind};
 
 /// Largest number of loops in all constraints together. It bounds memory if long chains of tiles are copied
 /// often.
@@ -21,7 +21,14 @@ pub(super) fn check_new_names(
         let problem = Problem::NameTaken { name: name.to_owned() };
         Err(Illegal::argument(step, argument, problem, owner.into_iter().collect()))
     };
+    let is_stage = |name: &str| {
+        let stages = nest.model().map_or(&[][..], |model| &model.stages);
+        stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.name == name)
+    };
     for (argument, name) in new {
+        if is_stage(name) {
+            return taken((argument, name), None);
+        }
         if nest.names().is_declared(name) {
             return taken((argument, name), nest.names().copies(name).first().copied());
         }

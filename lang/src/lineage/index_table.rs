@@ -29,6 +29,8 @@ pub struct LoopNode {
     pub step: Sym,
     /// Operation that made the loop; `None` for the roots.
     pub made_by: Option<DirectiveIndex>,
+    /// Last operation that changed which loops are around this one, or around the loop from which it comes.
+    pub(crate) moved_by: Option<DirectiveIndex>,
     /// Operation that replaced the loop by others; `None` while the loop is in the nest.
     pub consumed_by: Option<DirectiveIndex>,
     /// Loops that replaced this one.
@@ -62,6 +64,7 @@ impl LoopNode {
             stop,
             step: Sym::Int(1),
             made_by: None,
+            moved_by: None,
             consumed_by: None,
             successors: Loops::new(),
             lineage_path: Vec::new(),

@@ -103,6 +103,10 @@ pub struct NestBuilder {
     model: Option<Arc<ModelInfo>>,
     /// Depth of the deepest tree, if there is a model.
     deepest: Option<u32>,
+    /// The stage of columns whose nest this is; `None` for the nest of trees.
+    stage: Option<Arc<str>>,
+    /// Largest number of rows that the loops process at once, if known.
+    most_rows: Option<u64>,
 }
 
 impl NestBuilder {
@@ -121,8 +125,14 @@ impl NestBuilder {
     }
 
     /// The initial nest of a stage of columns, `batch` around the loops of its kind. Their names may have the
-    /// stage's name before them. Numbers of units, terms and trees are known with a model.
-    pub(crate) fn of_stage(model: Option<Arc<ModelInfo>>, stage: &StageInfo, operations: usize) -> Self {
+    /// stage's name before them. Numbers of units, terms and trees are known with a model. `most_rows` is the
+    /// largest number of rows that the loops process at once, if known.
+    pub(crate) fn of_stage(
+        model: Option<Arc<ModelInfo>>,
+        stage: &StageInfo,
+        most_rows: Option<u64>,
+        operations: usize,
+    ) -> Self {
         let is_known = model.is_some();
         let count = |axis: Axis| match (axis, is_known) {
             (Axis::Unit, true) => Sym::Int(stage.units.into()),
@@ -134,7 +144,10 @@ impl NestBuilder {
         let loops = stage.kind.loops().iter().map(|(name, axis)| LoopNode::root(name, *axis, count(*axis)));
         let mut builder = NestBuilder::of_loops(model, operations, loops.collect());
         let all: Vec<LoopId> = builder.indices.iter().map(|(id, _)| id).collect();
-        builder.qualify(&all, &Qualifier { name: stage.name.as_str().into(), number: None });
+        let name: Arc<str> = stage.name.as_str().into();
+        builder.qualify(&all, &Qualifier { name: name.clone(), number: None });
+        builder.stage = Some(name);
+        builder.most_rows = most_rows;
         builder
     }
 
@@ -151,6 +164,8 @@ impl NestBuilder {
             remarks: Remarks::default(),
             deepest: model.as_ref().map(|model| model.max_depth()),
             model,
+            stage: None,
+            most_rows: None,
         };
         let batch = LoopNode::root("batch", Axis::Row, Sym::Property(Property::Rows));
         let mut around = None;
@@ -217,9 +232,34 @@ impl NestBuilder {
         IndexNames::new(&self.names, &self.indices)
     }
 
-    /// The written name of one copy: bare if that is enough, else with its innermost qualifiers.
+    /// The written name of one copy: bare if that is enough, else with its innermost qualifiers. Loops of a
+    /// stage of columns have the stage's name before theirs.
     pub fn name(&self, id: LoopId) -> String {
-        self.names().select_of(id).to_string()
+        self.with_stage(&self.names().select_of(id).to_string())
+    }
+
+    /// A loop's name with that of the stage before it, if the nest is that of a stage of columns.
+    pub(crate) fn with_stage(&self, name: &str) -> String {
+        self.stage.as_ref().map_or_else(|| name.to_owned(), |stage| format!("{stage}.{name}"))
+    }
+
+    /// Largest number of iterations of a loop; `None` if it is unknown. That of a loop over all rows of a call
+    /// follows from the largest number of rows.
+    pub(crate) fn most_trips(&self, id: LoopId) -> Option<i64> {
+        let node = self.node(id);
+        let of_rows = || {
+            let most = i64::try_from(self.most_rows?).ok()?;
+            let stop = node.stop.substitute(&|property| (property == Property::Rows).then_some(most));
+            let rows = stop.ok()?.as_int()?.checked_sub(node.start.as_int()?)?.max(0);
+            let step = node.step.as_int()?.max(1);
+            Some(rows / step + i64::from(rows % step != 0))
+        };
+        node.trips().or_else(of_rows)
+    }
+
+    /// The name of the stage of columns whose nest this is; `None` for the nest of trees.
+    pub(crate) fn stage(&self) -> Option<&str> {
+        self.stage.as_deref()
     }
 
     /// Live loops of `select`, at least one.

@@ -6,7 +6,7 @@
 //!     for c        for b
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use smallvec::smallvec;
 
@@ -86,10 +86,16 @@ impl Modifier for ReorderLoops<'_> {
     fn rewrite(
         &self,
         nest: &mut NestBuilder,
-        _: DirectiveIndex,
+        step: DirectiveIndex,
         rewrite: Permutation,
     ) -> Result<(), Illegal> {
         let Permutation { chain, order } = rewrite;
+        let around = |loops: &[LoopId], id: LoopId| -> BTreeSet<LoopId> {
+            loops.iter().copied().take_while(|other| *other != id).collect()
+        };
+        for moved in order.iter().copied().filter(|id| around(&chain, *id) != around(&order, *id)) {
+            nest.indices.node_mut(moved).moved_by = Some(step);
+        }
         let body = nest.tree.inside(chain[chain.len() - 1]).clone();
         nest.tree.replace(chain[0], &order[..1]);
         for pair in order.windows(2) {

@@ -25,7 +25,7 @@ pub(super) fn loops(
 ) -> Vec<Completion> {
     let variant = analysis.variant();
     let arranged = &variant.stages;
-    let others = StageVariant::unarranged(analysis.options().model.as_ref(), variant.target, arranged);
+    let others = variant.unarranged_stages();
     let stages = arranged.iter().chain(&others).take(MOST_STAGES);
     stages.flat_map(|stage| loops_of(stage, op, replace, is_taken)).collect()
 }

@@ -29,8 +29,7 @@ fn used_at(
     select: &LoopSelector,
     span: Span,
 ) -> Option<Hover> {
-    let model = analysis.options().model.as_ref();
-    let others = StageVariant::unarranged(model, analysis.variant().target, &arranged);
+    let others = StageVariant::unarranged(analysis.variant().stage_context(), &arranged);
     let stages: Vec<&StageVariant> = arranged.iter().chain(&others).collect();
     if let Some(stage) = stages.iter().find(|stage| stage.stage.name == select.name) {
         let text = format!("`{}`: {}.", select.name, about(&stage.stage));
@@ -48,10 +47,9 @@ pub(super) fn changed_stages(
     stmt: &ScheduleStmt,
 ) -> Vec<(StageVariant, StageVariant)> {
     let prepared = analysis.prepared();
-    let model = analysis.options().model.as_ref();
     let before = prepared.stages_until(stmt.span.start as usize);
     let after = prepared.stages_until(stmt.span.end as usize);
-    let plain = StageVariant::unarranged(model, analysis.variant().target, &[]);
+    let plain = StageVariant::unarranged(analysis.variant().stage_context(), &[]);
     let pair = |after: StageVariant| {
         let is_same = |stage: &&StageVariant| stage.stage == after.stage;
         let old = before.iter().find(is_same).or_else(|| plain.iter().find(is_same))?.clone();

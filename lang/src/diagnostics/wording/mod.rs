@@ -74,7 +74,9 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::NotInStage { stage } => stages::not_in_stage(context, stage),
         P::TermsOutOfOrder { outer } => stages::terms_out_of_order(context, outer.as_deref()),
         P::StageLanes(fault) => stages::stage_lanes(fault),
-        P::StageRows { rows, limit } => stages::stage_rows(*rows, *limit),
+        P::StageRows { stage, rows, unlimited, limit } => {
+            stages::stage_rows(context, (stage, unlimited.as_deref()), *rows, *limit)
+        }
         P::NotTrees => shape::not_trees(context),
         P::DepthTwice { by } => shape::depth_twice(context, *by),
         P::TreesUnknown => shape::trees_unknown(context),

@@ -2,7 +2,9 @@
 
 use super::context::{MessageContext, Wording};
 use crate::diagnostics::Fix;
-use crate::lineage::{DirectiveIndex, LoopNode};
+use crate::legality::stage::order_problems;
+use crate::lineage::{DirectiveIndex, LoopNode, LoopSelector, ReorderLoops};
+use crate::operation::TRIED_OPERATION;
 use crate::resolve::quoted_list;
 use sched_nest::LoopId;
 
@@ -42,8 +44,13 @@ pub(super) fn gap(context: &MessageContext, outer: &str, inner: &str, between: &
         let remedy = chain.remedy();
         return wording.help(format!("Name {names} too. {}", remedy.sentence)).fix(remedy.fix);
     }
-    let line = reorder_of(&chain.whole_order());
-    wording.help(format!("Name {names} too, for example: `{line}`.")).fix(Some(context.rewrite(line)))
+    match chain.legal_whole_order() {
+        Some(order) => {
+            let line = reorder_of(&order);
+            wording.help(format!("Name {names} too, for example: `{line}`.")).fix(Some(context.rewrite(line)))
+        }
+        None => wording.help(format!("Name {names} too.")),
+    }
 }
 
 /// Advice about a refused reorder.
@@ -94,6 +101,25 @@ impl<'c> LoopChain<'c> {
         let between = self.loops.iter().filter(|id| !self.context.illegal.loops.contains(id));
         let between = between.map(|id| self.context.builder.name(*id));
         self.written().into_iter().chain(between).collect()
+    }
+
+    /// All loops of the chain: as written, with the others innermost or outermost. `None` if a rule of the
+    /// stage refuses both orders.
+    fn legal_whole_order(&self) -> Option<Vec<String>> {
+        let mut outermost = self.whole_order();
+        outermost.rotate_left(self.written().len());
+        let orders = [self.whole_order(), outermost];
+        orders.into_iter().find(|order| self.is_legal(order))
+    }
+
+    /// Whether the stage of the nest permits an order. The nest of trees permits all.
+    fn is_legal(&self, order: &[String]) -> bool {
+        let Some(stage) = self.context.builder.stage() else { return true };
+        let selects: Option<Vec<LoopSelector>> = order.iter().map(|name| LoopSelector::parse(name)).collect();
+        let mut nest = self.context.builder.clone();
+        let is_ordered =
+            selects.is_some_and(|order| nest.modify(TRIED_OPERATION, &ReorderLoops::new(&order)).is_ok());
+        is_ordered && order_problems(&nest, stage).is_empty()
     }
 
     /// Advice for a chain with a fork. Without the fork the reorder may be legal.

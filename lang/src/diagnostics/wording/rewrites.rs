@@ -39,14 +39,20 @@ impl MessageContext<'_> {
     pub(super) fn expand_a_tile(&self) -> Option<Fix> {
         let id = *self.illegal.loops.first()?;
         let node = self.builder.node(id);
-        let letter = if node.axis == Axis::Row { 'b' } else { 't' };
+        let letter = match node.axis {
+            Axis::Row => 'b',
+            Axis::Tree => 't',
+            Axis::Unit => 'u',
+            Axis::Feature => 'f',
+        };
         let is_free =
             |name: &String| !self.builder.names().is_declared(name) && !self.report.is_declared(name);
         let pairs = (0..1000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
         let (outer, inner) = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b))?;
         let size = node.step.as_int()?.checked_mul(4)?;
         let (v, directive) = (self.builder.name(id), self.directive());
-        Some(self.rewrite(format!("tile({v}, {outer}, {inner}, {size})\n{directive}({inner})")))
+        let chosen = self.builder.with_stage(&inner);
+        Some(self.rewrite(format!("tile({v}, {outer}, {inner}, {size})\n{directive}({chosen})")))
     }
 
     /// The `reorder` that makes the loop of the operation a leaf loop, if the loops inside it are a chain.

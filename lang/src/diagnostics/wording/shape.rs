@@ -4,8 +4,8 @@ use super::context::{MessageContext, Wording, use_one_of};
 use crate::diagnostics::{Applicability, Edit, Fix, nearest};
 use crate::lineage::{DirectiveIndex, MAX_DEPTH, MAX_LOOPS};
 use crate::resolve::quoted_list;
-use sched_nest::StageKind;
 use sched_nest::sym::Sym;
+use sched_nest::{StageInfo, StageKind};
 
 pub(super) fn no_such_copy(context: &MessageContext, path: &str) -> Wording {
     let names = context.names();
@@ -16,8 +16,12 @@ pub(super) fn no_such_copy(context: &MessageContext, path: &str) -> Wording {
 
 pub(super) fn name_taken(context: &MessageContext, name: &str) -> Wording {
     let other = fresh_name(context, name);
-    Wording::new(format!("`{name}` is the name of another loop"), "taken")
-        .help("Each loop needs a different name.")
+    let (owner, help) = match stage_of_name(context, name) {
+        Some(_) => ("a stage", "A name before a loop selects a stage, so loops need other names."),
+        None => ("another loop", "Each loop needs a different name."),
+    };
+    Wording::new(format!("`{name}` is the name of {owner}"), "taken")
+        .help(help)
         .fix(context.replace(&other, Applicability::Unsure))
 }
 
@@ -161,30 +165,53 @@ pub(super) fn unknown_index(context: &MessageContext, name: &str) -> Wording {
             .help(format!("Move this directive below line {line}, where `{how}` makes the loop."))
             .fix(Some(context.move_after(maker)));
     }
+    if let Some(kind) = stage_of_name(context, name) {
+        let loops: Vec<String> = ["batch"]
+            .into_iter()
+            .chain(kind.loops().iter().map(|(own, _)| *own))
+            .map(|own| format!("{name}.{own}"))
+            .collect();
+        return Wording::new(format!("`{name}` is a stage, not a loop"), "a stage")
+            .help(format!("Name a loop of it. Without directives, they are {}.", quoted_list(&loops)));
+    }
     // A directive names each loop once.
     let written = context.report.argument_texts(step);
-    match nearest(name, known.iter().copied().filter(|name| !written.contains(name))) {
+    let is_written =
+        |name: &str| written.contains(&name) || written.contains(&&*context.builder.with_stage(name));
+    match nearest(name, known.iter().copied().filter(|name| !is_written(name))) {
         Some(near) => {
-            let fix = context.replace(near, Applicability::Unsure);
+            let near = context.builder.with_stage(near);
+            let fix = context.replace(&near, Applicability::Unsure);
             wording.help(format!("Did you mean `{near}`?")).fix(fix)
         }
         None => {
             known.truncate(12);
+            let known: Vec<String> = known.into_iter().map(|name| context.builder.with_stage(name)).collect();
             let loops = format!("The loops at this point are {}.", quoted_list(&known));
-            wording.help(match is_loop_of_sums(name) {
-                true => {
-                    format!("{loops} Stages that compute sums have the loop `{name}`; this one has none.")
-                }
-                false => loops,
+            wording.help(match stages_with_loop(name) {
+                Some(stages) => format!("{loops} {stages} have the loop `{name}`; this stage has none."),
+                None => loops,
             })
         }
     }
 }
 
-/// Whether stages of columns have a loop of this name.
-fn is_loop_of_sums(name: &str) -> bool {
-    let kinds = [StageKind::Products, StageKind::Distances];
-    kinds.into_iter().flat_map(StageKind::loops).any(|(own, _)| *own == name)
+/// The kind of the model's stage of columns of this name.
+fn stage_of_name(context: &MessageContext, name: &str) -> Option<StageKind> {
+    let stages = context.builder.model().map_or(&[][..], |model| &model.stages);
+    let is_meant = |stage: &&StageInfo| stage.kind != StageKind::Trees && stage.name == name;
+    stages.iter().find(is_meant).map(|stage| stage.kind)
+}
+
+/// The stages of sums that have a loop of this name, in words.
+fn stages_with_loop(name: &str) -> Option<&'static str> {
+    let has = |kind: StageKind| kind.loops().iter().any(|(own, _)| *own == name);
+    match (has(StageKind::Products), has(StageKind::Distances)) {
+        (true, true) => Some("Layers and stages of distances"),
+        (true, false) => Some("Layers"),
+        (false, true) => Some("Stages of distances"),
+        (false, false) => None,
+    }
 }
 
 /// An unused name that resembles `name`.

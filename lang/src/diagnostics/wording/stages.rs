@@ -4,15 +4,18 @@ use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, nearest};
 use crate::illegal::StageLanesFault;
 use crate::resolve::quoted_list;
-use sched_nest::StageKind;
+use sched_nest::{Axis, LoopId, StageKind};
 
 /// Most stages whose loops a message lists.
 const MOST_LISTED_STAGES: usize = 3;
 
 pub(super) fn unknown_stage(context: &MessageContext, name: &str, stages: &[(String, StageKind)]) -> Wording {
     let known: Vec<&str> = stages.iter().map(|(name, _)| name.as_str()).collect();
+    // A wrong number is likelier than another kind.
+    let kind = StageKind::of_name(name);
+    let alike = stages.iter().filter(|(_, known)| Some(*known) == kind).map(|(name, _)| name.as_str());
     let wording = Wording::new(format!("no stage and no loop has the name `{name}`"), "not a stage");
-    if let Some(near) = nearest(name, known.iter().copied()) {
+    if let Some(near) = nearest(name, alike).or_else(|| nearest(name, known.iter().copied())) {
         let written = context.argument_text();
         let fixed = written.strip_prefix(name).map(|rest| format!("{near}{rest}"));
         let fix = fixed.and_then(|fixed| context.replace(&fixed, Applicability::Unsure));
@@ -46,32 +49,58 @@ pub(super) fn two_stages(context: &MessageContext, [other, own]: &[(String, Stri
 
 pub(super) fn not_in_stage(context: &MessageContext, stage: &str) -> Wording {
     let directive = context.directive();
+    let help = match directive {
+        "split" | "splitByDepth" | "specialize" => format!(
+            "The loops of `{stage}` form one chain without copies. Divide them with `tile`. If no directive \
+             names a loop of `{stage}`, the compiler arranges it."
+        ),
+        "gpuDimension" => format!(
+            "Map loops of the last trees: `gpuDimension(batch, grid.x)`. The compiler maps the rows of \
+             `{stage}` itself, in a separate launch."
+        ),
+        "cache" => "Only rows of such a stage are copied. Name a loop over rows.".to_owned(),
+        "parallel" => {
+            "On CPUs, threads share loops over rows, and loops over units outside of the loops over \
+                       terms. On GPUs, each thread computes all units of a row."
+                .to_owned()
+        }
+        _ => "It concerns the walks of the last trees. Name one of their loops, without a stage, such as \
+              `tree`."
+            .to_owned(),
+    };
     Wording::new(
         format!("`{directive}` cannot be applied to this loop of `{stage}`, a stage that computes columns"),
         "not for columns",
     )
-    .help(
-        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of such a stage. \
-         On CPUs, `parallel` applies to loops over units outside of the loops over terms. A loop \
-         over rows cannot be divided into copies here.",
-    )
+    .help(help)
 }
 
 pub(super) fn terms_out_of_order(context: &MessageContext, outer: Option<&str>) -> Wording {
-    let order = "Each sum adds its terms in order, so that it is the same under every schedule.";
+    let axis = context.illegal.loops.first().map(|id| context.builder.node(*id).axis);
+    let (summands, kind, order, others) = match axis {
+        Some(Axis::Tree) => (
+            "the results of trees",
+            "a loop over trees",
+            "Each result of the stage adds its trees in order, so that it is the same under every schedule.",
+            "a loop over rows instead",
+        ),
+        _ => (
+            "the terms of a sum",
+            "a loop over the terms of sums",
+            "Each sum adds its terms in order, so that it is the same under every schedule.",
+            "a loop over rows instead, or one over the units of a layer",
+        ),
+    };
     match outer {
         Some(outer) => Wording::new(
             format!("`{outer}` must stay outside of the other loops that its `tile` made"),
-            "adds terms in another order",
+            format!("adds {summands} in another order"),
         )
-        .help(order),
+        .help(format!("Write `{outer}` before `{}` in this `reorder`. {order}", context.first())),
         None => {
             let directive = context.directive();
-            Wording::new(
-                format!("`{directive}` would add the terms of a sum in another order"),
-                "a loop over the terms of sums",
-            )
-            .help(format!("{order} Name a loop over rows instead, or one over the units of a layer."))
+            Wording::new(format!("`{directive}` would add {summands} in another order"), kind)
+                .help(format!("{order} Name {others}."))
         }
     }
 }
@@ -96,19 +125,31 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
     }
 }
 
-pub(super) fn stage_rows(rows: Option<i64>, limit: i64) -> Wording {
+pub(super) fn stage_rows(
+    context: &MessageContext,
+    (stage, unlimited): (&str, Option<&str>),
+    rows: Option<i64>,
+    limit: i64,
+) -> Wording {
+    let is_tree = |id: &LoopId| context.builder.node(*id).axis == Axis::Tree;
+    let has_trees = context.builder.tree().loops().iter().any(is_tree);
+    let others = if has_trees { "trees" } else { "units and terms" };
+    let tile = match unlimited {
+        Some(unlimited) => format!("Tile `{unlimited}`, for example by 64"),
+        None => "Use smaller tiles of rows".to_owned(),
+    };
     let wording = match rows {
         Some(rows) => Wording::new(
-            format!("a stage computes {rows} rows together, and at most {limit} fit"),
+            format!("`{stage}` would compute {rows} rows together, and at most {limit} fit"),
             "too many rows",
         ),
         None => Wording::new(
-            "a stage would compute all rows of a call together",
+            format!("`{stage}` would compute all rows of a call together"),
             "the number of rows of a call is known only at run time",
         ),
     };
     wording.help(format!(
-        "Tile the rows: `tile(batch, b0, b1, 64)`. Put `b0` outside of the loops over units and terms with \
-         `reorder`. At most {limit} rows may be inside of them."
+        "{tile}, and keep the outer loop of each tile outside of the loops over {others}. At most {limit} \
+         rows may be inside of them."
     ))
 }
