@@ -10,6 +10,7 @@ mod interp;
 mod launch;
 mod layers;
 mod left_out;
+mod loop_ends;
 mod outputs;
 mod plan;
 mod shared;

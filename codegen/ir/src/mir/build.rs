@@ -12,7 +12,7 @@ use crate::fault::{Fault, seeded};
 use crate::hir::{Hir, LeafLoop, number_of};
 use crate::repr::traverse::StepCounts;
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{Annotations, Axis, Body, LoopId, Nest};
+use sched_nest::{Annotations, Axis, Body, Constraint, LoopId, Nest};
 use std::collections::BTreeMap;
 
 /// Builds the loop nest of a kernel, in which every walk adds to the output.
@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let mut builder = MirBuilder {
         hir,
+        limits: hir.nest.limits(),
         vars: Vec::new(),
         caches: 0,
         uses: LeafUses::default(),
@@ -45,6 +46,11 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let rows_per_run = [batch, builder.scratch.rows_per_run()].into_iter().flatten().min();
     Ok(Mir { vars: builder.vars, body, uses: builder.uses, rows_per_run })
 }
+
+/// Largest number of values of a loop outside of a partial tile that does not check for the end of the tiled
+/// loop. Its iterations beyond that end do nothing, in a few cycles each. In return, the number of iterations
+/// is a constant.
+const MOST_UNCHECKED_VALUES: i64 = 4096;
 
 /// Value of a loop's variable inside the loop.
 #[derive(Clone, Copy)]
@@ -84,6 +90,8 @@ impl NestScope {
 
 struct MirBuilder<'a> {
     hir: &'a Hir,
+    /// Constraints that limit each loop, by loop number.
+    limits: Vec<Vec<&'a Constraint>>,
     vars: Vec<VarInfo>,
     caches: u32,
     uses: LeafUses,
@@ -361,23 +369,27 @@ impl MirBuilder<'_> {
         Var(self.vars.len() as u32 - 1)
     }
 
-    /// Builds the variable and the bounds of a loop: its start, step and end, and the constraints of which it
-    /// is the innermost loop.
+    /// Builds the variable and the bounds of a loop: its start, step and end, and the constraints that limit
+    /// it.
     fn iter(&mut self, id: LoopId, scope: &NestScope) -> Result<Iter, CompileError> {
         let this = self.hir.nest.get(id);
         let (start, step) = (number_of(&this.start)?, number_of(&this.step)?);
         let mut stops = vec![Bound { limit: limit(&this.stop)?, less: Affine::default() }];
-        for constraint in &self.hir.nest.constraints {
+        let is_long =
+            this.stop.as_int().is_some_and(|stop| stop.saturating_sub(start) > MOST_UNCHECKED_VALUES);
+        for constraint in &self.limits[id.0 as usize] {
             let others = || constraint.loops.iter().filter(|other| **other != id);
-            let innermost = constraint.loops.contains(&id) && others().all(|o| scope.loops.contains_key(o));
-            if !innermost || seeded(Fault::TileOverruns) && constraint.loops.len() == 2 {
+            let innermost = others().all(|other| scope.loops.contains_key(other));
+            if !innermost && !is_long || seeded(Fault::TileOverruns) && constraint.loops.len() == 2 {
                 continue;
             }
             let mut less = Affine::default();
             for other in others() {
-                match scope.loops[other] {
-                    LoopValue::Var(var) => less.vars.push(var),
-                    LoopValue::Const(value) => less.plus += value,
+                match scope.loops.get(other) {
+                    Some(LoopValue::Var(var)) => less.vars.push(*var),
+                    Some(LoopValue::Const(value)) => less.plus += value,
+                    // Loops inside begin at their start.
+                    None => less.plus += number_of(&self.hir.nest.get(*other).start)?,
                 }
             }
             let bound = Bound { limit: limit(&constraint.bound)?, less };

@@ -21,9 +21,10 @@ pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     let infos = StageInfo::of_model(&columns.stages(), ("", 0)).into_iter();
     let infos = infos.filter(|info| info.kind != StageKind::Trees);
     let mut stages: Vec<ColumnStage> = infos.map(|info| ColumnStage { info, arrangement: None }).collect();
+    let most_rows = hir.nest.batch_size.and_then(|rows| i64::try_from(rows).ok());
     for StageNest { stage, nest } in &hir.nest.stages {
         let at = stages.iter().position(|known| known.info.name == stage.name).ok_or_else(unknown_stage)?;
-        stages[at].arrangement = Some(arrangement(nest, columns.panel(at))?);
+        stages[at].arrangement = Some(arrangement(nest, columns.panel(at), most_rows)?);
     }
     Ok(stages)
 }
@@ -39,13 +40,15 @@ struct ChainLoop {
     group: i64,
 }
 
-fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
+/// The arrangement of a stage's nest. `most_rows` is the largest number of rows that the loops process at once,
+/// if known.
+fn arrangement(nest: &Nest, panel: u16, most_rows: Option<i64>) -> Result<Arrangement, CompileError> {
     let chain = chain(nest);
     let is_row = |id: &LoopId| nest.get(*id).axis == Axis::Row;
     let outer = chain.iter().take_while(|id| is_row(id)).count();
     let mut kept: Vec<ChainLoop> = Vec::new();
     for id in &chain[outer..] {
-        kept.push(chain_loop(nest, *id, most_lanes(nest, &chain, *id, panel)?)?);
+        kept.push(chain_loop(nest, *id, most_lanes(nest, &chain, *id, panel)?, most_rows)?);
     }
     // Rows of a group are adjacent.
     let first = chain[..outer].iter().position(|id| has_vectors(nest, *id)).unwrap_or(outer);
@@ -56,7 +59,7 @@ fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
         if adjacent.is_some() && at < first {
             continue;
         }
-        let mut this = chain_loop(nest, *id, MOST_ROW_LANES)?;
+        let mut this = chain_loop(nest, *id, MOST_ROW_LANES, None)?;
         let is_tiled =
             adjacent.is_some_and(|rows| this.parts.step <= rows.saturating_mul(this.parts.lanes.into()));
         if is_tiled && at == first {
@@ -105,14 +108,15 @@ fn most_lanes(nest: &Nest, chain: &[LoopId], id: LoopId, panel: u16) -> Result<u
     Ok(most)
 }
 
-fn chain_loop(nest: &Nest, id: LoopId, most: u16) -> Result<ChainLoop, CompileError> {
+/// A loop of the chain. A loop over all rows of a call goes through `all_rows`, or through one group of
+/// vectors. Vectors have at most `most` lanes.
+fn chain_loop(nest: &Nest, id: LoopId, most: u16, all_rows: Option<i64>) -> Result<ChainLoop, CompileError> {
     let this = nest.get(id);
     let lanes = this.annotations.vectorize.unwrap_or(1);
     let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most);
     let group = i64::from(this.annotations.interleave.unwrap_or(1));
     let step = number_of(&this.step)?.saturating_mul(lanes.into());
-    // A loop over all rows of a call becomes a loop over one group of vectors.
-    let stop = number_of(&this.stop).unwrap_or(step.saturating_mul(group));
+    let stop = number_of(&this.stop).unwrap_or(all_rows.unwrap_or(step.saturating_mul(group)));
     let annotations = &this.annotations;
     let parallel = annotations.parallel && this.axis == Axis::Unit;
     let (axis, unroll) = (this.axis, annotations.unroll);
