@@ -106,7 +106,7 @@ pub struct NestBuilder {
     /// The stage of columns whose nest this is; `None` for the nest of trees.
     stage: Option<Arc<str>>,
     /// Largest number of rows that the loops process at once, if known.
-    most_rows: Option<u64>,
+    batch_size: Option<u64>,
 }
 
 impl NestBuilder {
@@ -125,12 +125,12 @@ impl NestBuilder {
     }
 
     /// The initial nest of a stage of columns, `batch` around the loops of its kind. Their names may have the
-    /// stage's name before them. Numbers of units, terms and trees are known with a model. `most_rows` is the
-    /// largest number of rows that the loops process at once, if known.
+    /// stage's name before them. Numbers of units, terms and trees are known with a model. `batch_size` is
+    /// the largest number of rows that the loops process at once, if known.
     pub(crate) fn of_stage(
         model: Option<Arc<ModelInfo>>,
         stage: &StageInfo,
-        most_rows: Option<u64>,
+        batch_size: Option<u64>,
         operations: usize,
     ) -> Self {
         let is_known = model.is_some();
@@ -147,7 +147,7 @@ impl NestBuilder {
         let name: Arc<str> = stage.name.as_str().into();
         builder.qualify(&all, &Qualifier { name: name.clone(), number: None });
         builder.stage = Some(name);
-        builder.most_rows = most_rows;
+        builder.batch_size = batch_size;
         builder
     }
 
@@ -165,7 +165,7 @@ impl NestBuilder {
             deepest: model.as_ref().map(|model| model.max_depth()),
             model,
             stage: None,
-            most_rows: None,
+            batch_size: None,
         };
         let batch = LoopNode::root("batch", Axis::Row, Sym::Property(Property::Rows));
         let mut around = None;
@@ -243,12 +243,12 @@ impl NestBuilder {
         self.stage.as_ref().map_or_else(|| name.to_owned(), |stage| format!("{stage}.{name}"))
     }
 
-    /// Largest number of iterations of a loop; `None` if it is unknown. That of a loop over all rows of a call
-    /// follows from the largest number of rows.
+    /// Largest number of iterations of a loop; `None` if it is unknown. For a loop over all rows of a call, it
+    /// follows from the batch size.
     pub(crate) fn most_trips(&self, id: LoopId) -> Option<i64> {
         let node = self.node(id);
         let of_rows = || {
-            let most = i64::try_from(self.most_rows?).ok()?;
+            let most = i64::try_from(self.batch_size?).ok()?;
             let stop = node.stop.substitute(&|property| (property == Property::Rows).then_some(most));
             let rows = stop.ok()?.as_int()?.checked_sub(node.start.as_int()?)?.max(0);
             let step = node.step.as_int()?.max(1);

@@ -21,10 +21,10 @@ pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     let infos = StageInfo::of_model(&columns.stages(), ("", 0)).into_iter();
     let infos = infos.filter(|info| info.kind != StageKind::Trees);
     let mut stages: Vec<ColumnStage> = infos.map(|info| ColumnStage { info, arrangement: None }).collect();
-    let most_rows = hir.nest.batch_size.and_then(|rows| i64::try_from(rows).ok());
+    let batch_size = hir.nest.batch_size.and_then(|rows| i64::try_from(rows).ok());
     for StageNest { stage, nest } in &hir.nest.stages {
         let at = stages.iter().position(|known| known.info.name == stage.name).ok_or_else(unknown_stage)?;
-        stages[at].arrangement = Some(arrangement(nest, columns.panel(at), most_rows)?);
+        stages[at].arrangement = Some(arrangement(nest, columns.panel(at), batch_size)?);
     }
     Ok(stages)
 }
@@ -40,15 +40,15 @@ struct ChainLoop {
     group: i64,
 }
 
-/// The arrangement of a stage's nest. `most_rows` is the largest number of rows that the loops process at once,
-/// if known.
-fn arrangement(nest: &Nest, panel: u16, most_rows: Option<i64>) -> Result<Arrangement, CompileError> {
+/// The arrangement of a stage's nest. `batch_size` is the largest number of rows that the loops process at
+/// once, if known.
+fn arrangement(nest: &Nest, panel: u16, batch_size: Option<i64>) -> Result<Arrangement, CompileError> {
     let chain = chain(nest);
     let is_row = |id: &LoopId| nest.get(*id).axis == Axis::Row;
     let outer = chain.iter().take_while(|id| is_row(id)).count();
     let mut kept: Vec<ChainLoop> = Vec::new();
     for id in &chain[outer..] {
-        kept.push(chain_loop(nest, *id, most_lanes(nest, &chain, *id, panel)?, most_rows)?);
+        kept.push(chain_loop(nest, *id, most_lanes(nest, &chain, *id, panel)?, batch_size)?);
     }
     // Rows of a group are adjacent.
     let first = chain[..outer].iter().position(|id| has_vectors(nest, *id)).unwrap_or(outer);

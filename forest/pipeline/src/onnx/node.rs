@@ -28,8 +28,9 @@ pub(super) enum AxisSize {
 }
 
 /// The help for steps that cannot be part of a compiled pipeline.
-pub(super) const OUTSIDE_HELP: &str = "run the graph up to this step outside of the model, and give the rest of the graph its results as \
-     numbers; `onnx.utils.extract_model` cuts a file in two";
+pub(super) const OUTSIDE_HELP: &str = "run the graph up to this step outside of the model, and give the \
+                                       rest of the graph its results as numbers; \
+                                       `onnx.utils.extract_model` cuts a file in two";
 
 /// The help for steps after the trees that cannot be part of a compiled pipeline.
 const AFTER_HELP: &str = "end the graph before this step, and apply the step to the predictions; \
