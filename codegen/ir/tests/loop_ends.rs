@@ -43,7 +43,7 @@ fn margins(seed: u64, schedule: &str) -> Vec<u8> {
         4 => rows.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
         _ => rows.iter().flat_map(|x| x.to_le_bytes()).collect(),
     };
-    let mut output = vec![0; ROWS * forest.num_margins * forest.types.accumulator.bytes() as usize];
+    let mut output = vec![0; ROWS * forest.num_margins * forest.types.accumulator.bytes()];
     let tables = &compiled.lir.tables;
     let memory = CallMemory { rows: ROWS as i64, input: &input, output: &mut output, tables };
     run(&compiled.lir.kernels[0].1, memory).unwrap();

@@ -243,8 +243,8 @@ impl NestBuilder {
         self.stage.as_ref().map_or_else(|| name.to_owned(), |stage| format!("{stage}.{name}"))
     }
 
-    /// Largest number of iterations of a loop; `None` if it is unknown. For a loop over all rows of a call, it
-    /// follows from the batch size.
+    /// Largest number of iterations of a loop; `None` if it is unknown. The batch size limits the iterations
+    /// of a loop over all rows of a call.
     pub(crate) fn most_trips(&self, id: LoopId) -> Option<i64> {
         let node = self.node(id);
         let of_rows = || {
