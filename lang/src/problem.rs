@@ -75,10 +75,12 @@ problems! {
             /// Directive that replaces the loop.
             consumer: DirectiveIndex,
         },
-        /// A tile below 1.
+        /// A tile below 1, or too large.
         TILE_SIZE => TileSize {
             /// The given value.
             size: i64,
+            /// The largest size.
+            largest: i64,
         },
         /// A tile whose size is not a multiple of the loop's step.
         TILE_OFF_STEP => TileOffStep {

@@ -42,7 +42,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     NOT_A_CHOICE 38 "S0038" Warning "value is not one of the choices"
     CONSUMED 40 "S0040" Error "loop was replaced"
     ANNOTATION_LOST 41 "S0041" Error "annotation of a replaced loop"
-    TILE_SIZE 42 "S0042" Error "tile size below 1"
+    TILE_SIZE 42 "S0042" Error "tile size out of range"
     TILE_OFF_STEP 43 "S0043" Error "tile size is not a multiple of the step"
     SPLIT_OUTSIDE 44 "S0044" Error "split point outside the range"
     SPLIT_OFF_STEP 45 "S0045" Error "split point off the step"

@@ -25,6 +25,9 @@ const MOST_SUM_VECTORS: i64 = 32;
 /// fit, at least these.
 const LEAST_LANES: u32 = 2;
 
+/// Largest number of lanes, or of interleaved iterations, without a number in the schedule.
+const MOST_DEFAULT: u32 = 16;
+
 /// All problems of the final nest of the stage with this name.
 pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> Vec<Illegal> {
     let chain = builder.tree().loops();
@@ -126,14 +129,22 @@ fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     Some(Illegal::at(step, Problem::TermsOutOfOrder { outer }, pair.to_vec()))
 }
 
-/// The problem of rows inside of the first loop over units or terms: they are computed together. An unknown
-/// number of rows is the fault of the directive that moved their loop inside.
+/// The problem of rows that are computed together: those inside of the first loop over units or terms, and
+/// those of a group of vectors of an outer loop over rows. An unknown number of rows is the fault of the
+/// directive that moved their loop inside.
 fn rows_problem(builder: &NestBuilder, chain: &[LoopId], stage: &str) -> Option<Illegal> {
     let is_row = |id: &LoopId| builder.node(*id).axis == Axis::Row;
-    let inner: Vec<LoopId> = chain.iter().copied().skip_while(is_row).filter(is_row).collect();
+    let outer = chain.iter().take_while(|id| is_row(id)).count();
+    let group = chain[..outer].iter().position(|id| group_rows(builder, *id) > 1);
+    let (of_group, inside) = match group {
+        Some(at) => (group_rows(builder, chain[at]), at + 1),
+        None => (1, outer),
+    };
+    let inner: Vec<LoopId> = chain[inside..].iter().copied().filter(is_row).collect();
     let trips = inner.iter().map(|id| builder.most_trips(*id));
-    let rows =
-        trips.collect::<Option<Vec<i64>>>().map(|trips| trips.into_iter().fold(1, i64::saturating_mul));
+    let rows = trips
+        .collect::<Option<Vec<i64>>>()
+        .map(|trips| trips.into_iter().fold(of_group, i64::saturating_mul));
     if rows.is_some_and(|rows| rows <= MOST_ROWS) {
         return None;
     }
@@ -144,6 +155,17 @@ fn rows_problem(builder: &NestBuilder, chain: &[LoopId], stage: &str) -> Option<
     let unlimited = unlimited.map(|id| builder.name(id));
     let problem = Problem::StageRows { stage: stage.to_owned(), rows, unlimited, limit: MOST_ROWS };
     Some(Illegal::at(step, problem, inner))
+}
+
+/// Number of iterations of a loop over rows that are computed together: the lanes of interleaved vectors; 1
+/// without `vectorize` and `interleave`.
+fn group_rows(builder: &NestBuilder, id: LoopId) -> i64 {
+    let number = |annotation: &Annotation| match annotation {
+        Annotation::Vectorize(n) | Annotation::Interleave(n) => i64::from(n.unwrap_or(MOST_DEFAULT)),
+        _ => 1,
+    };
+    let annotations = builder.node(id).annotations.iter();
+    annotations.map(|(annotation, _)| number(annotation)).fold(1, i64::saturating_mul)
 }
 
 /// The problem of unrolled loops with too much code: the terms of all their iterations, for each vector of

@@ -93,13 +93,18 @@ impl Modifier for TileLoop<'_> {
     }
 }
 
-/// Refuses a size below 1, and one off the loop's step, as far as they are known.
+/// Largest size of a tile. It is far beyond useful ones, and the ends of loops stay within 32 bits.
+const LARGEST_TILE: i64 = 1 << 28;
+
+/// Refuses a size out of range, and one off the loop's step, as far as they are known.
 fn check_size(nest: &mut NestBuilder, step: DirectiveIndex, v: LoopId, size: &Sym) -> Result<(), Illegal> {
     let node = nest.node(v);
     let refuse = |problem| Err(Illegal::argument(step, SIZE, problem, vec![v]));
     let stride = if node.tainted { size.as_int() } else { node.step.as_int() };
     let obligation = match (size.as_int(), stride) {
-        (Some(size), _) if size < 1 => return refuse(Problem::TileSize { size }),
+        (Some(size), _) if !(1..=LARGEST_TILE).contains(&size) => {
+            return refuse(Problem::TileSize { size, largest: LARGEST_TILE });
+        }
         (Some(size), Some(stride)) if size % stride != 0 => {
             return refuse(Problem::TileOffStep { size, stride });
         }

@@ -3,8 +3,8 @@
 use super::ScheduleGenerator;
 use sched_nest::{StageInfo, StageKind};
 
-/// Sizes of tiles of units and terms. The last is the largest number that a schedule can have.
-const TILE_SIZES: &[usize] = &[1, 2, 3, 4, 5, 6, 8, 16, 30, i64::MAX as usize];
+/// Sizes of tiles of units and terms. The last is the largest one.
+const TILE_SIZES: &[usize] = &[1, 2, 3, 4, 5, 6, 8, 16, 30, 1 << 28];
 /// Lanes of vectors.
 const VECTOR_LANES: &[usize] = &[2, 4, 8, 16];
 

@@ -56,7 +56,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::NameTaken { name } => shape::name_taken(context, name),
         P::Consumed { name, by } => shape::consumed(context, name, *by),
         P::AnnotationLost { consumer } => shape::annotation_lost(context, *consumer),
-        P::TileSize { size } => shape::tile_size(*size),
+        P::TileSize { size, largest } => shape::tile_size(*size, *largest),
         P::TileOffStep { size, stride } => shape::tile_off_step(context, *size, *stride),
         P::SplitOutside { at, start, stop } => shape::split_outside(context, at, start, stop),
         P::SplitOffStep { offset, stride } => shape::split_off_step(context, *offset, *stride),

@@ -25,9 +25,21 @@ pub(super) fn name_taken(context: &MessageContext, name: &str) -> Wording {
         .fix(context.replace(&other, Applicability::Unsure))
 }
 
-pub(super) fn tile_size(size: i64) -> Wording {
-    Wording::new(format!("a tile must have a size of at least 1, not {size}"), "below 1")
-        .help("The size is a number of rows, trees, units or features, at least 1.")
+pub(super) fn tile_size(size: i64, largest: i64) -> Wording {
+    let (limit, label, help) = if size < 1 {
+        (
+            "at least 1".to_owned(),
+            "below 1",
+            "The size is a number of rows, trees, units or features, at least 1.",
+        )
+    } else {
+        (
+            format!("at most {largest}"),
+            "too large",
+            "A tile that holds all iterations changes nothing: leave it out.",
+        )
+    };
+    Wording::new(format!("a tile must have a size of {limit}, not {size}"), label).help(help)
 }
 
 pub(super) fn tile_off_step(context: &MessageContext, size: i64, stride: i64) -> Wording {
