@@ -8,6 +8,8 @@
 //! Iterations of a parallel tree loop have separate sums. They are added in the order of the iterations,
 //! after the outermost parallel loop around them ([`ParallelRegion`]). That is the model's order if each of
 //! these sums is a single tree.
+//!
+//! A stage's sums add their terms in order, unless the loop over the terms is vectorized.
 
 use crate::lineage::{Annotation, LoopNode, NestBuilder};
 use sched_nest::{Accumulation, Axis, GpuLevel, LoopId, TreeOrder};
@@ -53,6 +55,12 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
     if builder.tree_order() == TreeOrder::ByDepth {
         return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
     }
+    if let Some(terms) = builder.tree().loops().into_iter().find(|id| has_terms_in_lanes(builder, *id)) {
+        let name = builder.name(terms);
+        return Accumulation::Reassociated(format!(
+            "`{name}` is vectorized, so each lane adds up terms of its own."
+        ));
+    }
     let mut stack: Vec<(LoopId, EnclosingLoops)> =
         builder.tree().roots().iter().map(|id| (*id, EnclosingLoops::default())).collect();
     while let Some((id, mut path)) = stack.pop() {
@@ -80,6 +88,13 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
         stack.extend(builder.tree().inside(id).children().map(|child| (child, path)));
     }
     Accumulation::Exact
+}
+
+/// Whether a loop has the terms of a stage's sums in the lanes of vectors.
+fn has_terms_in_lanes(builder: &NestBuilder, id: LoopId) -> bool {
+    let node = builder.node(id);
+    let in_lanes = |(annotation, _): &(Annotation, _)| matches!(annotation, Annotation::Vectorize(_));
+    node.axis == Axis::Feature && node.annotations.iter().any(in_lanes)
 }
 
 fn run(node: &LoopNode) -> Execution {

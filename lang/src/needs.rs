@@ -44,6 +44,20 @@ pub enum UnrollAndJamNeeds {
     },
 }
 
+/// Reason why the terms of a stage's sums, or its trees, would be added in another order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TermOrderFault {
+    /// The order of the loops of a tile.
+    Tile {
+        /// The loop that has to be outside.
+        outer: String,
+    },
+    /// The directive.
+    Directive,
+    /// The lanes of a vector, which have a sum each, in a stage whose sums a later step compares.
+    Compared,
+}
+
 /// Fault of a vector in a stage of columns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StageLanesFault {

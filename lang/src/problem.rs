@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
-use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};
+use crate::needs::{SharedMemoryUse, StageLanesFault, TermOrderFault, UnrollAndJamNeeds};
 use crate::obligation::Obligation;
 use crate::size::CodeSize;
 use sched_nest::sym::Sym;
@@ -161,10 +161,7 @@ problems! {
             stage: String,
         },
         /// A loop of a stage would add the terms of a sum in another order.
-        TERMS_OUT_OF_ORDER => TermsOutOfOrder {
-            /// The loop that has to be outside of this one, if there are two.
-            outer: Option<String>,
-        },
+        TERMS_OUT_OF_ORDER => TermsOutOfOrder(TermOrderFault),
         /// The vectors of a stage do not fit its tiles.
         STAGE_LANES => StageLanes(StageLanesFault),
         /// The rows of a stage that are computed together are too many, or known only at run time.

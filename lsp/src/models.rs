@@ -212,12 +212,15 @@ struct InspectedStage {
     kind: String,
     units: u32,
     terms: u32,
+    /// Absent in the output of older programs.
+    #[serde(default)]
+    compared: bool,
 }
 
 impl InspectedStage {
     fn info(self) -> Option<StageInfo> {
-        let InspectedStage { name, kind, units, terms } = self;
-        Some(StageInfo { name, kind: StageKind::of(&kind)?, units, terms })
+        let InspectedStage { name, kind, units, terms, compared } = self;
+        Some(StageInfo { name, kind: StageKind::of(&kind)?, units, terms, is_compared: compared })
     }
 }
 

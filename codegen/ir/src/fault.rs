@@ -91,6 +91,8 @@ pub enum Fault {
     TermsShareWeight,
     /// Columns: a layer whose loops are arranged leaves out the last term of each tile.
     ArrangedTermsLost,
+    /// Columns: of the terms in the lanes of a vector, all but the first are left out.
+    TermLanesLost,
     /// Columns: the walks of trees whose results are columns take one step too few.
     ColumnWalksStopEarly,
     /// LIR: the results of expressions over margins are in the opposite order.

@@ -330,6 +330,24 @@ pub(crate) fn check(prepared: &PreparedForest, rows: &[f64], features: usize, se
     check_arranged(prepared, rows, (&runs, &[]), seed);
 }
 
+/// Two results that are the same.
+type IsSame<'a> = &'a dyn Fn(ResultPair) -> bool;
+
+/// A result of a column with the value that the evaluation has for it.
+pub(crate) struct ResultPair {
+    pub row: usize,
+    pub column: usize,
+    pub found: f64,
+    pub expected: f64,
+}
+
+impl ResultPair {
+    /// Whether both have the same bits, or are NaN.
+    pub fn has_same_bits(&self) -> bool {
+        self.found.to_bits() == self.expected.to_bits() || (self.found.is_nan() && self.expected.is_nan())
+    }
+}
+
 /// The stages of columns, each with the arrangement that `arrange` makes of its position and its size.
 pub(crate) fn arranged_stages(
     runs: &ColumnRuns,
@@ -340,16 +358,27 @@ pub(crate) fn arranged_stages(
     infos.map(|(at, info)| ColumnStage { arrangement: arrange(at, &info), info }).collect()
 }
 
-/// Compares the code of columns, some of whose stages are arranged, with their evaluation in all forms.
+/// Compares the code of columns, some of whose stages are arranged, with their evaluation in all forms, bit by
+/// bit.
 pub(crate) fn check_arranged(
     prepared: &PreparedForest,
     rows: &[f64],
-    (runs, stages): (&ColumnRuns, &[ColumnStage]),
+    arranged: (&ColumnRuns, &[ColumnStage]),
     seed: u64,
+) {
+    check_results(prepared, rows, arranged, (seed, &|pair| pair.has_same_bits()));
+}
+
+/// Compares the code of columns, some of whose stages are arranged, with their evaluation in all forms.
+pub(crate) fn check_results(
+    prepared: &PreparedForest,
+    rows: &[f64],
+    (runs, stages): (&ColumnRuns, &[ColumnStage]),
+    (seed, is_same): (u64, IsSame),
 ) {
     let expected: Vec<Vec<f64>> = rows.chunks(runs.features).map(|row| prepared.row(row)).collect();
     for form in FORMS {
-        check_form(prepared, rows, &expected, form, (runs, stages), seed);
+        check_form(prepared, rows, &expected, form, (runs, stages), (seed, is_same));
     }
 }
 
@@ -359,7 +388,7 @@ fn check_form(
     expected: &[Vec<f64>],
     form: Form,
     (runs, stages): (&ColumnRuns, &[ColumnStage]),
-    seed: u64,
+    (seed, is_same): (u64, IsSame),
 ) {
     let features = runs.features;
     let element = runs.element;
@@ -395,7 +424,7 @@ fn check_form(
                 false => row * runs.count + column,
             };
             let found = value(&output, element, at);
-            let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+            let is_equal = is_same(ResultPair { row, column, found, expected: *expected });
             let given = &rows[row * features..(row + 1) * features];
             let expr = prepared.columns.expr(prepared.tested[column]);
             assert!(

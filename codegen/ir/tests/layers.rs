@@ -1,7 +1,9 @@
 //! Compares code of layers of sums with the evaluation of columns: nets of several depths, distances, and
 //! sums of other columns than those of the layer below.
 
-use crate::columns::{FORMS, arranged_stages, check, check_arranged, function, of_columns};
+use crate::columns::{
+    FORMS, ResultPair, arranged_stages, check, check_arranged, check_results, function, of_columns,
+};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, Term, Unary};
 use sched_ir::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use sched_ir::columns::runs::ColumnRuns;
@@ -9,6 +11,7 @@ use sched_ir::fault::{Fault, with_fault};
 use sched_nest::Axis;
 use sched_pipeline::PreparedForest;
 use sched_testing::Rng;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Features of a row.
@@ -153,16 +156,21 @@ pub(crate) fn in_any_order(
 }
 
 /// A random arrangement of a layer: tiles of rows, units and terms in any order, with rows or units in lanes.
-fn arrangement(rng: &mut Rng, (units, terms): (u32, u32), panel: u16) -> Arrangement {
+fn arrangement(rng: &mut Rng, sizes: (u32, u32), panel: u16) -> Arrangement {
     let rows = *rng.pick(&[1, 2, 4, 8, 16]).unwrap();
     let most = [1, rows.min(8) as u16, panel][rng.below(3)];
     let lanes = *rng.pick(&[most, most.min(2), most.min(4)]).unwrap();
     let is_of_rows = rng.one_in(2) && i64::from(lanes) <= rows;
     let (of_rows, of_units) = if is_of_rows { (lanes, 1) } else { (1, lanes.min(panel)) };
+    tiled(rng, (rows, sizes), (of_rows, of_units, 1))
+}
+
+/// Tiles of rows, units and terms in any order. `lanes` are the rows, units and terms of a vector.
+fn tiled(rng: &mut Rng, (rows, (units, terms)): (i64, (u32, u32)), lanes: (u16, u16, u16)) -> Arrangement {
     let tiles = [
-        (rows, tile(rng, Axis::Row, rows, of_rows)),
-        (units.into(), tile(rng, Axis::Unit, units.into(), of_units)),
-        (terms.into(), tile(rng, Axis::Feature, terms.into(), 1)),
+        (rows, tile(rng, Axis::Row, rows, lanes.0)),
+        (units.into(), tile(rng, Axis::Unit, units.into(), lanes.1)),
+        (terms.into(), tile(rng, Axis::Feature, terms.into(), lanes.2)),
     ];
     let (mut loops, bounds) = in_any_order(rng, &tiles);
     // Threads share units outside of the loops over terms.
@@ -190,6 +198,44 @@ fn arranged_layers_have_the_bits_that_the_evaluation_defines() {
 #[should_panic(expected = "column")]
 fn lost_terms_of_arrangements_are_seen() {
     with_fault(Fault::ArrangedTermsLost, arranged_layers_have_the_bits_that_the_evaluation_defines);
+}
+
+#[test]
+fn terms_in_lanes_differ_from_the_evaluation_by_rounding_alone() {
+    let mut in_another_order = 0;
+    for seed in 0..300 {
+        let (prepared, mut rows) = random_net(seed);
+        // A sum of infinite terms is NaN in each order if their signs differ, but not a part of the sum.
+        rows.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = 1.5);
+        let runs = ColumnRuns::new(&prepared, FEATURES);
+        let mut rng = Rng(seed + 2000);
+        let stages = arranged_stages(&runs, |_, stage| {
+            let rows = *rng.pick(&[1, 1, 4, 8]).unwrap();
+            let lanes = *rng.pick(&[2, 4, 8, 16]).unwrap();
+            Some(tiled(&mut rng, (rows, (stage.units, stage.terms)), (1, 1, lanes)))
+        });
+        let columns = &prepared.columns;
+        let is_single = columns.all().any(|column| columns.column_type(column) == ColumnType::F32);
+        let error = if is_single { 1e-5 } else { 1e-13 };
+        let of_row = |row| columns.magnitudes(&prepared.tested, row);
+        let magnitudes: Vec<Vec<f64>> = rows.chunks(FEATURES).map(of_row).collect();
+        let differs = Cell::new(false);
+        let is_close = |pair: ResultPair| {
+            let most = error * magnitudes[pair.row][pair.column];
+            let is_same = pair.has_same_bits();
+            differs.set(differs.get() || !is_same);
+            is_same || (pair.found - pair.expected).abs() <= most
+        };
+        check_results(&prepared, &rows, (&runs, &stages), (seed, &is_close));
+        in_another_order += u32::from(differs.get());
+    }
+    assert!(in_another_order > 100, "{in_another_order} nets of 300");
+}
+
+#[test]
+#[should_panic(expected = "column")]
+fn lost_lanes_of_terms_are_seen() {
+    with_fault(Fault::TermLanesLost, terms_in_lanes_differ_from_the_evaluation_by_rounding_alone);
 }
 
 #[test]

@@ -2,19 +2,19 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::{CheckOptions, CheckPurpose, Target};
-use sched_nest::{ModelInfo, StageInfo, StageKind};
+use sched_nest::{ColumnStageShape, ModelInfo, StageInfo, StageKind};
 
 /// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32 target=gpu
 /// vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree, repeated up to
 /// the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious. `leaves=3:7,4..6:1,7:2`
 /// gives all trees the same number of leaves at each depth. `layers=64x20,d30x4,t3x200` are stages before the
-/// last trees.
+/// last trees, which test their sums, unless there is the word `untested`.
 pub fn options(words: &str) -> CheckOptions {
     let mut options = CheckOptions::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
     let mut depth = 6;
     let mut leaves = Vec::new();
-    let mut layers = Vec::new();
+    let (mut layers, mut are_tested) = (Vec::new(), true);
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let number = || value.parse::<u32>().expect("a number");
@@ -37,6 +37,7 @@ pub fn options(words: &str) -> CheckOptions {
             }
             "compile" => options.purpose = CheckPurpose::Compile,
             "strict" => options.strict = true,
+            "untested" => are_tested = false,
             other => panic!("unknown option {other}"),
         }
     }
@@ -51,6 +52,11 @@ pub fn options(words: &str) -> CheckOptions {
         model.depths = model.depths.iter().copied().cycle().take(num_trees).collect();
         model.num_trees = num_trees as u32;
     }
+    let is_compared = |of: ColumnStageShape| are_tested || of.kind == StageKind::ColumnTrees;
+    let layers: Vec<ColumnStageShape> = layers
+        .into_iter()
+        .map(|layer| ColumnStageShape { is_compared: is_compared(layer), ..layer })
+        .collect();
     model.stages = StageInfo::of_model(&layers, ("", model.num_trees));
     if model.num_trees > 0 {
         options.model = Some(model.into());
@@ -60,14 +66,15 @@ pub fn options(words: &str) -> CheckOptions {
 
 /// A layer of `64x20`: 64 sums of 20 products; `d64x20` has squared differences, and `t3x200` 3 results of
 /// 200 trees.
-fn layer(value: &str) -> (StageKind, u32, u32) {
+fn layer(value: &str) -> ColumnStageShape {
     let (kind, sizes) = match value.split_at(1) {
         ("d", sizes) => (StageKind::Distances, sizes),
         ("t", sizes) => (StageKind::ColumnTrees, sizes),
         _ => (StageKind::Products, value),
     };
     let (units, terms) = sizes.split_once('x').expect("units x terms");
-    (kind, units.parse().expect("a number"), terms.parse().expect("a number"))
+    let [units, terms] = [units, terms].map(|count| count.parse().expect("a number"));
+    ColumnStageShape { kind, units, terms, is_compared: true }
 }
 
 /// Number of leaves at each depth: `3:7` means seven leaves at depth 3, `4..6:1` one at each of the depths 4,

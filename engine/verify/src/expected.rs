@@ -82,10 +82,13 @@ fn margin_difference_factor(forest: &Forest) -> f64 {
     forest.output.raw.iter().map(factor).product()
 }
 
-/// The magnitudes of a row's margins: |base| + the sum of |leaf|.
+/// The magnitudes of a row's margins: |base| + the sum of |leaf|. Columns that linear leaves read have the
+/// magnitudes of their own sums.
 fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
     let mut sums: Vec<f64> = forest.base.iter().map(|base| base.abs()).collect();
     let values = forest.row_values(row);
+    let of_values = forest.row_magnitudes(row);
+    let of_value = |number: u32| of_values.get(number as usize).copied().unwrap_or(f64::NAN);
     for (number, tree) in forest.trees.iter().enumerate() {
         let leaf = forest.leaf(tree, &values);
         // A linear leaf's sum is bounded by the magnitudes of its terms.
@@ -94,7 +97,7 @@ fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
             let place = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap_or(0);
             let terms = leaves[place].terms.iter();
             leaves[place].constant.abs()
-                + terms.map(|(feature, factor)| (factor * values.of(*feature)).abs()).sum::<f64>()
+                + terms.map(|(feature, factor)| factor.abs() * of_value(*feature)).sum::<f64>()
         });
         match tree.target {
             TreeTarget::One(margin) => sums[margin as usize] += leaf.values[0].abs() + terms,

@@ -14,6 +14,7 @@ mod expr;
 mod float;
 mod folded;
 pub mod functions;
+mod magnitude;
 mod ties;
 mod trees;
 mod value;

@@ -14,7 +14,7 @@ use sched_lang::diagnostics::Severity;
 use sched_lang::legality::working_set;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show;
-use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, StageInfo, StageKind, StageNest, TreeOrder};
+use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, StageInfo, StageKind, TreeOrder};
 
 /// A loop nest for a picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,8 +169,7 @@ pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<
 
 /// The nest of trees with those of stages.
 fn nest_of(builder: &NestBuilder, stages: &[StageVariant]) -> Nest {
-    let stage = |of: &StageVariant| StageNest { stage: of.stage.clone(), nest: of.builder.nest().0 };
-    Nest { stages: stages.iter().map(stage).collect(), ..builder.nest().0 }
+    builder.nest().0.with_stages(stages.iter().map(StageVariant::nest).collect())
 }
 
 /// Statements with errors. With an offset, those of the schedule at `offset` that begin there or before. The
@@ -201,7 +200,7 @@ fn view(here: ScheduleAnalysis, builder: &NestBuilder, stages: &[StageVariant]) 
         roots.extend(positions(&nest.roots).into_iter().map(|root| root + first));
     }
     roots.extend(positions(&nest.roots));
-    let (order, why) = match nest.accumulation {
+    let (order, why) = match nest_of(builder, stages).accumulation {
         Accumulation::Exact => ("exact", None),
         Accumulation::Reassociated(why) => ("reassociated", Some(why)),
     };

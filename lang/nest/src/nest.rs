@@ -253,6 +253,16 @@ pub struct Nest {
 }
 
 impl Nest {
+    /// The nest with the loops of stages whose results are columns. Its order of accumulation is exact if
+    /// those of all stages are.
+    #[must_use]
+    pub fn with_stages(self, stages: Vec<StageNest>) -> Nest {
+        let of_stages = stages.iter().map(|stage| &stage.nest.accumulation);
+        let all = std::iter::once(&self.accumulation).chain(of_stages);
+        let other = all.into_iter().find(|order| **order != Accumulation::Exact).cloned();
+        Nest { accumulation: other.unwrap_or(Accumulation::Exact), stages, ..self }
+    }
+
     /// The loop with this id.
     pub fn get(&self, id: LoopId) -> &Loop {
         &self.loops[id.0 as usize]

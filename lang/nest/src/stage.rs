@@ -13,25 +13,40 @@ pub struct StageInfo {
     pub units: u32,
     /// Number of terms of a sum, or of trees whose results are columns; 0 in the last stage.
     pub terms: u32,
+    /// Whether a later step compares the sums, as tests of trees do. A rounding error of a sum can then change
+    /// a result by any amount. False if unknown.
+    pub is_compared: bool,
+}
+
+/// A stage whose results are columns, as its model has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnStageShape {
+    /// The work of the stage.
+    pub kind: StageKind,
+    /// Number of sums of a row, or of results of trees.
+    pub units: u32,
+    /// Number of terms of a sum, or of trees.
+    pub terms: u32,
+    /// Whether a later step compares the sums; see [`StageInfo::is_compared`].
+    pub is_compared: bool,
 }
 
 impl StageInfo {
-    /// The stages of a model: those whose results are `columns`, each with its kind, units and terms, then
-    /// trees. The stage of trees has the name of the model's last step, if that can be a name in a schedule;
-    /// otherwise `trees`.
-    pub fn of_model(columns: &[(StageKind, u32, u32)], (step, trees): (&str, u32)) -> Vec<StageInfo> {
+    /// The stages of a model: those whose results are `columns`, then trees. The stage of trees has the name
+    /// of the model's last step, if that can be a name in a schedule; otherwise `trees`.
+    pub fn of_model(columns: &[ColumnStageShape], (step, trees): (&str, u32)) -> Vec<StageInfo> {
         let mut stages: Vec<StageInfo> = Vec::with_capacity(columns.len() + 1);
-        for (kind, units, terms) in columns.iter().copied() {
+        for ColumnStageShape { kind, units, terms, is_compared } in columns.iter().copied() {
             let number = stages.iter().filter(|stage| stage.kind == kind).count() + 1;
             let name = format!("{}{number}", kind.name_stem());
-            stages.push(StageInfo { name, kind, units, terms });
+            stages.push(StageInfo { name, kind, units, terms, is_compared });
         }
         let is_word = step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && step.starts_with(|c: char| c.is_ascii_alphabetic())
             && !stages.iter().any(|stage| stage.name == step)
             && !matches!(step, "batch" | "tree");
         let name = if is_word { step } else { "trees" }.to_owned();
-        stages.push(StageInfo { name, kind: StageKind::Trees, units: trees, terms: 0 });
+        stages.push(StageInfo { name, kind: StageKind::Trees, units: trees, terms: 0, is_compared: false });
         stages
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{annotate, modifiers};
+use crate::accumulation;
 use crate::directives::DirectiveOp;
 use crate::illegal::{Illegal, Problem};
 use crate::legality;
@@ -12,7 +13,7 @@ use crate::operation::{Operation, TRIED_OPERATION};
 use crate::options::TargetKind;
 use crate::resolve::DirectiveCall;
 use crate::stages::acts_on_stages;
-use sched_nest::{Axis, ModelInfo, StageInfo, StageKind};
+use sched_nest::{Accumulation, Axis, ModelInfo, StageInfo, StageKind, StageNest};
 
 /// A stage of columns and its loops.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ impl StageVariant {
         let acting = || calls.iter().filter(|call| acts_on_stages(call.op));
         if modifiers::apply(acting(), builder, listener) {
             annotate::attach(acting(), builder, listener);
-            for illegal in legality::stage::check(builder, &variant.stage.name, context.target) {
+            for illegal in legality::stage::check(builder, &variant.stage, context.target) {
                 listener.illegal(builder, &illegal);
             }
         }
@@ -93,6 +94,20 @@ impl StageVariant {
         !copies && (!acts_on_stages(operation.op()) || self.fits(operation))
     }
 
+    /// The stage's loops.
+    pub fn nest(&self) -> StageNest {
+        StageNest { stage: self.stage.clone(), nest: self.builder.nest().0 }
+    }
+
+    /// Whether an operation that [fits](StageVariant::fits) changes the order in which sums add their terms.
+    pub fn reassociates(&self, operation: &Operation) -> bool {
+        let is_exact = |builder: &NestBuilder| accumulation::infer(builder) == Accumulation::Exact;
+        let mut changed = self.builder.clone();
+        is_exact(&self.builder)
+            && operation.apply(TRIED_OPERATION, &mut changed).is_ok()
+            && !is_exact(&changed)
+    }
+
     /// Whether threads share units of the stage, as they can on CPUs alone.
     fn has_parallel_units(&self) -> bool {
         let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel);
@@ -107,7 +122,7 @@ impl StageVariant {
     /// Whether one more operation on the loops is legal.
     pub fn fits(&self, operation: &Operation) -> bool {
         let mut builder = self.builder.clone();
-        let problems = |builder: &NestBuilder| legality::stage::check(builder, &self.stage.name, self.target);
+        let problems = |builder: &NestBuilder| legality::stage::check(builder, &self.stage, self.target);
         if !acts_on_stages(operation.op()) || operation.apply(TRIED_OPERATION, &mut builder).is_err() {
             return false;
         }

@@ -20,8 +20,8 @@ use crate::report::Report;
 use crate::resolve::{self, DirectiveCall, NameScope};
 use crate::schedule::{Header, Param, StageLineage};
 use crate::stages::{self, StageCalls};
+use sched_nest::Nest;
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{Nest, StageNest};
 
 /// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
@@ -75,13 +75,11 @@ impl Variant {
     /// The nest, as far as the schedule is legal.
     pub fn nest(&self) -> &Nest {
         self.nest.get_or_init(|| {
-            let (mut nest, _) = self.builder.nest();
+            let mut nest = self.builder.nest().0;
             nest.batch_size = self.batch_size;
             nest.shared_memory = self.shared_memory;
             nest.representation = self.builder.forest().layout();
-            let stage = |of: &StageVariant| StageNest { stage: of.stage.clone(), nest: of.builder.nest().0 };
-            nest.stages = self.stages.iter().map(stage).collect();
-            nest
+            nest.with_stages(self.stages.iter().map(StageVariant::nest).collect())
         })
     }
 }

@@ -1,13 +1,14 @@
 //! Whether the loops of a stage whose results are columns are legal.
 //!
 //! A stage's nest is a chain. Terms, and leaf values of trees, are added in their order, each sum rounded
-//! once, so that the result of a row does not depend on the schedule. Rows and units may be in lanes.
+//! once, so that the result of a row does not depend on the schedule. Rows and units may be in lanes. So may
+//! terms if no later step compares the sums; each lane then has a sum of its own.
 
-use crate::illegal::{Illegal, Problem, StageLanesFault};
+use crate::illegal::{Illegal, Problem, StageLanesFault, TermOrderFault};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
 use crate::stages::acts_on_stages;
-use sched_nest::{Axis, LoopId};
+use sched_nest::{Axis, LoopId, StageInfo};
 
 /// Largest number of rows whose sums a stage computes together. Their columns are in memory at once.
 pub const MOST_ROWS: i64 = 1024;
@@ -15,8 +16,8 @@ pub const MOST_ROWS: i64 = 1024;
 /// Largest number of terms that unrolled loops write out. More of them would take seconds to compile.
 const MOST_EXPANDED_TERMS: i64 = 4096;
 
-/// Largest number of rows in the lanes of a vector. Wider vectors become several of them.
-const MOST_ROW_LANES: u32 = 16;
+/// Largest number of rows or terms in the lanes of a vector. Wider vectors become several of them.
+const MOST_LANES: u32 = 16;
 
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_SUM_VECTORS: i64 = 32;
@@ -28,8 +29,9 @@ const LEAST_LANES: u32 = 2;
 /// Largest number of lanes, or of interleaved iterations, without a number in the schedule.
 const MOST_DEFAULT: u32 = 16;
 
-/// All problems of the final nest of the stage with this name.
-pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> Vec<Illegal> {
+/// All problems of the final nest of a stage.
+pub(crate) fn check(builder: &NestBuilder, info: &StageInfo, target: TargetKind) -> Vec<Illegal> {
+    let stage = info.name.as_str();
     let chain = builder.tree().loops();
     let is_term = |id: &LoopId| builder.node(*id).axis == Axis::Feature;
     let outside_of_terms = chain.iter().position(is_term).unwrap_or(chain.len());
@@ -56,11 +58,11 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> V
                 }));
             }
             let takes_threads = target == TargetKind::Cpu && at < outside_of_terms;
-            problems.extend(axis_problem(node.axis, annotation, stage, takes_threads).map(refuse));
+            problems.extend(axis_problem(node.axis, annotation, info, takes_threads).map(refuse));
             // Walks of a group come one after the other, so a group must have adjacent trees.
             let inner = chain[at + 1..].iter().find(|inner| is_summed(builder, **inner));
             if let (Axis::Tree, Annotation::Interleave(_), Some(inner)) = (node.axis, annotation, inner) {
-                let problem = Problem::TermsOutOfOrder { outer: None };
+                let problem = Problem::TermsOutOfOrder(TermOrderFault::Directive);
                 problems.push(Illegal::argument(*step, 0, problem, vec![*id, *inner]));
             }
         }
@@ -78,19 +80,27 @@ pub(crate) fn order_problems(builder: &NestBuilder, stage: &str) -> Vec<Illegal>
 
 /// The problem of an annotation of a loop over units, terms or trees. `takes_threads` holds if threads may
 /// share the loop's units: on a CPU, outside of all loops over terms.
-fn axis_problem(axis: Axis, annotation: &Annotation, stage: &str, takes_threads: bool) -> Option<Problem> {
+fn axis_problem(
+    axis: Axis,
+    annotation: &Annotation,
+    stage: &StageInfo,
+    takes_threads: bool,
+) -> Option<Problem> {
     match (axis, annotation) {
         (Axis::Unit, Annotation::Parallel) if takes_threads => None,
-        (Axis::Feature, Annotation::Vectorize(_) | Annotation::Interleave(_)) => {
-            Some(Problem::TermsOutOfOrder { outer: None })
+        (Axis::Feature, Annotation::Vectorize(_)) => {
+            stage.is_compared.then_some(Problem::TermsOutOfOrder(TermOrderFault::Compared))
+        }
+        (Axis::Feature, Annotation::Interleave(_)) => {
+            Some(Problem::TermsOutOfOrder(TermOrderFault::Directive))
         }
         (Axis::Feature | Axis::Tree, Annotation::Parallel) | (Axis::Tree, Annotation::Vectorize(_)) => {
-            Some(Problem::TermsOutOfOrder { outer: None })
+            Some(Problem::TermsOutOfOrder(TermOrderFault::Directive))
         }
         (
             Axis::Unit | Axis::Feature | Axis::Tree,
             Annotation::Parallel | Annotation::Cache | Annotation::Gpu(_),
-        ) => Some(Problem::NotInStage { stage: stage.to_owned() }),
+        ) => Some(Problem::NotInStage { stage: stage.name.clone() }),
         _ => None,
     }
 }
@@ -125,8 +135,8 @@ fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
         .windows(2)
         .find(|pair| builder.node(pair[0]).lineage_path > builder.node(pair[1]).lineage_path)?;
     let step = pair.iter().filter_map(|id| builder.node(*id).moved_by).max().unwrap_or(DirectiveIndex(0));
-    let outer = Some(builder.name(pair[1]));
-    Some(Illegal::at(step, Problem::TermsOutOfOrder { outer }, pair.to_vec()))
+    let fault = TermOrderFault::Tile { outer: builder.name(pair[1]) };
+    Some(Illegal::at(step, Problem::TermsOutOfOrder(fault), pair.to_vec()))
 }
 
 /// The problem of rows that are computed together: those inside of the first loop over units or terms, and
@@ -203,7 +213,7 @@ fn vectors(builder: &NestBuilder, id: LoopId) -> i64 {
         Annotation::Vectorize(lanes) => *lanes,
         _ => None,
     });
-    let most = if node.axis == Axis::Row { MOST_ROW_LANES } else { u32::MAX };
+    let most = if node.axis == Axis::Unit { u32::MAX } else { MOST_LANES };
     let lanes = lanes.map_or(1, |(lanes, _)| i64::from(lanes.clamp(1, most)));
     builder.most_trips(id).map_or(1, |trips| trips / lanes + i64::from(trips % lanes != 0)).max(1)
 }

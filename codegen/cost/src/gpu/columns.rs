@@ -110,8 +110,9 @@ mod tests {
             kind: StageKind::Products,
             units,
             terms,
+            is_compared: false,
         };
-        let last = StageInfo { name: "net".to_owned(), kind: StageKind::Trees, units: 3, terms: 0 };
+        let last = StageInfo { name: "net".to_owned(), kind: StageKind::Trees, ..layer("", 3, 0) };
         ModelInfo {
             num_features: 32,
             computed_columns: 32,

@@ -1,9 +1,9 @@
 //! Code of a stage of columns whose loops a schedule arranges.
 //!
 //! Loops around the first loop over terms become loops of LIR, or are unrolled. Inside it, the sums of all
-//! rows and units are in registers if there are at most `MOST_REGISTER_SUMS`, and in memory otherwise. Terms
-//! are added in order, and each operation is rounded, as in [`super::sums`], so that both have the same
-//! results bit by bit.
+//! rows and units are in registers if there are at most `MOST_REGISTER_SUMS`, and in memory otherwise. Each
+//! operation is rounded, and terms are added in order, as in [`super::sums`], so that both have the same results
+//! bit by bit. The exception is a loop over terms with vectors, each lane of which has a sum of its own.
 
 use super::arrangement::Arrangement;
 use super::iteration::{CurrentIteration, ROW, TERM, UNIT};
@@ -11,7 +11,7 @@ use super::share::Share;
 use super::stored::StoredColumns;
 use super::sums::{OneLayer, SumCode};
 use super::value::Lanes;
-use crate::lir::{Address, BuildStmts, Builder, Keep, Value};
+use crate::lir::{Address, BuildStmts, Builder, Keep, Ty, Value};
 use sched_nest::Axis;
 use std::collections::HashMap;
 
@@ -79,9 +79,20 @@ impl ArrangedCode<'_> {
         let constants = self.first_constants(b, at, point, &points);
         let places = points.iter().copied().enumerate().map(|(place, point)| (point, place)).collect();
         let kept = RegisterSums { places, points: &points, constants };
-        let starts: Vec<Value> = points.iter().map(|beside| self.first_summand(b, point, *beside)).collect();
-        let sums =
+        let mut starts: Vec<Value> =
+            points.iter().map(|beside| self.first_summand(b, point, *beside)).collect();
+        let lanes = self.arrangement.lanes(Axis::Feature);
+        if lanes > 1 {
+            let ty = Ty::vector(self.sums.run.element, lanes);
+            starts.extend(points.iter().map(|_| b.float(ty, 0.0)));
+        }
+        let mut sums =
             self.add_in_registers(b, at, point, (&kept, (0, 0)), &mut LoadedOperands::default(), starts);
+        let of_lanes = sums.split_off(points.len());
+        for (sum, lanes) in sums.iter_mut().zip(of_lanes) {
+            let in_lanes = SumCode::sum_of_terms(b, lanes);
+            *sum = b.add(*sum, in_lanes);
+        }
         for (beside, sum) in kept.points.iter().zip(sums) {
             self.store(b, point, *beside, sum);
         }
@@ -111,7 +122,10 @@ impl ArrangedCode<'_> {
         }
         let unit = point.value(b, UNIT);
         let first = self.sums.first_constant(b, &self.layer, unit);
-        let term = self.term_of(b, point, (0, (first, 0)), 0, &mut LoadedOperands::default());
+        let mut term = self.term_of(b, point, (0, (first, 0)), 0, &mut LoadedOperands::default());
+        if point.term_lanes > 1 {
+            term = SumCode::sum_of_terms(b, term);
+        }
         let sum = self.load(b, point);
         let sum = b.add(sum, term);
         self.store(b, point, (0, 0), sum);
@@ -132,32 +146,26 @@ impl ArrangedCode<'_> {
             let Some(place) = kept.places.get(&beside).copied() else { return sums };
             let Some(constant) = kept.constants.get(&beside.1).copied() else { return sums };
             let term = self.term_of(b, point, (beside.0, constant), beside.1, loaded);
+            // The vectors of sums come after the others.
+            let place = if point.term_lanes > 1 { kept.points.len() + place } else { place };
             sums[place] = b.add(sums[place], term);
             return sums;
         };
         for range in self.arrangement.ranges(at, &point.remaining_bounds) {
             if this.axis == Axis::Feature && range.count > 1 && !this.unroll {
-                let (first, end) = (b.int(range.first), b.int(range.first + range.count * this.step));
-                sums = b.for_loop((first, end, this.step), &sums, |b, value, sums| {
-                    let inner = point.moved(this, Some(value), 0, range.remaining_bounds.clone(), b);
+                let (first, end) = (b.int(range.first), b.int(range.first + range.count * range.step));
+                sums = b.for_loop((first, end, range.step), &sums, |b, value, sums| {
+                    let inner = point.moved(this, &range, (Some(value), 0), b);
                     let mut loaded = LoadedOperands::default();
                     self.add_in_registers(b, at + 1, &inner, (kept, beside), &mut loaded, sums.to_vec())
                 });
                 continue;
             }
             for nth in 0..range.count {
-                let value = range.first + nth * this.step;
+                let value = range.first + nth * range.step;
                 let (inner, beside) = match this.axis {
-                    Axis::Feature => {
-                        (point.moved(this, None, value, range.remaining_bounds.clone(), b), beside)
-                    }
-                    _ => (
-                        CurrentIteration {
-                            remaining_bounds: range.remaining_bounds.clone(),
-                            ..point.clone()
-                        },
-                        this.moved(beside, value),
-                    ),
+                    Axis::Feature => (point.moved(this, &range, (None, value), b), beside),
+                    _ => (point.inside(this, &range), this.moved(beside, value)),
                 };
                 let mut fresh = LoadedOperands::default();
                 let loaded = if this.axis == Axis::Feature { &mut fresh } else { &mut *loaded };
@@ -180,15 +188,21 @@ impl ArrangedCode<'_> {
         let (sums, lanes) = (&self.sums, self.lanes());
         let operand = loaded.operands.get(&row).copied().unwrap_or_else(|| {
             let term = point.value(b, TERM);
-            let from = self.stored(b, point);
-            sums.operand(b, &from, &self.layer, term, (lanes, point.plus[ROW] + row))
+            let (from, further) = (self.stored(b, point), point.plus[ROW] + row);
+            match point.term_lanes {
+                1 => sums.operand(b, &from, &self.layer, term, (lanes, further)),
+                terms => sums.operands_of_terms(b, (&from, further), &self.layer, (term, terms)),
+            }
         });
         loaded.operands.insert(row, operand);
         let constant = loaded.constants.get(&unit).copied().unwrap_or_else(|| {
             let term = point.value(b, TERM);
             let before = b.mul_int(term, sums.run.panel);
             let index = b.add(first, before);
-            sums.constant(b, index, further, lanes)
+            match point.term_lanes {
+                1 => sums.constant(b, index, further, lanes),
+                terms => sums.constants_of_terms(b, (index, further), terms),
+            }
         });
         loaded.constants.insert(unit, constant);
         sums.term(b, operand, constant)
@@ -224,7 +238,7 @@ impl ArrangedCode<'_> {
         constants
     }
 
-    /// The lanes of vectors: rows, units, or none.
+    /// The lanes of vectors: rows, units, or none. Vectors of terms are sums without lanes.
     fn lanes(&self) -> Lanes {
         let (rows, units) = (self.arrangement.lanes(Axis::Row), self.arrangement.lanes(Axis::Unit));
         match (rows, units) {
@@ -256,7 +270,7 @@ impl ArrangedCode<'_> {
         let element = self.sums.run.element;
         let (stored, place) = (self.stored(b, point), self.place(b, point, 0));
         if let Lanes::Columns(units) = self.lanes() {
-            return stored.load_columns(b, element, (place, point.plus[ROW]), units);
+            return stored.load_columns(b, (element, Keep::UntilReload), (place, point.plus[ROW]), units);
         }
         let address = self.address(b, &stored, (place, point.plus[ROW]));
         b.load_with_reuse(Keep::UntilReload, self.lanes().type_of(element), address)

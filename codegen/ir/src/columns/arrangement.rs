@@ -27,7 +27,7 @@ pub struct StageLoop {
     pub stop: i64,
     /// Distance between values.
     pub step: i64,
-    /// Number of rows or units in the lanes of a vector; 1 without vectors.
+    /// Number of rows, units or terms in the lanes of a vector; 1 without vectors.
     pub lanes: u16,
     /// Whether the loop is unrolled.
     pub unroll: bool,
@@ -54,6 +54,11 @@ pub(super) struct ValueRange {
     pub first: i64,
     /// Number of values.
     pub count: i64,
+    /// Distance between values.
+    pub step: i64,
+    /// Number of rows, units or terms in the lanes of a vector: those of the loop, or 1 for the terms after its
+    /// last whole vector.
+    pub lanes: u16,
     /// For each bound, the exclusive bound for the loops inside.
     pub remaining_bounds: Vec<i64>,
 }
@@ -94,9 +99,12 @@ impl Arrangement {
         let bounds = || self.bounds.iter().zip(remaining_bounds);
         let own = bounds().filter(|(bound, _)| bound.loops.contains(&at)).map(|(_, left)| *left);
         let end = own.fold(this.stop, i64::min);
+        // Rows and units have padding. Terms after the last whole vector are added one by one.
+        let is_partial = |value: i64| this.axis == Axis::Feature && value + i64::from(this.lanes) > end;
         let mut ranges: Vec<ValueRange> = Vec::new();
         let mut value = 0;
         while value < end {
+            let (step, lanes) = if is_partial(value) { (1, 1) } else { (this.step.max(1), this.lanes) };
             let remaining_bounds: Vec<i64> = bounds()
                 .map(|(bound, left)| match bound.loops.contains(&at) {
                     true => (left - value).min(self.unreachable_bound(bound, at)),
@@ -104,10 +112,12 @@ impl Arrangement {
                 })
                 .collect();
             match ranges.last_mut() {
-                Some(last) if last.remaining_bounds == remaining_bounds => last.count += 1,
-                _ => ranges.push(ValueRange { first: value, count: 1, remaining_bounds }),
+                Some(last) if last.remaining_bounds == remaining_bounds && last.lanes == lanes => {
+                    last.count += 1;
+                }
+                _ => ranges.push(ValueRange { first: value, count: 1, step, lanes, remaining_bounds }),
             }
-            value += this.step.max(1);
+            value += step;
         }
         if matches!(this.axis, Axis::Feature | Axis::Tree)
             && seeded(Fault::ArrangedTermsLost)
@@ -150,7 +160,7 @@ impl Arrangement {
         }
         self.ranges(at, remaining_bounds).iter().all(|range| {
             (0..range.count).all(|nth| {
-                let value = range.first + nth * this.step;
+                let value = range.first + nth * range.step;
                 self.visit_points(at + 1, &range.remaining_bounds, this.moved(point, value), see)
             })
         })
@@ -186,7 +196,7 @@ impl Arrangement {
         self
     }
 
-    /// Number of lanes that are rows, or units.
+    /// Number of lanes that are rows, units or terms.
     pub(super) fn lanes(&self, axis: Axis) -> u16 {
         self.loops.iter().filter(|this| this.axis == axis).map(|this| this.lanes).max().unwrap_or(1)
     }

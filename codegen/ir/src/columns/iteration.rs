@@ -1,6 +1,6 @@
 //! Loops of arranged stages as code: the values of all enclosing loops, and one loop around its body.
 
-use super::arrangement::{Arrangement, StageLoop};
+use super::arrangement::{Arrangement, StageLoop, ValueRange};
 use crate::lir::{BuildStmts, Builder, Value};
 use sched_nest::Axis;
 
@@ -14,6 +14,8 @@ pub(super) struct CurrentIteration {
     pub plus: [i64; 3],
     /// The exclusive bounds of partial tiles that remain inside the enclosing loops.
     pub remaining_bounds: Vec<i64>,
+    /// Number of terms that a vector adds.
+    pub term_lanes: u16,
 }
 
 /// Position of rows in arrays of axes.
@@ -24,16 +26,16 @@ pub(super) const UNIT: usize = 1;
 pub(super) const TERM: usize = 2;
 
 impl CurrentIteration {
-    /// The iteration inside a loop in which the loop has the value `at`, if any, plus a constant.
+    /// The iteration inside a loop in which the loop has a value of `range`: the value `at`, if any, plus a
+    /// constant.
     pub fn moved(
         &self,
         this: &StageLoop,
-        at: Option<Value>,
-        plus: i64,
-        remaining_bounds: Vec<i64>,
+        range: &ValueRange,
+        (at, plus): (Option<Value>, i64),
         b: &mut Builder,
     ) -> CurrentIteration {
-        let mut point = CurrentIteration { remaining_bounds, ..self.clone() };
+        let mut point = self.inside(this, range);
         let axis = axis_number(this.axis);
         if let Some(value) = at {
             point.at[axis] = Some(match point.at[axis] {
@@ -43,6 +45,16 @@ impl CurrentIteration {
         }
         point.plus[axis] += plus;
         point
+    }
+
+    /// The iteration inside a loop in a value of `range` that is not added.
+    pub fn inside(&self, this: &StageLoop, range: &ValueRange) -> CurrentIteration {
+        let term_lanes = if this.axis == Axis::Feature { range.lanes } else { 1 };
+        CurrentIteration {
+            remaining_bounds: range.remaining_bounds.clone(),
+            term_lanes: self.term_lanes.max(term_lanes),
+            ..self.clone()
+        }
     }
 
     /// The value of an axis as a value of LIR.
@@ -74,7 +86,12 @@ fn axis_number(axis: Axis) -> usize {
 impl Arrangement {
     /// The iteration outside of all loops.
     pub(super) fn before_loops(&self) -> CurrentIteration {
-        CurrentIteration { at: [None; 3], plus: [0; 3], remaining_bounds: self.initial_bounds() }
+        CurrentIteration {
+            at: [None; 3],
+            plus: [0; 3],
+            remaining_bounds: self.initial_bounds(),
+            term_lanes: 1,
+        }
     }
 
     /// Calls `body` for the values of a loop: in loops of LIR, shared by threads or not, or unrolled.
@@ -89,8 +106,8 @@ impl Arrangement {
         for range in self.ranges(at, &point.remaining_bounds) {
             if range.count == 1 || this.unroll {
                 for nth in 0..range.count {
-                    let value = range.first + nth * this.step;
-                    let inner = point.moved(&this, None, value, range.remaining_bounds.clone(), b);
+                    let value = range.first + nth * range.step;
+                    let inner = point.moved(&this, &range, (None, value), b);
                     body(b, &inner);
                 }
                 continue;
@@ -98,16 +115,16 @@ impl Arrangement {
             if this.parallel {
                 let trip = b.int(range.count);
                 b.parallel(trip, |b, iteration| {
-                    let value = b.mul_int(iteration, this.step);
+                    let value = b.mul_int(iteration, range.step);
                     let value = b.add_int(value, range.first);
-                    let inner = point.moved(&this, Some(value), 0, range.remaining_bounds.clone(), b);
+                    let inner = point.moved(&this, &range, (Some(value), 0), b);
                     body(b, &inner);
                 });
                 continue;
             }
-            let (first, end) = (b.int(range.first), b.int(range.first + range.count * this.step));
-            b.for_loop((first, end, this.step), &[], |b, value, _| {
-                let inner = point.moved(&this, Some(value), 0, range.remaining_bounds.clone(), b);
+            let (first, end) = (b.int(range.first), b.int(range.first + range.count * range.step));
+            b.for_loop((first, end, range.step), &[], |b, value, _| {
+                let inner = point.moved(&this, &range, (Some(value), 0), b);
                 body(b, &inner);
                 Vec::new()
             });

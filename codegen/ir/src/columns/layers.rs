@@ -67,6 +67,8 @@ pub(super) struct LayerRun {
     pub operands: OperandPlaces,
     /// Place of the first sum of the first layer.
     pub to: i64,
+    /// Whether a later step [compares](super::compared) some of the sums.
+    pub is_compared: bool,
 }
 
 impl LayerRun {
@@ -197,7 +199,13 @@ impl StoredLevel {
     }
 
     /// The layers of the level, as runs. Gives their sums places.
-    pub fn layers(&self, columns: &Columns, places: &mut StoredPlaces, pools: &mut Pools) -> Vec<LayerRun> {
+    /// `compared` are the columns that later steps compare.
+    pub fn layers(
+        &self,
+        (columns, compared): (&Columns, &HashSet<ColumnId>),
+        places: &mut StoredPlaces,
+        pools: &mut Pools,
+    ) -> Vec<LayerRun> {
         let mut layers: Vec<Layer> = Vec::new();
         let mut numbers: HashMap<(SumTerm, Vec<ColumnId>), usize> = HashMap::new();
         for sum in &self.sums {
@@ -217,7 +225,11 @@ impl StoredLevel {
         }
         layers.sort_by_key(Layer::key);
         let runs = layers.chunk_by(|a, b| a.shape() == b.shape());
-        runs.filter_map(|run| LayerRun::new(columns, run, places, pools)).collect()
+        let new = |run: &[Layer]| {
+            let is_compared = run.iter().flat_map(|layer| &layer.sums).any(|sum| compared.contains(sum));
+            Some(LayerRun { is_compared, ..LayerRun::new(columns, run, places, pools)? })
+        };
+        runs.filter_map(new).collect()
     }
 }
 
@@ -250,6 +262,7 @@ impl LayerRun {
             starts: None,
             operands: operands(layers, places, pools),
             to: places.count(element),
+            is_compared: false,
         };
         for layer in layers {
             for panel in layer.sums.chunks(panel as usize) {

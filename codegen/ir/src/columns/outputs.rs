@@ -7,6 +7,7 @@ use crate::lir::Scalar;
 use sched_columns::{ColumnId, ColumnType, Columns};
 use sched_forest::{Float, Forest, OutputColumns, Transform};
 use sched_outputs::OutputKind;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The steps of a model's outputs, by the number of the output.
@@ -79,7 +80,7 @@ impl OutputRun {
         if seeded(Fault::OutputColumnsSwapped) {
             results.reverse();
         }
-        let runs = Arc::new(ColumnRuns::of(&columns, &results, values, n_values));
+        let runs = Arc::new(ColumnRuns::of((&columns, &BTreeSet::new()), &results, values, n_values));
         OutputRun { runs, element: scalar(float) }
     }
 }

@@ -5,6 +5,7 @@
 //! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
 //! is its *tail*.
 
+use super::compared::compared_columns;
 use super::layers::{LayerRun, StoredLevel, StoredPlaces, stored_levels};
 use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
@@ -17,7 +18,7 @@ use crate::lir::{Scalar, Table};
 use crate::rows::features::FeatureSubset;
 use sched_columns::{Binary, ColumnId, Columns, Expr};
 use sched_forest::Float;
-use sched_nest::StageKind;
+use sched_nest::{ColumnStageShape, StageKind};
 use sched_pipeline::PreparedForest;
 use std::collections::{BTreeSet, HashMap};
 
@@ -105,13 +106,24 @@ impl ColumnRuns {
     /// The runs of a prepared forest's columns, for rows with `features` features.
     pub fn new(prepared: &PreparedForest, features: usize) -> ColumnRuns {
         let tested = with_seeded_fault(&prepared.columns, &prepared.tested);
-        let runs = ColumnRuns::of(&prepared.columns, &tested, prepared.forest.types.input, features);
+        let inner = prepared.forest.trees.iter().flat_map(|tree| &tree.inner);
+        let by_trees = inner.filter_map(|inner| tested.get(inner.feature as usize).copied());
+        let by_trees: BTreeSet<ColumnId> = by_trees.collect();
+        let float = prepared.forest.types.input;
+        let runs = ColumnRuns::of((&prepared.columns, &by_trees), &tested, float, features);
         ColumnRuns { set_columns: prepared.set_columns, ..runs }
     }
 
-    /// The runs of columns in the type of rows, which have `features` features.
-    pub fn of(columns: &Columns, tested: &[ColumnId], float: Float, features: usize) -> ColumnRuns {
-        let needed = columns.needed_for(tested);
+    /// The runs of the columns `read`, in the type of rows, which have `features` features. `tested` are those
+    /// that trees test.
+    pub fn of(
+        (columns, tested): (&Columns, &BTreeSet<ColumnId>),
+        read: &[ColumnId],
+        float: Float,
+        features: usize,
+    ) -> ColumnRuns {
+        let needed = columns.needed_for(read);
+        let compared = compared_columns(columns, &needed, tested.iter().copied());
         let inputs: BTreeSet<u32> = needed.iter().filter_map(|column| input(columns, *column)).collect();
         let inputs =
             FeatureSubset::of(u32::try_from(features).unwrap_or(u32::MAX), inputs.into_iter().collect());
@@ -123,25 +135,25 @@ impl ColumnRuns {
             places: StoredPlaces::default(),
         };
         let mut stored_runs = Vec::new();
-        for level in stored_levels(columns, tested) {
+        for level in stored_levels(columns, read) {
             for (column_type, values) in &level.values {
                 let first = StoredLevel::place_values(&mut tracer.places, *column_type, values);
                 let runs = runs_of(&mut tracer, values, (first, true));
                 stored_runs.extend(runs.into_iter().map(StoredRun::Values));
             }
-            let layers = level.layers(columns, &mut tracer.places, &mut tracer.pools);
+            let layers = level.layers((columns, &compared), &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(layers.into_iter().map(StoredRun::Layers));
             let trees = tree_runs(columns, &level.trees, &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(trees.into_iter().map(StoredRun::Trees));
         }
-        let runs = runs_of(&mut tracer, tested, (0, false));
+        let runs = runs_of(&mut tracer, read, (0, false));
         let Tracer { pools, places, .. } = tracer;
         ColumnRuns {
             element: scalar(float),
             features,
-            count: tested.len(),
+            count: read.len(),
             set_columns: 0,
-            column_features: tested.iter().map(|column| input(columns, *column)).collect(),
+            column_features: read.iter().map(|column| input(columns, *column)).collect(),
             stored: StoredCounts::new(&places),
             stored_runs,
             runs,
@@ -150,16 +162,19 @@ impl ColumnRuns {
         }
     }
 
-    /// The stages whose results are columns, in order: runs of layers and of trees. For each: the kind; the
-    /// number of sums of a layer, or of results of the trees; the number of terms of a sum, or of trees.
-    pub fn stages(&self) -> Vec<(StageKind, u32, u32)> {
+    /// The stages whose results are columns, in order: runs of layers and of trees.
+    pub fn stages(&self) -> Vec<ColumnStageShape> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
+        let shape = |kind, units, terms, is_compared| {
+            let (units, terms) = (count(units), count(terms));
+            Some(ColumnStageShape { kind, units, terms, is_compared })
+        };
         let stages = self.stored_runs.iter().filter_map(|run| match run {
             StoredRun::Values(_) => None,
-            StoredRun::Layers(run) => Some((run.term.stage(), run.units, run.terms)),
-            StoredRun::Trees(run) => Some((StageKind::ColumnTrees, run.units, run.trees)),
+            StoredRun::Layers(run) => shape(run.term.stage(), run.units, run.terms, run.is_compared),
+            StoredRun::Trees(run) => shape(StageKind::ColumnTrees, run.units, run.trees, true),
         });
-        stages.map(|(kind, units, terms)| (kind, count(units), count(terms))).collect()
+        stages.collect()
     }
 
     /// Number of columns that are not the value of a feature.

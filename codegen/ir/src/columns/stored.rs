@@ -131,19 +131,30 @@ impl StoredColumns {
         }
     }
 
-    /// Loads the sums of one row in consecutive columns: `lanes` of them from `place` on, for the row
-    /// `further` rows after the first.
+    /// Values of one row, the row `further` rows after the first: in lane `i`, that of the column at place
+    /// `places[i]`.
+    pub(super) fn of_row(&self, b: &mut Builder, element: Scalar, (places, further): (Value, i64)) -> Value {
+        let ty = b.ty(places);
+        let stride = self.stride_of(b, ty);
+        let row = self.row.unwrap_or_else(|| b.int(0));
+        let (base, index) = (b.add_int(row, further), b.mul(places, stride));
+        let (buffer, stride) = (self.buffer(element), element.bytes());
+        b.gather(element, Gather { buffer, base, index, stride, offset: 0, mask: None })
+    }
+
+    /// Loads the values of one row in consecutive columns: `lanes` of them from `place` on, for the row
+    /// `further` rows after the first. `keep` says whether other code may have stored them meanwhile.
     pub(super) fn load_columns(
         &self,
         b: &mut Builder,
-        element: Scalar,
+        (element, keep): (Scalar, Keep),
         (place, further): (Value, i64),
         lanes: u16,
     ) -> Value {
         let index = self.index(b, place);
         let address = b.address_after(Address::element(self.buffer(element), index, element), further);
         match self.stride {
-            Stride::Constant(1) => b.load_with_reuse(Keep::UntilReload, Ty::vector(element, lanes), address),
+            Stride::Constant(1) => b.load_with_reuse(keep, Ty::vector(element, lanes), address),
             _ => {
                 let base = b.add_int(index, further);
                 let index_type = b.number_type(lanes);

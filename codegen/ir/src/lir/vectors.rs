@@ -73,6 +73,18 @@ impl Builder {
         self.define(self.ty(value), Op::LaneShift(value, distance))
     }
 
+    /// The sum of all lanes, of which there are a power of two: lanes of the lower half and of the upper half
+    /// are added, again and again.
+    pub fn sum_of_lanes(&mut self, vector: Value) -> Value {
+        let mut sums: Vec<Value> =
+            (0..self.ty(vector).lanes).map(|lane| self.extract(vector, lane)).collect();
+        while sums.len() > 1 {
+            let upper = sums.split_off(sums.len() / 2);
+            sums = sums.into_iter().zip(upper).map(|(low, high)| self.add(low, high)).collect();
+        }
+        sums.first().copied().unwrap_or(vector)
+    }
+
     /// Table element for each lane of `index`.
     pub fn lookup(&mut self, table: Value, index: Value) -> Value {
         let (element, at) = (self.ty(table).scalar, self.ty(index));

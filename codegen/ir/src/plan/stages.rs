@@ -29,8 +29,9 @@ pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     Ok(stages)
 }
 
-/// Largest number of rows in the lanes of a vector. Wider vectors become several vectors of this many lanes.
-const MOST_ROW_LANES: u16 = 16;
+/// Largest number of rows or terms in the lanes of a vector. Wider vectors become several vectors of this many
+/// lanes.
+const MOST_LANES: u16 = 16;
 
 /// A loop of a chain: a nest in which each loop has one loop inside.
 struct ChainLoop {
@@ -59,7 +60,7 @@ fn arrangement(nest: &Nest, panel: u16, batch_size: Option<i64>) -> Result<Arran
         if adjacent.is_some() && at < first {
             continue;
         }
-        let mut this = chain_loop(nest, *id, MOST_ROW_LANES, None)?;
+        let mut this = chain_loop(nest, *id, MOST_LANES, None)?;
         let is_tiled =
             adjacent.is_some_and(|rows| this.parts.step <= rows.saturating_mul(this.parts.lanes.into()));
         if is_tiled && at == first {
@@ -95,8 +96,8 @@ fn has_vectors(nest: &Nest, id: LoopId) -> bool {
 /// Largest number of lanes of a loop's vectors. Vectors of units begin at multiples of their lanes, and end
 /// with the tile: so their lanes divide the steps of the other loops over units.
 fn most_lanes(nest: &Nest, chain: &[LoopId], id: LoopId, panel: u16) -> Result<u16, CompileError> {
-    if nest.get(id).axis == Axis::Row {
-        return Ok(MOST_ROW_LANES);
+    if nest.get(id).axis != Axis::Unit {
+        return Ok(MOST_LANES);
     }
     let mut most = panel.max(1);
     for other in chain.iter().filter(|other| **other != id && nest.get(**other).axis == Axis::Unit) {

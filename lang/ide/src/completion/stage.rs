@@ -67,8 +67,10 @@ fn item(
     };
     let form = forms.iter().find(|form| stage.fits(form))?;
     let what = if node.axis == Axis::Unit { "sums" } else { "terms" };
+    let reassociates = stage.reassociates(form);
+    let caution = if reassociates { "\nThe order of accumulation is no longer exact then." } else { "" };
     let item = Completion::new(CompletionKind::Index, select.to_string(), replace)
         .detail(format!("{what} {}", range(&node.start, &node.stop, &node.step)))
-        .documentation(format!("Legal here, for example:\n```sched\n{form}\n```"));
-    Some(item)
+        .documentation(format!("Legal here, for example:\n```sched\n{form}\n```{caution}"));
+    Some(Completion { reassociates, ..item })
 }

@@ -72,7 +72,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::UnknownStage { name, known } => stages::unknown_stage(context, name, known),
         P::TwoStages(loops) => stages::two_stages(context, loops),
         P::NotInStage { stage } => stages::not_in_stage(context, stage),
-        P::TermsOutOfOrder { outer } => stages::terms_out_of_order(context, outer.as_deref()),
+        P::TermsOutOfOrder(fault) => stages::terms_out_of_order(context, fault),
         P::StageLanes(fault) => stages::stage_lanes(fault),
         P::StageRows { stage, rows, unlimited, limit } => {
             stages::stage_rows(context, (stage, unlimited.as_deref()), *rows, *limit)

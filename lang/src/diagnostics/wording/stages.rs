@@ -2,7 +2,7 @@
 
 use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, nearest};
-use crate::illegal::StageLanesFault;
+use crate::illegal::{StageLanesFault, TermOrderFault};
 use crate::resolve::quoted_list;
 use sched_nest::{Axis, LoopId, StageKind};
 
@@ -75,7 +75,7 @@ pub(super) fn not_in_stage(context: &MessageContext, stage: &str) -> Wording {
     .help(help)
 }
 
-pub(super) fn terms_out_of_order(context: &MessageContext, outer: Option<&str>) -> Wording {
+pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFault) -> Wording {
     let axis = context.illegal.loops.first().map(|id| context.builder.node(*id).axis);
     let (summands, kind, order, others) = match axis {
         Some(Axis::Tree) => (
@@ -91,16 +91,23 @@ pub(super) fn terms_out_of_order(context: &MessageContext, outer: Option<&str>) 
             "a loop over rows instead, or one over the units of a layer",
         ),
     };
-    match outer {
-        Some(outer) => Wording::new(
+    let directive = context.directive();
+    match fault {
+        TermOrderFault::Tile { outer } => Wording::new(
             format!("`{outer}` must stay outside of the other loops that its `tile` made"),
             format!("adds {summands} in another order"),
         )
         .help(format!("Write `{outer}` before `{}` in this `reorder`. {order}", context.first())),
-        None => {
-            let directive = context.directive();
+        TermOrderFault::Directive => {
             Wording::new(format!("`{directive}` would add {summands} in another order"), kind)
                 .help(format!("{order} Name {others}."))
+        }
+        TermOrderFault::Compared => {
+            Wording::new(format!("`{directive}` would add {summands} in another order"), kind).help(format!(
+                "A later step compares these sums, for example with the thresholds of trees. Where two \
+                 orders round to different sides of a threshold, predictions differ by any amount. So the \
+                 sums of this stage add their terms in order. Name {others}."
+            ))
         }
     }
 }
@@ -112,11 +119,11 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
             "a second vectorized loop",
         )
         .help(
-            "Only one loop of a stage can be vectorized, over rows or over units. To vectorize a loop in one \
+            "Only one loop of a stage can be vectorized: over rows, units or terms. To vectorize a loop in one \
              stage only, write the stage's name before it: `layer1.unit`.",
         ),
-        StageLanesFault::Strided => Wording::new("lanes hold adjacent rows or units", "has a step")
-            .help("Vectorize the innermost loop that `tile` makes of the rows or units."),
+        StageLanesFault::Strided => Wording::new("lanes hold adjacent rows, units or terms", "has a step")
+            .help("Vectorize the innermost loop that `tile` makes of them."),
         StageLanesFault::Unaligned { outer, step, lanes } => Wording::new(
             format!("vectors of {lanes} units do not fit the step {step} of `{outer}`"),
             "too wide",
