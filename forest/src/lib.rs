@@ -39,6 +39,7 @@ mod formats;
 pub mod grow;
 mod json;
 mod loaded;
+mod magnitudes;
 mod narrow;
 mod output;
 mod profile;
@@ -67,6 +68,7 @@ pub use forest::{
 pub use format::{ModelFormat, Quirk};
 pub use formats::*;
 pub use loaded::{Iterations, LoadedForest, ModelSource, Note, ParseIterationsError, ReadOptions};
+pub use magnitudes::RowMagnitudes;
 pub use output::{
     ClassRule, ClassValue, Classes, DecisionValues, EXPECTILE_GAP, Output, OutputColumns, Sigmoid, Softmax,
     Transform, apply_steps,

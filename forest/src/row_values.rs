@@ -66,14 +66,6 @@ impl Forest {
         Cow::Owned(rows.chunks_exact(self.num_features).flat_map(wide).collect())
     }
 
-    /// The [magnitudes](sched_columns::Columns::magnitudes) of a row's values that the forest reads: of its
-    /// features, then of its computed columns.
-    pub fn row_magnitudes<X: Real>(&self, row: &[X]) -> Vec<f64> {
-        let row: Vec<f64> = row.iter().map(|value| value.widen()).collect();
-        let computed = self.computed.columns.magnitudes(&self.computed.read_by_trees, &row);
-        row.iter().map(|value| value.abs()).chain(computed).collect()
-    }
-
     fn computed_of<X: Real>(&self, row: &[X]) -> Vec<f64> {
         let row: Vec<f64> = row.iter().map(|value| value.widen()).collect();
         let values = self.computed.columns.evaluate(&self.computed.read_by_trees, &row);

@@ -12,18 +12,21 @@ use sched_forest::{
 };
 use std::sync::Arc;
 
-/// The forest, in some cases with tests of computed columns in place of some tests of features. The random
+/// The forest, in some cases with tests of computed columns in place of some tests of features. Most linear
+/// models read computed columns, in some cases sums alone, as the last layer of a net does. The random
 /// choices depend on `seed` alone, so that the other generators' cases stay unchanged.
 pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0x9fb2_1c65_1e98_df25));
-    if !rng.one_in(4) {
+    let is_linear = forest.has_linear_leaves() && forest.trees.iter().all(|tree| tree.inner.is_empty());
+    if rng.one_in(4) == is_linear {
         return forest;
     }
+    let forms: &[usize] = if is_linear && rng.one_in(2) { &SUMS } else { &FORMS };
     let mut parts = forest.into_parts();
     let features = parts.num_features;
     let mut drawn = ColumnGenerator { rng, columns: Columns::default(), features, float: parts.types.input };
     let count = 1 + drawn.rng.below(12);
-    let read = drawn.columns_of_forms(count, &FORMS).expect("operations on one type");
+    let read = drawn.columns_of_forms(count, forms).expect("operations on one type");
     let ColumnGenerator { rng, columns, .. } = drawn;
     parts.computed = ComputedColumns { columns, read_by_trees: read };
     for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
@@ -41,6 +44,9 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
 
 /// The forms of expressions, by their numbers in [`ColumnGenerator::column`].
 const FORMS: [usize; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+/// The forms that are sums.
+const SUMS: [usize; 3] = [6, 7, 8];
 
 /// The forms whose results are finite for finite values.
 const FINITE_FORMS: [usize; 10] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11];

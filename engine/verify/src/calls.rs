@@ -227,8 +227,13 @@ impl CallChecker<'_> {
 
     /// The walker's result, and its tolerance, which is 0 unless sums are added in another order.
     fn expected(&self, kind: OutputKind, at: usize, expected: &ExpectedResults) -> (f64, f64) {
-        let is_free = kind == OutputKind::Raw && !self.is_exact;
-        (expected.number(kind, at), if is_free { expected.slack[at] } else { 0.0 })
+        let slack = match kind {
+            OutputKind::Raw => &expected.slack[..],
+            OutputKind::Tree => &expected.tree_slack,
+            _ => &[],
+        };
+        let slack = slack.get(at).copied().filter(|_| !self.is_exact);
+        (expected.number(kind, at), slack.unwrap_or(0.0))
     }
 
     /// Whether `found`, in place of the difference's result, would equal the walker's.

@@ -1,9 +1,12 @@
 //! Results of the reference walker, which all code is compared with.
 
-use sched_forest::{Forest, Real, Transform, TreeTarget, WalkError, predict_output};
+use sched_forest::{Forest, Real, RowMagnitudes, Transform, WalkError, predict_output};
 use sched_llvm::runtime::OutputKind;
 use schedc_data::FeatureValues;
 use std::thread::Builder;
+
+/// Largest error of a sum in another order, as a part of the magnitudes of its terms.
+const MOST_ERROR: f64 = 1e-6;
 
 /// An array with a value for each output, by the output's number.
 pub type PerKind<T> = [T; OutputKind::ALL.len()];
@@ -15,6 +18,9 @@ pub struct ExpectedResults {
     outputs: PerKind<Vec<f64>>,
     /// Tolerance of each margin if the order of additions is free.
     pub slack: Vec<f64>,
+    /// Tolerance of the value of each tree, whose linear leaves may read sums. None if trees read no computed
+    /// columns.
+    pub tree_slack: Vec<f64>,
 }
 
 impl ExpectedResults {
@@ -45,6 +51,7 @@ impl ExpectedResults {
         let (mut all, more) = (first?, second?);
         all.outputs.iter_mut().zip(more.outputs).for_each(|(all, more)| all.extend(more));
         all.slack.extend(more.slack);
+        all.tree_slack.extend(more.tree_slack);
         Ok(all)
     }
 
@@ -63,9 +70,14 @@ impl ExpectedResults {
         for kind in OutputKind::ALL {
             expected.outputs[kind as usize] = predict_output(forest, kind, rows)?;
         }
-        let size = 1e-6 * margin_difference_factor(forest);
+        let size = MOST_ERROR * margin_difference_factor(forest);
         for row in rows.chunks_exact(forest.num_features.max(1)) {
-            expected.slack.extend(magnitudes(forest, row).into_iter().map(|sum| sum * size));
+            let RowMagnitudes { margins, trees } = forest.magnitudes(row);
+            let with_base = margins.iter().zip(&forest.base).map(|(sum, base)| sum + base.abs());
+            expected.slack.extend(with_base.map(|sum| sum * size));
+            if !forest.computed.read_by_trees.is_empty() {
+                expected.tree_slack.extend(trees.into_iter().map(|magnitude| magnitude * MOST_ERROR));
+            }
         }
         Ok(expected)
     }
@@ -80,29 +92,4 @@ fn margin_difference_factor(forest: &Forest) -> f64 {
         _ => 1.0,
     };
     forest.output.raw.iter().map(factor).product()
-}
-
-/// The magnitudes of a row's margins: |base| + the sum of |leaf|. Columns that linear leaves read have the
-/// magnitudes of their own sums.
-fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
-    let mut sums: Vec<f64> = forest.base.iter().map(|base| base.abs()).collect();
-    let values = forest.row_values(row);
-    let of_values = forest.row_magnitudes(row);
-    let of_value = |number: u32| of_values.get(number as usize).copied().unwrap_or(f64::NAN);
-    for (number, tree) in forest.trees.iter().enumerate() {
-        let leaf = forest.leaf(tree, &values);
-        // A linear leaf's sum is bounded by the magnitudes of its terms.
-        let linear = forest.linear.get(number).filter(|leaves| !leaves.is_empty());
-        let terms = linear.map_or(0.0, |leaves| {
-            let place = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap_or(0);
-            let terms = leaves[place].terms.iter();
-            leaves[place].constant.abs()
-                + terms.map(|(feature, factor)| factor.abs() * of_value(*feature)).sum::<f64>()
-        });
-        match tree.target {
-            TreeTarget::One(margin) => sums[margin as usize] += leaf.values[0].abs() + terms,
-            TreeTarget::All => sums.iter_mut().zip(&leaf.values).for_each(|(sum, value)| *sum += value.abs()),
-        }
-    }
-    sums
 }

@@ -3,7 +3,7 @@
 
 use super::launches::{add_up, one_wavefront};
 use sched_forest::{
-    Float, Forest, Leaf, Profile, Tree, predict, predict_leaves, predict_margins, predict_tree_values,
+    Float, Forest, Profile, RowMagnitudes, predict, predict_leaves, predict_margins, predict_tree_values,
 };
 use sched_ir::hir::choose_set_tests;
 use sched_ir::interp::{self, CallMemory};
@@ -209,7 +209,7 @@ impl Case {
 
         // The interpreter runs first: it detects accesses out of bounds before machine code makes them.
         let interpreted = self.interpret(&compiled, n * self.forest.num_margins)?;
-        self.compare_margins("interpreter", &interpreted, &expected, &leaves)?;
+        self.compare_margins("interpreter", &interpreted, &expected)?;
         let numbers = self.interpret_leaves(&compiled, leaves.len())?;
         same("interpreted leaf", &numbers, &leaves)?;
         let mut trees = vec![0f64; n * self.forest.num_tree_values()];
@@ -219,7 +219,7 @@ impl Case {
             let input = self.kernel_rows();
             let size = trees.len() * accumulator.bytes();
             let found = self.run_kernel(&compiled, OutputKind::Tree, &input, size)?;
-            same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
+            self.compare_trees("interpreted ", &doubles(&found, accumulator), &trees)?;
         }
         self.interpret_columns(&compiled, &interpreted, &leaves)?;
         if self.has_launches() {
@@ -250,7 +250,7 @@ impl Case {
                 doubles
             }
         };
-        same_bits("value of a tree", &found, expected)
+        self.compare_trees("", &found, expected)
     }
 
     /// Compares machine code, called through the entry points.
@@ -278,7 +278,7 @@ impl Case {
         }
         let rounded: Vec<f64> = interpreted.iter().map(|x| self.result(*x)).collect();
         if self.atomic() {
-            self.compare_margins("machine code", &raw, expected, leaves)?;
+            self.compare_margins("machine code", &raw, expected)?;
         } else {
             same_bits("margin of machine code", &raw, &rounded)?;
         }
@@ -415,19 +415,14 @@ impl Case {
     }
 
     /// Compares margins: exact sums bit for bit, others within a millionth of their magnitude.
-    fn compare_margins(
-        &self,
-        who: &str,
-        found: &[f64],
-        expected: &[f64],
-        leaves: &[u32],
-    ) -> Result<(), String> {
+    fn compare_margins(&self, who: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
         if self.exact() {
             return same_bits(&format!("margin of the {who}"), found, expected);
         }
-        let margins = self.forest.num_margins;
+        let (margins, of_rows) = (self.forest.num_margins, self.row_magnitudes());
         for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
-            let magnitude = self.magnitude(at / margins, at % margins, leaves);
+            let (row, margin) = (at / margins, at % margins);
+            let magnitude = self.base_of(row)[margin].abs() + of_rows[row].margins[margin];
             if (found - expected).abs() > 1e-6 * magnitude {
                 return Err(format!("margin {at} of the {who} is {found}, not {expected} (of {magnitude})"));
             }
@@ -435,23 +430,27 @@ impl Case {
         Ok(())
     }
 
-    /// The magnitude of one margin: of its base value and its leaves.
-    fn magnitude(&self, row: usize, margin: usize, leaves: &[u32]) -> f64 {
-        let count = self.forest.trees.len();
-        let reached = leaves[row * count..(row + 1) * count].iter();
-        let trees = self.forest.trees.iter().zip(reached).map(|(tree, number)| {
-            let leaf = tree.leaves.iter().find(|leaf| leaf.source == *number);
-            let value = |k: usize| leaf.map_or(0.0, |leaf| leaf.values[k].abs());
-            match tree.target {
-                sched_forest::TreeTarget::One(k) if k as usize == margin => {
-                    let terms = leaf.and_then(|leaf| self.linear_magnitude(tree, leaf, row));
-                    terms.unwrap_or_else(|| value(0))
-                }
-                sched_forest::TreeTarget::One(_) => 0.0,
-                sched_forest::TreeTarget::All => value(margin),
+    /// Compares values of trees. They have the walker's bits, unless sums that linear leaves read add their
+    /// terms in another order.
+    fn compare_trees(&self, who: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
+        let what = format!("{who}value of a tree");
+        let stages = self.nests.iter().flat_map(|(_, nest)| &nest.stages);
+        if stages.into_iter().all(|stage| stage.nest.accumulation == Accumulation::Exact) {
+            return same_bits(&what, found, expected);
+        }
+        let magnitudes = self.row_magnitudes().into_iter().flat_map(|row| row.trees);
+        for (at, (magnitude, (found, expected))) in magnitudes.zip(found.iter().zip(expected)).enumerate() {
+            if (found - expected).abs() > 1e-6 * magnitude {
+                return Err(format!("{what} {at} is {found}, not {expected} (of {magnitude})"));
             }
-        });
-        self.base_of(row)[margin].abs() + trees.sum::<f64>()
+        }
+        Ok(())
+    }
+
+    /// The magnitudes of the sums of each row.
+    fn row_magnitudes(&self) -> Vec<RowMagnitudes> {
+        let rows: Vec<f64> = self.given().collect();
+        rows.chunks(self.forest.num_features).map(|row| self.forest.magnitudes(row)).collect()
     }
 }
 
@@ -480,21 +479,6 @@ fn in_preorder(schedule: &str) -> String {
     let other = |line: &&str| !["representation(", "tileTrees("].iter().any(|call| line.starts_with(call));
     let lines = schedule.lines().filter(other).chain(["representation(preorder)"]);
     lines.map(|line| format!("{line}\n")).collect()
-}
-
-impl Case {
-    /// The magnitude of a linear leaf's terms, if the leaf is linear and no feature is missing.
-    fn linear_magnitude(&self, tree: &Tree, leaf: &Leaf, row: usize) -> Option<f64> {
-        let number = self.forest.trees.iter().position(|other| std::ptr::eq(tree, other))?;
-        let at = tree.leaves.iter().position(|other| std::ptr::eq(leaf, other))?;
-        let linear = self.forest.linear.get(number)?.get(at)?;
-        let features = self.forest.num_features;
-        let row: Vec<f64> = self.given().skip(row * features).take(features).collect();
-        let values = self.forest.row_values(&row);
-        let terms = linear.terms.iter().map(|(feature, by)| (by * values.of(*feature)).abs());
-        let sum = linear.constant.abs() + terms.sum::<f64>();
-        Some(sum).filter(|sum| !sum.is_nan())
-    }
 }
 
 /// Values as the bytes of a type.

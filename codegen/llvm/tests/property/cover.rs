@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 40] = [
+const WANTED: [&str; 41] = [
     "tile",
     "split",
     "splitByDepth",
@@ -63,18 +63,20 @@ const WANTED: [&str; 40] = [
     "linear models",
     "arranged stages of columns",
     "units in lanes",
+    "terms in lanes",
     "arranged trees of columns",
 ];
 
 /// Features that need several random choices, or that only few trees allow. They must occur in at least one
 /// of fifty cases.
-const COMBINED: [&str; 10] = [
+const COMBINED: [&str; 11] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
     "cached oblivious trees",
     "preorder",
     "arranged stages of columns",
     "units in lanes",
+    "terms in lanes",
     "units shared by threads",
     "arranged trees of columns",
     "sets tested by class",
@@ -121,7 +123,8 @@ impl Cover {
         let some_stage = |has: fn(&Nest) -> bool| {
             case.nests.iter().flat_map(|(_, nest)| &nest.stages).any(|stage| has(&stage.nest))
         };
-        self.count("units in lanes", some_stage(has_units_in_lanes));
+        self.count("units in lanes", some_stage(|nest| has_in_lanes(nest, Axis::Unit)));
+        self.count("terms in lanes", some_stage(|nest| has_in_lanes(nest, Axis::Feature)));
         self.count("arranged trees of columns", some_stage(has_trees));
         self.count("units shared by threads", some_stage(has_parallel_units));
         self.count("linear models", case.forest.has_linear_leaves() && !has_nodes);
@@ -211,8 +214,8 @@ fn has_parallel_units(nest: &Nest) -> bool {
     nest.loops.iter().any(|this| this.axis == Axis::Unit && this.annotations.parallel)
 }
 
-/// Whether the lanes of vectors are units of a layer.
-fn has_units_in_lanes(nest: &Nest) -> bool {
+/// Whether the lanes of vectors are units of a layer, or terms of its sums.
+fn has_in_lanes(nest: &Nest, axis: Axis) -> bool {
     let is_vector = |lanes: Option<u32>| lanes.is_some_and(|lanes| lanes > 1);
-    nest.loops.iter().any(|this| this.axis == Axis::Unit && is_vector(this.annotations.vectorize))
+    nest.loops.iter().any(|this| this.axis == axis && is_vector(this.annotations.vectorize))
 }

@@ -28,15 +28,17 @@ impl ScheduleGenerator<'_> {
             for _ in 0..lines {
                 self.stage_line(&stage.name, &mut loops);
             }
-            // These are usually legal, and few of the lines above have them: units in lanes, units shared by
+            // These are usually legal, and few of the lines above have them: units or terms in lanes, units shared by
             // threads, interleaved trees.
             if stage.kind == StageKind::ColumnTrees {
                 let group = 2 + self.rng.below(7);
                 self.keep_if_legal(format!("interleave({}.tree, {group})\n", stage.name));
                 continue;
             }
-            if self.rng.one_in(2) {
-                let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
+            let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
+            if !stage.is_compared && !self.rng.one_in(3) {
+                self.keep_if_legal(format!("vectorize({}.feature, {lanes})\n", stage.name));
+            } else if self.rng.one_in(2) {
                 self.keep_if_legal(format!("vectorize({}.unit, {lanes})\n", stage.name));
             }
             if self.rng.one_in(2) {

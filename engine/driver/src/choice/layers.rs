@@ -31,6 +31,9 @@ pub enum LayerLanes {
     Rows,
     /// Adjacent sums of a row.
     Sums,
+    /// Adjacent terms of a sum of a row. These lanes suit layers with fewer sums than lanes, and change the
+    /// order of accumulation.
+    Terms,
 }
 
 /// The tile of sums that the terms of a layer are added to.
@@ -86,7 +89,10 @@ impl LayerTile {
                     .map(|(rows, vectors)| tile(LayerLanes::Sums, width, lanes.min(rows), width * vectors));
                 (None, [&rows[..], &sums[..]].concat())
             }
-            (None, _) => (None, [4, 8].map(|sums| tile(LayerLanes::Sums, width, 1, width * sums)).to_vec()),
+            (None, _) => {
+                let sums = [4, 8].map(|sums| tile(LayerLanes::Sums, width, 1, width * sums));
+                (None, sums.into_iter().chain([tile(LayerLanes::Terms, width, 1, width)]).collect())
+            }
         };
         let tiles = tiles.into_iter().filter(|tile| tile.suits(&model.stages)).map(Some);
         own.into_iter().chain(tiles).collect()
@@ -97,9 +103,13 @@ impl LayerTile {
         stages.iter().any(|stage| !self.directives(stage).is_empty())
     }
 
-    /// The directives that arrange a layer. None for trees, and for layers that have fewer sums than lanes.
+    /// The directives that arrange a layer. None for trees, for layers that have fewer sums than lanes of
+    /// sums, and for lanes of terms in all others.
     pub fn directives(&self, stage: &StageInfo) -> Vec<String> {
         let StageInfo { name, kind, units, .. } = stage;
+        if self.lanes_hold == LayerLanes::Terms {
+            return self.directives_of_terms(stage);
+        }
         let in_sums = self.lanes_hold == LayerLanes::Sums;
         let (false, [(unit, _), (term, _)]) = (in_sums && *units < self.lanes, kind.loops()) else {
             return Vec::new();
@@ -124,8 +134,25 @@ impl LayerTile {
         lines
     }
 
+    /// The directives that put the terms of a layer with few sums into lanes. All sums are in registers.
+    fn directives_of_terms(&self, stage: &StageInfo) -> Vec<String> {
+        let StageInfo { name, kind, units, terms, is_compared } = stage;
+        let has_few_sums = *units < self.lanes && *terms >= self.lanes;
+        match kind.loops() {
+            [(unit, _), (term, _)] if has_few_sums && !is_compared => vec![
+                format!("reorder({name}.{term}, {name}.{unit})"),
+                format!("vectorize({name}.{term}, {})", self.lanes),
+            ],
+            _ => Vec::new(),
+        }
+    }
+
     /// Tiles that differ in one number.
     pub fn neighbours(&self) -> Vec<LayerTile> {
+        if self.lanes_hold == LayerLanes::Terms {
+            let lanes = [self.lanes / 2, self.lanes * 2].into_iter().filter(|lanes| *lanes > 1);
+            return lanes.map(|lanes| LayerTile { lanes, ..*self }).collect();
+        }
         let in_sums = self.lanes_hold == LayerLanes::Sums;
         let (least_rows, least_sums) = if in_sums { (1, self.lanes) } else { (self.lanes, 1) };
         let others = |n: u32, least: u32| {
