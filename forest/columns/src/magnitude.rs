@@ -53,6 +53,8 @@ fn magnitude(expr: &Expr, size: f64, operand: impl Fn(ColumnId) -> f64) -> f64 {
             Binary::Min | Binary::Max => of(x).max(of(y)),
             _ => size,
         },
+        // Both sides of an activation's condition have the same value where it changes.
+        Expr::Select { then, otherwise, .. } => of(then).max(of(otherwise)),
         _ => size,
     }
 }

@@ -23,6 +23,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Largest number of bytes of the sums of a panel: the longest vector registers.
 const PANEL_BYTES: i64 = 64;
 
+/// Fewest sums of a layer with panels. With fewer, a vector would have few lanes. The constants of a sum are
+/// then adjacent, so that a vector can have several terms.
+const LEAST_PANEL: usize = 3;
+
 /// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum SumTerm {
@@ -56,7 +60,8 @@ pub(super) struct LayerRun {
     /// Number of terms of a sum.
     pub terms: i64,
     /// Number of sums whose constants are adjacent, a power of two. The constants of a panel are those of the
-    /// first term of all its sums, then those of the second term, and so on.
+    /// first term of all its sums, then those of the second term, and so on. 1 if the constants of each sum
+    /// are adjacent.
     pub panel: i64,
     /// Position of the first layer's constants in the pool of the element type. Panels are padded.
     pub constants: i64,
@@ -243,7 +248,7 @@ impl LayerRun {
         let first = layers.first()?;
         let (term, element, terms, units) = first.shape();
         let widest = PANEL_BYTES / i64::from(element.bytes());
-        let panel = widest.min((units as u64).next_power_of_two() as i64);
+        let panel = if units < LEAST_PANEL { 1 } else { units.next_power_of_two() as i64 }.min(widest);
         let padding = padded_units(units as i64, panel) - units as i64;
         let all = || layers.iter().flat_map(|layer| &layer.sums);
         let starts = |sum: &ColumnId| match columns.expr(*sum) {

@@ -143,16 +143,16 @@ impl SumCode<'_> {
             let registers = bytes.div_ceil(self.register_bytes.unwrap_or(bytes).max(1));
             i64::from((TILE_REGISTERS / registers.max(1)).max(1)).min(most)
         };
+        // The sums of a tile are in one panel, or have adjacent constants.
+        let (most, constants) = if run.panel == 1 { (run.units, run.terms) } else { (run.panel, 1) };
         match lanes {
             Lanes::One if self.register_bytes.is_some() && run.panel >= LEAST_LANE_SUMS => {
                 let (panels, constants) = (run.padded_units() / run.panel, run.panel * run.terms);
                 let vectors = vectors(run.panel, panels);
                 SumTile { lanes: Lanes::Columns(run.panel as u16), vectors, step: run.panel, constants }
             }
-            Lanes::Rows(rows) => {
-                SumTile { lanes, vectors: vectors(rows.into(), run.panel), step: 1, constants: 1 }
-            }
-            _ => SumTile { lanes: Lanes::One, vectors: vectors(1, run.panel), step: 1, constants: 1 },
+            Lanes::Rows(rows) => SumTile { lanes, vectors: vectors(rows.into(), most), step: 1, constants },
+            _ => SumTile { lanes: Lanes::One, vectors: vectors(1, most), step: 1, constants },
         }
     }
 
