@@ -2,8 +2,9 @@
 
 use sched_cost::{Level, Machine};
 use sched_lang::{CheckOptions, check, format};
+use sched_nest::{StageInfo, StageKind};
 use schedc_driver::choice::{
-    Candidate, ChosenSchedules, CodeDestination, Evaluator, LayerLanes, PricedCandidate, SIZES,
+    Candidate, ChosenSchedules, CodeDestination, Evaluator, LayerLanes, LayerTile, PricedCandidate, SIZES,
 };
 use schedc_driver::{Model, ScheduleSource, ScheduleValues};
 use std::error::Error;
@@ -93,4 +94,24 @@ fn short_vectors_are_priced_at_their_rows() -> Result<()> {
         assert!((0.9..1.1).contains(&(all / one)), "{rows}: {one} {all}");
     }
     Ok(())
+}
+
+/// Layers of one or two sums that lead to scores have a tile with terms in lanes; others have none.
+#[test]
+fn layers_of_few_sums_have_terms_in_lanes() {
+    let tile = LayerTile { lanes_hold: LayerLanes::Terms, lanes: 8, rows: 1, sums: 8 };
+    let stage = |units, terms, is_compared| StageInfo {
+        name: "layer1".to_owned(),
+        kind: StageKind::Products,
+        units,
+        terms,
+        is_compared,
+    };
+    let lines = ["reorder(layer1.feature, layer1.unit)", "vectorize(layer1.feature, 8)"];
+    assert_eq!(tile.directives(&stage(2, 20, false)), lines);
+    for other in [stage(2, 20, true), stage(3, 20, false), stage(2, 7, false)] {
+        assert!(tile.directives(&other).is_empty(), "{other:?}");
+    }
+    let neighbours = tile.neighbours();
+    assert!(neighbours.iter().all(|other| other.lanes_hold == LayerLanes::Terms), "{neighbours:?}");
 }

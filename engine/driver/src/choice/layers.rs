@@ -24,6 +24,10 @@ const FEW_ROWS_REGISTERS: u32 = 8;
 /// by one vector took 0.75 to 0.81 of the time of tiles with two.
 const BROADCAST_ROWS: u32 = 4;
 
+/// Most sums of a layer whose terms are tried in lanes: the compiler keeps the constants of so few sums
+/// adjacent.
+const MOST_SUMS_OF_TERMS: u32 = 2;
+
 /// The values in the lanes of a layer's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayerLanes {
@@ -31,8 +35,8 @@ pub enum LayerLanes {
     Rows,
     /// Adjacent sums of a row.
     Sums,
-    /// Adjacent terms of a sum of a row. These lanes suit layers with fewer sums than lanes, and change the
-    /// order of accumulation.
+    /// Adjacent terms of a sum of a row. These lanes suit layers with few sums, and change the order of
+    /// accumulation.
     Terms,
 }
 
@@ -137,7 +141,7 @@ impl LayerTile {
     /// The directives that put the terms of a layer with few sums into lanes. All sums are in registers.
     fn directives_of_terms(&self, stage: &StageInfo) -> Vec<String> {
         let StageInfo { name, kind, units, terms, is_compared } = stage;
-        let has_few_sums = *units < self.lanes && *terms >= self.lanes;
+        let has_few_sums = *units <= MOST_SUMS_OF_TERMS && *terms >= self.lanes;
         match kind.loops() {
             [(unit, _), (term, _)] if has_few_sums && !is_compared => vec![
                 format!("reorder({name}.{term}, {name}.{unit})"),
