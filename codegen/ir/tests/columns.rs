@@ -358,8 +358,8 @@ pub(crate) fn arranged_stages(
     infos.map(|(at, info)| ColumnStage { arrangement: arrange(at, &info), info }).collect()
 }
 
-/// Compares the code of columns, some of whose stages are arranged, with their evaluation in all forms, bit by
-/// bit.
+/// Compares the code of columns, some of whose stages are arranged, with their evaluation in all forms, bit
+/// by bit.
 pub(crate) fn check_arranged(
     prepared: &PreparedForest,
     rows: &[f64],

@@ -13,8 +13,8 @@ pub struct StageInfo {
     pub units: u32,
     /// Number of terms of a sum, or of trees whose results are columns; 0 in the last stage.
     pub terms: u32,
-    /// Whether a later step compares the sums, as tests of trees do. A rounding error of a sum can then change
-    /// a result by any amount. False if unknown.
+    /// Whether a later step compares the sums, as tests of trees do. A rounding error of a sum can then
+    /// change a result by any amount. False if unknown.
     pub is_compared: bool,
 }
 

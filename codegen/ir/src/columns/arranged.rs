@@ -2,8 +2,9 @@
 //!
 //! Loops around the first loop over terms become loops of LIR, or are unrolled. Inside it, the sums of all
 //! rows and units are in registers if there are at most `MOST_REGISTER_SUMS`, and in memory otherwise. Each
-//! operation is rounded, and terms are added in order, as in [`super::sums`], so that both have the same results
-//! bit by bit. The exception is a loop over terms with vectors, each lane of which has a sum of its own.
+//! operation is rounded, and terms are added in order, as in [`super::sums`], so that both have the same
+//! results bit by bit. The exception is a loop over terms with vectors, each lane of which has a sum of its
+//! own.
 
 use super::arrangement::Arrangement;
 use super::iteration::{CurrentIteration, ROW, TERM, UNIT};

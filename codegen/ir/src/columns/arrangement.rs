@@ -56,8 +56,8 @@ pub(super) struct ValueRange {
     pub count: i64,
     /// Distance between values.
     pub step: i64,
-    /// Number of rows, units or terms in the lanes of a vector: those of the loop, or 1 for the terms after its
-    /// last whole vector.
+    /// Number of rows, units or terms in the lanes of a vector: those of the loop, or 1 for the terms after
+    /// its last whole vector.
     pub lanes: u16,
     /// For each bound, the exclusive bound for the loops inside.
     pub remaining_bounds: Vec<i64>,

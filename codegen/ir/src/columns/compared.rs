@@ -12,8 +12,8 @@ use std::collections::HashSet;
 const MOST_OPERATIONS: usize = 32;
 
 /// The columns among `needed` that a step compares, or whose differences a step can enlarge by any factor,
-/// directly or through other columns. Each of `needed` comes after the columns that it reads. `tested` are the
-/// columns that the last trees test.
+/// directly or through other columns. Each of `needed` comes after the columns that it reads. `tested` are
+/// the columns that the last trees test.
 pub(super) fn compared_columns(
     columns: &Columns,
     needed: &[ColumnId],

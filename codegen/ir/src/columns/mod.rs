@@ -5,10 +5,10 @@
 //! 1. [`trace`] takes an expression apart into its shape and its parameters: features, constants and tables.
 //! 2. [`layers`] finds sums, which are computed once for each row, and [`sums`] computes them in tiles.
 //!    [`stored`] is the memory of sums, of their operands, and of other [`shared`] columns. [`arranged`]
-//!    computes the sums whose loops a schedule arranges, by the [`arrangement`] of the plan, with [`term_lanes`]. [`trees`] are
-//!    stored as sums are, and [`walks`] has their code. [`iteration`] makes loops of arrangements.
-//!    Sums of one shape, and the trees of one forest, are a [`stage`]. [`compared`] finds sums whose rounding
-//!    errors can change a result by any amount.
+//!    computes the sums whose loops a schedule arranges, by the [`arrangement`] of the plan, with
+//!    [`term_lanes`]. [`trees`] are stored as sums are, and [`walks`] has their code. [`iteration`] makes
+//!    loops of arrangements. Sums of one shape, and the trees of one forest, are a [`stage`]. [`compared`]
+//!    finds sums whose rounding errors can change a result by any amount.
 //! 3. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
 //!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
 //! 4. [`value`] lowers an operation of a shape to LIR, for one row or for several.

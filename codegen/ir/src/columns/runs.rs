@@ -114,8 +114,8 @@ impl ColumnRuns {
         ColumnRuns { set_columns: prepared.set_columns, ..runs }
     }
 
-    /// The runs of the columns `read`, in the type of rows, which have `features` features. `tested` are those
-    /// that trees test.
+    /// The runs of the columns `read`, in the type of rows, which have `features` features. `tested` are
+    /// those that trees test.
     pub fn of(
         (columns, tested): (&Columns, &BTreeSet<ColumnId>),
         read: &[ColumnId],

@@ -29,8 +29,8 @@ pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     Ok(stages)
 }
 
-/// Largest number of rows or terms in the lanes of a vector. Wider vectors become several vectors of this many
-/// lanes.
+/// Largest number of rows or terms in the lanes of a vector. Wider vectors become several vectors of this
+/// many lanes.
 const MOST_LANES: u16 = 16;
 
 /// A loop of a chain: a nest in which each loop has one loop inside.

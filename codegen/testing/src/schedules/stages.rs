@@ -28,8 +28,8 @@ impl ScheduleGenerator<'_> {
             for _ in 0..lines {
                 self.stage_line(&stage.name, &mut loops);
             }
-            // These are usually legal, and few of the lines above have them: units or terms in lanes, units shared by
-            // threads, interleaved trees.
+            // These are usually legal, and few of the lines above have them: units or terms in lanes, units
+            // shared by threads, interleaved trees.
             if stage.kind == StageKind::ColumnTrees {
                 let group = 2 + self.rng.below(7);
                 self.keep_if_legal(format!("interleave({}.tree, {group})\n", stage.name));

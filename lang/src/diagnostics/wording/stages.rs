@@ -119,8 +119,8 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
             "a second vectorized loop",
         )
         .help(
-            "Only one loop of a stage can be vectorized: over rows, units or terms. To vectorize a loop in one \
-             stage only, write the stage's name before it: `layer1.unit`.",
+            "Only one loop of a stage can be vectorized: over rows, units or terms. To vectorize a loop in \
+             one stage only, write the stage's name before it: `layer1.unit`.",
         ),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows, units or terms", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of them."),
