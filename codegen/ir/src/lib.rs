@@ -70,9 +70,6 @@ pub fn compile(
     let forest = forest_for(&forests, &nests)?;
     let nests = nests.try_map(|_, nest| build_legal_mir(forest, profile, nest, budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
-    if on_gpu && lower::needs_library(forest.forest()) {
-        return Err(no_gpu_function());
-    }
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     // Rows are transferred as bins only for calls of margins: results with leaf indices have more bytes than
@@ -221,12 +218,4 @@ fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     limits.min()
-}
-
-fn no_gpu_function() -> CompileError {
-    CompileError::new(
-        codes::NO_GPU_FUNCTION,
-        "the model's predictions need a logarithm, which there is no code for on GPUs",
-        "predict on the processor: leave gpuDimension out, or use `target cpu`",
-    )
 }

@@ -16,7 +16,7 @@ fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
     for seed in 0..200 {
-        let forest = forests::forest(&mut Rng(seed));
+        let forest = forests::with_logarithms(&mut Rng(!seed), forests::forest(&mut Rng(seed)));
         let kind = (&forest.output.value, forest.types.accumulator, forest.num_margins > 1);
         if seen.insert(format!("{kind:?}")) {
             let examples = examples().into_iter().skip(all.len() % 2).step_by(2);

@@ -252,10 +252,6 @@ pub enum Cast {
 pub enum Math {
     /// `expf` or `exp`.
     Exp,
-    /// `logf` or `log`.
-    Log,
-    /// `log1pf` or `log1p`: the logarithm of one plus the operand.
-    LogOnePlus,
     /// `exp2f` or `exp2`.
     PowerOfTwo,
 }

@@ -55,7 +55,7 @@ use sched_forest::OutputDefinition;
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, TableNumbers};
-pub use output::{interface, needs_library};
+pub use output::interface;
 pub(crate) use shared::check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
