@@ -177,7 +177,7 @@ struct KernelRequest<'k> {
 /// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
 /// are added, unless the caller gives base margins. If rows are transferred as bins, kernels that read bins
 /// are added. If the caller gives base margins to kernels of a GPU, a kernel that writes the model's base
-/// values is added.
+/// values is added. GPUs have a kernel that packs columns into rows.
 fn build_kernels(
     request: KernelRequest,
     lowerings: &Variants<lower::Lowering>,
@@ -188,6 +188,7 @@ fn build_kernels(
     let mut kernels: Vec<KernelKind> = outputs.iter().copied().map(KernelKind::Output).collect();
     kernels.extend(direct.then_some(KernelKind::Direct));
     kernels.extend((sums && base_is_given && on_gpu).then_some(KernelKind::Base));
+    kernels.extend(on_gpu.then_some(KernelKind::PackColumns));
     if transfers_bins {
         kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
         kernels.extend(direct.then_some(KernelKind::DirectOfBins));

@@ -248,6 +248,8 @@ pub struct GpuDescriptor {
     pub direct: Option<KernelFn>,
     /// Writes the model's initial margins, if kernels add to their output.
     pub base: Option<KernelFn>,
+    /// Packs columns in device memory into rows.
+    pub pack: Option<KernelFn>,
     /// Transfer of rows as bins; null: rows are transferred as values.
     pub transfer: *const TransferDescriptor,
     /// Function of the runtime that runs a checked call on a device.

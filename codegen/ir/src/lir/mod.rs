@@ -132,7 +132,8 @@ pub enum Space {
     /// The input of the call. Read only.
     Input,
     /// Describes the input as `i64` words. Word 0 is 0 for row-major input. Otherwise word `1 + f` is
-    /// the element of feature `f` in row 0, and the rows of a feature are contiguous. Read only.
+    /// the element of feature `f` in row 0, and the rows of a feature are contiguous. For
+    /// [`KernelKind::PackColumns`], nine words describe each column. Read only, on the host.
     InputOrder,
     /// The output of the call.
     Output,
