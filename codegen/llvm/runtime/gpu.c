@@ -9,7 +9,7 @@
 enum {
     PIECE_BYTES = 4 * 1024 * 1024, /* bytes of a piece's rows: a bus takes 100 microseconds, a launch 5 */
     PIECE_ROWS = 16 * 1024,        /* fewest rows of a piece: fewer leave most of a device idle */
-    PACKED_BYTES = 64 * 1024 * 1024, /* bytes of the rows that columns on a device are packed into at a time */
+    PACKED_BYTES = 64 * 1024 * 1024, /* bytes of rows that columns on a device are packed into at a time */
     MAX_GRID_YZ = 65535,           /* blocks of one launch in the directions y and z */
 };
 

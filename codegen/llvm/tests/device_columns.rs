@@ -41,7 +41,7 @@ fn copy(features: usize, element: Scalar) -> Function {
     b.finish()
 }
 
-/// The module of a model with so many features whose raw output is its rows. The kernel that packs columns
+/// The module of a model with `features` features whose raw output is its rows. The kernel that packs columns
 /// is that of the compiler.
 fn module_of_rows(features: usize, float: Float) -> Module {
     let parts = ForestParts {

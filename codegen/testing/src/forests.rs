@@ -205,8 +205,8 @@ fn oblivious_subtree(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut
     NodeRef::Inner(at as u32)
 }
 
-/// The forest, in some cases with predictions that need logarithms: several expectiles, logarithms of one plus
-/// an exponential, or probits.
+/// The forest, in some cases with predictions that need logarithms: several expectiles, logarithms of one
+/// plus an exponential, or probits.
 pub fn with_logarithms(rng: &mut Rng, forest: Forest) -> Forest {
     if !rng.one_in(4) {
         return forest;

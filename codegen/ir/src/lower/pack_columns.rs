@@ -1,7 +1,8 @@
 //! The kernel of GPUs that packs input columns in device memory into rows, which the other kernels read.
 //!
 //! [`Space::InputOrder`] has words about each column, which the runtime computes (`runtime/pack.c`). The host
-//! passes them to launches as numbers. A launch packs [`COLUMNS_AT_ONCE`] columns, with a thread for each row.
+//! passes them to launches as numbers. A launch packs [`COLUMNS_AT_ONCE`] columns, with a thread for each
+//! row.
 
 use super::elements::launch_over;
 use super::lowering::Lowering;

@@ -2,8 +2,8 @@
 //!
 //! The functions of a C library differ between libraries and processors, and GPUs have none. So each function
 //! is written here once, over the trait [`Number`]. The evaluator calls it with doubles. The code generator
-//! calls it with operands of LIR, so that each operation emits code that computes the same bits. The code works
-//! on vectors too, since no table is in memory, and there is only [one branch](Number::unless).
+//! calls it with operands of LIR, so that each operation emits code that computes the same bits. The code
+//! works on vectors too, since no table is in memory, and there is only [one branch](Number::unless).
 //!
 //! Results in double precision are within 1 unit in the last place of the exact ones. Functions of singles
 //! are computed in doubles, with shorter polynomials, and then rounded. A few results are not the nearest
