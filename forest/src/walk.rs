@@ -4,8 +4,8 @@
 //! Margins are those of the trainer to the last bit: a feature is rounded to the forest's input type,
 //! compared in the wider of input and threshold type, and leaf values are added **one by one in tree order,
 //! starting from the base value, in the accumulator's type**. Predictions are equal to the last bit where the
-//! trainer's C library has the same `expf` and `logf` (see [`Transform`](crate::Transform)). A NaN feature is
-//! a missing value.
+//! trainer's C library has the same exponentials and logarithms (see [`Transform`](crate::Transform)). A NaN
+//! feature is a missing value.
 
 use std::fmt;
 

@@ -9,6 +9,5 @@ sched_diagnostics::codes! { Compilation in "explain/";
     NO_PROFILE 7 "C0007" Error "no profile of the leaves"
     SHARED_MEMORY 13 "C0013" Error "too much shared memory in a block"
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"
-    NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs do not support"
     NOT_OBLIVIOUS 20 "C0020" Error "tree that is not oblivious"
 }

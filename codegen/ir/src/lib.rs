@@ -70,9 +70,6 @@ pub fn compile(
     let forest = forest_for(&forests, &nests)?;
     let nests = nests.try_map(|_, nest| build_legal_mir(forest, profile, nest, budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
-    if on_gpu && lower::needs_library(forest.forest()) {
-        return Err(no_gpu_function());
-    }
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     // Rows are transferred as bins only for calls of margins: results with leaf indices have more bytes than
@@ -180,7 +177,7 @@ struct KernelRequest<'k> {
 /// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
 /// are added, unless the caller gives base margins. If rows are transferred as bins, kernels that read bins
 /// are added. If the caller gives base margins to kernels of a GPU, a kernel that writes the model's base
-/// values is added.
+/// values is added. GPUs have a kernel that packs columns into rows.
 fn build_kernels(
     request: KernelRequest,
     lowerings: &Variants<lower::Lowering>,
@@ -191,6 +188,7 @@ fn build_kernels(
     let mut kernels: Vec<KernelKind> = outputs.iter().copied().map(KernelKind::Output).collect();
     kernels.extend(direct.then_some(KernelKind::Direct));
     kernels.extend((sums && base_is_given && on_gpu).then_some(KernelKind::Base));
+    kernels.extend(on_gpu.then_some(KernelKind::PackColumns));
     if transfers_bins {
         kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
         kernels.extend(direct.then_some(KernelKind::DirectOfBins));
@@ -221,12 +219,4 @@ fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     limits.min()
-}
-
-fn no_gpu_function() -> CompileError {
-    CompileError::new(
-        codes::NO_GPU_FUNCTION,
-        "the model's predictions need a logarithm, which there is no code for on GPUs",
-        "predict on the processor: leave gpuDimension out, or use `target cpu`",
-    )
 }

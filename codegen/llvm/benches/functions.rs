@@ -48,7 +48,7 @@ enum Measured {
     Library(Math),
 }
 
-const ALL: [(&str, Measured); 15] = [
+const ALL: [(&str, Measured); 14] = [
     ("copy", Measured::Copy),
     ("sqrt", Measured::SquareRoot),
     ("exp", Measured::Function(Unary::Exp)),
@@ -63,7 +63,6 @@ const ALL: [(&str, Measured); 15] = [
     ("large sin", Measured::LargeSine),
     ("pow", Measured::Power),
     ("C exp", Measured::Library(Math::Exp)),
-    ("C log", Measured::Library(Math::Log)),
 ];
 
 /// A function that stores the results for all values, a vector at a time.

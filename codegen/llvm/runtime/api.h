@@ -29,7 +29,7 @@ enum {
 
 /* The values of one feature. */
 typedef struct schedc_column {
-    const void *values;       /* with any alignment; null: the feature is missing in all rows */
+    const void *values;       /* with any alignment on the host; null: the feature is missing in all rows */
     const uint8_t *validity;  /* bits of the rows with a value, lowest bit first; null: all rows have one */
     int64_t validity_offset;  /* index of row 0 in `validity` */
     int64_t stride;           /* bytes from one value to the next, which may be negative; 0: packed */

@@ -109,7 +109,7 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     return SCHEDC_OK;
 }
 
-/* Reads columns, which are in the host's memory. */
+/* Reads columns. */
 static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
 {
     const schedc_model *model = p->model;
@@ -145,7 +145,7 @@ static int32_t plan_base(schedc_plan *p, const schedc_call *call)
 }
 
 /* Reads whether rows and output are in the host's memory or a device's. Rows in a device's memory are not
- * converted. */
+ * converted, but columns are. */
 static int32_t plan_place(schedc_plan *p, const schedc_call *call)
 {
     if (call->device < 0 || (call->memory != SCHEDC_MEMORY_HOST && call->memory != SCHEDC_MEMORY_DEVICE))
@@ -156,9 +156,10 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     if (!p->on_device)
         return SCHEDC_OK;
     bool another_type = p->margin_bytes && !p->finish;
-    if (p->columns || !p->model->gpu || another_type || p->missing == p->missing)
+    if (!p->model->gpu || another_type || p->missing == p->missing)
         return SCHEDC_ERR_UNSUPPORTED;
-    return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
+    bool is_wrong = p->columns ? !schedc_are_aligned(p->columns, p->model->num_features) : p->convert;
+    return is_wrong ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }
 
 /* Returns the number of threads: at most `wanted`, and fewer if the work is too short to wake that many. */
@@ -202,7 +203,8 @@ static int32_t dtype_of(const schedc_model *versions, const schedc_call *call, i
     if (call->n_rows < 0 || call->rows || call->dtype || call->row_stride ||
         !schedc_are_columns(call->columns, versions->num_features, call->n_rows))
         return SCHEDC_ERR_ARGUMENT;
-    *dtype = schedc_dtype_of_columns(call->columns, versions->num_features);
+    *dtype = schedc_dtype_of_columns(call->columns, versions->num_features,
+                                     call->memory != SCHEDC_MEMORY_DEVICE);
     return SCHEDC_OK;
 }
 
@@ -271,7 +273,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_ERR_ARGUMENT:
         return "an argument is wrong: a null pointer, a negative count, an output that is not aligned to "
                "its elements, an unknown kind or dtype, a row stride below the number of features, a column "
-               "of an unknown type or with a stride below its size, or a call structure of the wrong size";
+               "of an unknown type or with a stride below its size, a column in memory of a GPU that is not "
+               "aligned to its values, or a call structure of the wrong size";
     case SCHEDC_ERR_CPU:
         return schedc_cpu_message(model ? schedc_cpu_lacks(usable(model)->cpu_needs) : 0);
     case SCHEDC_ERR_MEMORY:

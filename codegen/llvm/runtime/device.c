@@ -275,6 +275,7 @@ static void end_session(schedc_device *device, schedc_session *session)
         if (lane->own_stream)
             driver->stream_destroy(lane->own_stream);
     }
+    free(session->order);
     free(session);
 }
 

@@ -42,6 +42,7 @@ typedef struct schedc_session {
     struct schedc_session *next;
     schedc_lane lanes[SCHEDC_LANES];
     bool pending; /* an earlier call in its caller's stream may still run: lanes[0].done is its end */
+    int64_t *order; /* words about the columns of a call; null before the first call with columns */
 } schedc_session;
 
 /* A model on one device. */
@@ -71,6 +72,9 @@ void schedc_session_give(schedc_device *device, schedc_session *session);
  * use. If memory of the device may be in use, the function waits for the lane's stream. */
 int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes);
 int32_t schedc_area_pinned(schedc_lane *lane, schedc_area *area, size_t bytes);
+
+/* Packs the columns of a call in the caller's stream into rows on the device. */
+int32_t schedc_pack_columns(const schedc_plan *p, schedc_session *session, cu_pointer rows);
 
 /* Returns ten times the major number of a device's compute capability, plus the minor one; 0 without such
  * a device or a driver. */

@@ -73,13 +73,31 @@ static bool has_doubles(const schedc_column *c)
     return false;
 }
 
-int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count)
+size_t schedc_column_size(const schedc_column *column)
+{
+    return column->type == SCHEDC_COLUMN_BIT ? 0 : bytes_of(column->type);
+}
+
+bool schedc_are_aligned(const schedc_column *columns, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        const schedc_column *c = &columns[i];
+        size_t size = schedc_column_size(c);
+        if (c->values && size && ((uintptr_t)c->values % size || (uint64_t)c->stride % size))
+            return false;
+        if (c->values && (uintptr_t)c->dictionary % sizeof(double))
+            return false;
+    }
+    return true;
+}
+
+int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count, bool readable)
 {
     for (int32_t i = 0; i < count; i++) {
         const schedc_column *c = &columns[i];
         if (!c->values)
             continue;
-        if (c->dictionary ? has_doubles(c)
+        if (c->dictionary ? !readable || has_doubles(c)
                           : c->type == SCHEDC_COLUMN_F64 || c->type == SCHEDC_COLUMN_I32 ||
                                 c->type == SCHEDC_COLUMN_I64 ||
                                 c->type == SCHEDC_COLUMN_U32 || c->type == SCHEDC_COLUMN_U64)

@@ -9,6 +9,7 @@
 enum {
     PIECE_BYTES = 4 * 1024 * 1024, /* bytes of a piece's rows: a bus takes 100 microseconds, a launch 5 */
     PIECE_ROWS = 16 * 1024,        /* fewest rows of a piece: fewer leave most of a device idle */
+    PACKED_BYTES = 64 * 1024 * 1024, /* bytes of rows that columns on a device are packed into at a time */
     MAX_GRID_YZ = 65535,           /* blocks of one launch in the directions y and z */
 };
 
@@ -266,13 +267,23 @@ static int32_t execute_from_host(const schedc_plan *p, schedc_session *session)
     return status;
 }
 
-/* Runs a call on rows in the device's memory. All work goes into the caller's stream, and nothing waits
- * for it. */
+/* Returns the rows of a run of a call on rows in the device's memory. All runs have nearly as many. */
+static int64_t rows_in_place(const schedc_plan *p)
+{
+    int64_t longest = p->model->rows_per_run;
+    int64_t packed = p->columns && p->row_bytes ? (int64_t)(PACKED_BYTES / p->row_bytes) + 1 : INT64_MAX;
+    longest = longest < packed ? longest : packed;
+    int64_t runs = (p->n_rows - 1) / longest + 1;
+    return (p->n_rows - 1) / runs + 1;
+}
+
+/* Runs a call on rows or columns in the device's memory. All work goes into the caller's stream, and nothing
+ * waits for it. */
 static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
 {
     schedc_lane *lane = &session->lanes[0];
     const schedc_driver *driver = lane->device->driver;
-    int64_t longest = p->model->rows_per_run, n_rows;
+    int64_t longest = rows_in_place(p), n_rows;
     int32_t status = SCHEDC_OK;
     lane->stream = p->stream;
     for (int64_t first = 0; first < p->n_rows && status == SCHEDC_OK; first += n_rows) {
@@ -283,7 +294,12 @@ static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
             break;
         }
         status = schedc_area_device(lane, &lane->margins, (size_t)n_rows * margin_bytes(p));
-        device_buffers at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out, NULL};
+        if (status == SCHEDC_OK && p->columns)
+            status = schedc_area_device(lane, &lane->rows, (size_t)n_rows * p->row_bytes);
+        if (status == SCHEDC_OK && p->columns)
+            status = schedc_pack_columns(&part, session, lane->rows.device);
+        cu_pointer rows = p->columns ? lane->rows.device : (uintptr_t)part.rows;
+        device_buffers at = {rows, lane->margins.device, (uintptr_t)part.out, NULL};
         if (status == SCHEDC_OK && p->base_margin)
             status = schedc_driver_status(driver->copy_async(first_output(p, at),
                                                              (uintptr_t)part.base_margin,

@@ -42,8 +42,15 @@ void schedc_pack_rows(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int6
 /* Whether a caller's columns are well formed, and offsets of their values do not overflow. */
 bool schedc_are_columns(const schedc_column *columns, int32_t count, int64_t n_rows);
 
-/* Returns the type of rows that represents all values of the columns' types exactly. */
-int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count);
+/* Returns the type of rows that represents all values of the columns' types exactly. Dictionaries that are
+ * not `readable`, on a device, count as 64-bit floats. */
+int32_t schedc_dtype_of_columns(const schedc_column *columns, int32_t count, bool readable);
+
+/* Returns the bytes of a value of a column; 0 for bits. */
+size_t schedc_column_size(const schedc_column *column);
+
+/* Whether values and dictionaries have addresses, and values distances, that are multiples of their size. */
+bool schedc_are_aligned(const schedc_column *columns, int32_t count);
 
 /* Writes n values of a feature, from row `first` on, to every `distance`-th element, in the kernels' type. */
 void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, int64_t n, void *to,

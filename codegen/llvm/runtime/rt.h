@@ -42,7 +42,8 @@ typedef struct schedc_ctx {
     schedc_team *team;           /* the call's threads; null: the calling thread runs every loop */
     int64_t status;              /* first error, which schedc_rt_fail sets atomically */
     /* Describes `rows`. Word 0 is 0 for packed rows. Otherwise it is 1, word 1 + f is the element of
-     * feature f in the first row, and values of a feature are contiguous. */
+     * feature f in the first row, and values of a feature are contiguous. For schedc_gpu.pack, each column
+     * has SCHEDC_COLUMN_WORDS words. */
     const int64_t *order;
 } schedc_ctx;
 
@@ -101,6 +102,7 @@ typedef struct schedc_gpu {
     /* rows [n][num_features] -> results of value output; null: margins, then value */
     schedc_kernel direct;
     schedc_kernel base;          /* writes the model's initial margins, if kernels add to their output */
+    schedc_kernel pack;          /* columns in the device's memory -> rows [n][num_features] */
     const schedc_transfer *transfer; /* null: rows are transferred as values */
     /* schedc_rt_execute_on_device. Only this field refers to it, so that code for processors alone is linked
      * without it. */

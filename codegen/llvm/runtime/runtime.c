@@ -13,4 +13,5 @@
 #include "call.c"
 #include "driver.c"
 #include "device.c"
+#include "pack.c"
 #include "gpu.c"

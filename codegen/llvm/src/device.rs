@@ -194,6 +194,7 @@ impl DeviceTables {
             ranges: ranges.as_ptr(),
             direct: kernel(KernelKind::Direct),
             base: kernel(KernelKind::Base),
+            pack: kernel(KernelKind::PackColumns),
             transfer: transfer.as_deref().map_or(std::ptr::null(), std::ptr::from_ref),
             execute: runtime::execute_on_device(),
             state: &mut *state,

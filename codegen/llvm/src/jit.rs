@@ -178,7 +178,8 @@ fn wanted_kernels(module: &lir::Module, kernels: &[OutputKind]) -> Vec<KernelKin
         | KernelKind::Quantize
         | KernelKind::RawOfBins
         | KernelKind::DirectOfBins
-        | KernelKind::Base => true,
+        | KernelKind::Base
+        | KernelKind::PackColumns => true,
     };
     module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect()
 }

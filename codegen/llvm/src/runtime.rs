@@ -248,6 +248,8 @@ pub struct GpuDescriptor {
     pub direct: Option<KernelFn>,
     /// Writes the model's initial margins, if kernels add to their output.
     pub base: Option<KernelFn>,
+    /// Packs columns in device memory into rows.
+    pub pack: Option<KernelFn>,
     /// Transfer of rows as bins; null: rows are transferred as values.
     pub transfer: *const TransferDescriptor,
     /// Function of the runtime that runs a checked call on a device.
@@ -359,7 +361,7 @@ fn message(model: &ModelDescriptor, code: i32) -> &'static str {
 
 /// Names and addresses of functions that generated code may call: the runtime, and a few functions of the C
 /// library.
-pub fn symbols() -> [(&'static str, *const ()); 14] {
+pub fn symbols() -> [(&'static str, *const ()); 13] {
     [
         ("schedc_rt_parallel", schedc_rt_parallel as *const ()),
         ("schedc_rt_alloc", schedc_rt_alloc as *const ()),
@@ -374,7 +376,6 @@ pub fn symbols() -> [(&'static str, *const ()); 14] {
         ("schedc_rt_error", schedc_rt_error as *const ()),
         ("exp", exp as *const ()),
         ("expf", expf as *const ()),
-        ("logf", logf as *const ()),
     ]
 }
 
@@ -434,5 +435,4 @@ unsafe extern "C" {
 
     fn exp(x: f64) -> f64;
     fn expf(x: f32) -> f32;
-    fn logf(x: f32) -> f32;
 }

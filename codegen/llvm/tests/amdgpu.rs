@@ -78,7 +78,9 @@ fn kernels_link_and_list_their_parameters() {
                 assert_eq!(found.wavefront_threads, kind.warp, "{gpu}");
                 let spills = (found.vector_spills, found.scalar_spills, found.stack_bytes);
                 assert_eq!(spills, (0, 0, 0), "{name}, {gpu}: {found:?}");
-                assert!((4..100).contains(&found.parameter_bytes), "{name}, {gpu}: {found:?}");
+                // The kernel that packs columns takes nine numbers for each of eight columns.
+                let most = if kernel == "schedc_pack_columns" { 640 } else { 100 };
+                assert!((4..most).contains(&found.parameter_bytes), "{name}, {gpu}: {found:?}");
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::launches::{ALL, WALKS, compiled, compiled_for, examples, model, schedules};
 use crate::standin::files::image;
 use crate::standin::{compiler, driver, folder, source, succeed};
-use sched_forest::{Float, Forest, Output, Transform, Types};
+use sched_forest::{Float, Forest, Output, Sigmoid, Transform, TreeTarget, Types};
 use sched_ir::Budget;
 use sched_ir::interp::{CallMemory, InterpreterOptions, run_with};
 use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, OutputKind, Scalar};
@@ -183,16 +183,36 @@ fn every_way_to_call_gives_the_results_of_the_simulator() {
     }
 }
 
-/// Powers of two, as in predictions of isolation forests, in both types of results.
+/// Powers of two, as in predictions of isolation forests, and logarithms, in both types of results.
 #[test]
-fn powers_of_two_equal_the_librarys() {
-    for (name, float) in [("powers32", Float::F32), ("powers64", Float::F64)] {
-        let mut forest = model();
-        forest.types = Types::all(float);
-        forest.output = Output::of(Transform::PowerOfTwo { by: 7.5 });
-        let module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
-        Case::new(name, &forest, &module, &some_rows(&mut Rng(13), &forest, 300)).run(&[], &[]);
+fn functions_in_launches_equal_those_of_the_interpreter() {
+    let sigmoid = Transform::Sigmoid(Sigmoid::Plain { slope: 0.7 });
+    let outputs = [
+        ("powers", vec![Transform::PowerOfTwo { by: 7.5 }]),
+        ("log1p", vec![Transform::LogOnePlusExp]),
+        ("probit", vec![sigmoid, Transform::Probit]),
+        ("ascending", vec![Transform::Ascending]),
+    ];
+    let float_of = |name: &str| if name.ends_with("64") { Float::F64 } else { Float::F32 };
+    for (name, value) in outputs {
+        for name in [format!("{name}32"), format!("{name}64")] {
+            let forest = several_margins(float_of(&name), value.clone());
+            let module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
+            Case::new(&name, &forest, &module, &some_rows(&mut Rng(13), &forest, 300)).run(&[], &[]);
+        }
     }
+}
+
+/// The example model with three margins, to which its trees add in turn, and with these steps to values.
+fn several_margins(float: Float, value: Vec<Transform>) -> Forest {
+    let mut parts = model().into_parts();
+    parts.types = Types::all(float);
+    parts.output = Output { value, ..Output::default() };
+    (parts.num_margins, parts.base) = (3, vec![0.25, -0.5, 0.75]);
+    for (tree, margin) in parts.trees.iter_mut().zip((0..3).cycle()) {
+        tree.target = TreeTarget::One(margin);
+    }
+    Forest::new(parts).expect("trees of one value")
 }
 
 /// Calls pass base margins. Those on rows of the host copy them in pieces, as they copy rows, also if rows

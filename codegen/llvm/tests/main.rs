@@ -6,6 +6,7 @@ mod amdgpu;
 mod artefact;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod device;
+mod device_columns;
 mod emit;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod exp;

@@ -104,7 +104,8 @@ fn launches_of_a_loop_of_the_host_take_its_variable() {
     let module = compiled(5, schedule).lir;
     let ptx = ptx_text(&module, Gpu::default()).expect("PTX");
     let kernels: Vec<&str> = ptx.lines().filter(|line| line.contains(".entry")).collect();
-    assert_eq!(kernels.len(), 2, "for margins and leaf indices, and none for base values: {kernels:?}");
+    let wanted = "for margins, leaf indices and columns, and none for base values";
+    assert_eq!(kernels.len(), 3, "{wanted}: {kernels:?}");
     assert!(ptx.contains(".param .u32"), "{ptx}");
 }
 

@@ -2,7 +2,7 @@
 //! it was skipped.
 
 use crate::launches::{ALL, DIRECT, Named, compiled, examples, model, schedules};
-use sched_forest::Forest;
+use sched_forest::{Forest, Transform};
 use sched_llvm::{Gpu, Ptxas, codes, ptx_text, sass_text};
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
 /// The example model with all schedules, and forests of every kind of output and type of sums, each with half
-/// of the example schedules.
+/// of the example schedules. Outputs with logarithms have one schedule.
 fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
@@ -20,10 +20,23 @@ fn models() -> Vec<(String, Forest, Vec<Named>)> {
         let kind = (&forest.output.value, forest.types.accumulator, forest.num_margins > 1);
         if seen.insert(format!("{kind:?}")) {
             let examples = examples().into_iter().skip(all.len() % 2).step_by(2);
-            all.push((format!("forest {seed}"), forest, examples.collect()));
+            all.push((format!("forest {seed}"), forest.clone(), examples.collect()));
+        }
+        let forest = forests::with_logarithms(&mut Rng(!seed), forest);
+        let kind = (&forest.output.value, forest.types.accumulator, "in launches");
+        if forest.output.value.iter().any(is_logarithm) && seen.insert(format!("{kind:?}")) {
+            all.push((
+                format!("logarithms {seed}"),
+                forest,
+                vec![("direct".to_string(), DIRECT.to_string())],
+            ));
         }
     }
     all
+}
+
+fn is_logarithm(step: &Transform) -> bool {
+    matches!(step, Transform::LogOnePlusExp | Transform::Ascending | Transform::Probit)
 }
 
 fn ptxas() -> Option<Ptxas> {

@@ -205,14 +205,18 @@ fn oblivious_subtree(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut
     NodeRef::Inner(at as u32)
 }
 
-/// The forest, in some cases with predictions of several expectiles. They need logarithms, for which there is
-/// no code on GPUs.
-pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
-    if forest.num_margins == 1 || !rng.one_in(4) {
+/// The forest, in some cases with predictions that need logarithms: several expectiles, logarithms of one
+/// plus an exponential, or probits.
+pub fn with_logarithms(rng: &mut Rng, forest: Forest) -> Forest {
+    if !rng.one_in(4) {
         return forest;
     }
     let mut parts = forest.into_parts();
-    parts.output.value = vec![Transform::Ascending];
+    parts.output.value = match rng.below(3) {
+        0 if parts.num_margins > 1 => vec![Transform::Ascending],
+        1 => vec![Transform::Sigmoid(Sigmoid::Plain { slope: 0.7 }), Transform::Probit],
+        _ => vec![Transform::LogOnePlusExp],
+    };
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 

@@ -21,7 +21,7 @@ fn forest(seed: u64) -> (Forest, Rng) {
     let forest = forests::forest(&mut rng);
     let forest = forests::with_other_tests(&mut rng, forest);
     let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
-    let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
+    let forest = forests::with_logarithms(&mut Rng(!seed ^ 1), forest);
     let forest = forests::with_linear_leaves(seed, forest);
     let forest = linear::with_linear_models(seed, forest);
     let forest = computed::with_computed_columns(seed, forest);

@@ -1,7 +1,12 @@
 //! Steps of the output stage: their formulas, in the accumulator's type.
+//!
+//! Exponentials are those of the C library. Logarithms are those of [`sched_columns::functions`], since
+//! releases of the library differ in their bits: computed in double precision, and rounded once to the
+//! accumulator's type.
 
 use super::columns::OutputColumns;
 use crate::types::Float;
+use sched_columns::functions;
 use std::sync::Arc;
 
 /// A step from sums to results.
@@ -164,10 +169,7 @@ impl Transform {
             Transform::Hinge => Transform::Above(0.0).apply(float, values),
             Transform::Above(bound) => each(values, |x| f64::from(u8::from(x > *bound))),
             Transform::Exp => each(values, exp),
-            Transform::LogOnePlusExp => each(values, |x| match float {
-                Float::F32 => f64::from((x as f32).exp().ln_1p()),
-                Float::F64 => x.exp().ln_1p(),
-            }),
+            Transform::LogOnePlusExp => each(values, |x| round(functions::log_one_plus(exp(x)))),
             Transform::SignedSquare => each(values, |x| round(x * x.abs())),
             Transform::Probit => each(values, |x| f64::from(probit(x as f32))),
             Transform::PowerOfTwo { by } => each(values, |x| {
@@ -180,7 +182,7 @@ impl Transform {
             Transform::Softmax(form) => softmax(*form, values, exp, round),
             Transform::Ascending => {
                 for index in 1..values.len() {
-                    let step = round(EXPECTILE_GAP + softplus(float, values[index]));
+                    let step = round(EXPECTILE_GAP + softplus(values[index], exp, round));
                     values[index] = round(values[index - 1] + step);
                 }
             }
@@ -201,16 +203,9 @@ fn each(values: &mut [f64], f: impl Fn(f64) -> f64) {
 }
 
 /// `log(1 + exp(x))` without overflow.
-fn softplus(float: Float, x: f64) -> f64 {
-    let small = match float {
-        Float::F32 => f64::from((-x.abs() as f32).exp().ln_1p()),
-        Float::F64 => (-x.abs()).exp().ln_1p(),
-    };
-    match float {
-        _ if x <= 0.0 => small,
-        Float::F32 => f64::from((x + small) as f32),
-        Float::F64 => x + small,
-    }
+fn softplus(x: f64, exp: impl Fn(f64) -> f64, round: impl Fn(f64) -> f64) -> f64 {
+    let small = round(functions::log_one_plus(exp(-x.abs())));
+    if x <= 0.0 { small } else { round(x + small) }
 }
 
 /// XGBoost's sigmoid: bounded so that the exponential does not overflow.
@@ -223,7 +218,7 @@ fn bounded_sigmoid(x: f32) -> f32 {
 fn probit(x: f32) -> f32 {
     let x = 2.0 * x - 1.0;
     let sign = if x < 0.0 { -1.0 } else { 1.0 };
-    let log = ((1.0 - x) * (1.0 + x)).ln();
+    let log = functions::log_of_single(f64::from((1.0 - x) * (1.0 + x))) as f32;
     let v = 2.0 / (std::f32::consts::PI * 0.147) + 0.5 * log;
     let v2 = 1.0 / 0.147 * log;
     let v3 = -v + (v * v - v2).sqrt();

@@ -16,6 +16,17 @@ pub fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
     in_doubles(b, [x], |float, [x]| functions::unary(op, float, x).unwrap_or_else(|| x.of(0.0)))
 }
 
+/// The natural logarithm of a single, as the C library rounds it.
+pub fn log_of_single(b: &mut Builder, x: Value) -> Value {
+    in_doubles(b, [x], |_, [x]| functions::log_of_single(x))
+}
+
+/// The natural logarithm of `1 + x`, computed in double precision and rounded once to the type of `x`. For
+/// singles it has more digits than [`Unary::LogOnePlus`].
+pub fn log_one_plus(b: &mut Builder, x: Value) -> Value {
+    in_doubles(b, [x], |_, [x]| functions::log_one_plus(x))
+}
+
 /// `x` to the power of `y`; both are floats of one type.
 pub fn power(b: &mut Builder, x: Value, y: Value) -> Value {
     in_doubles(b, [x, y], |float, [x, y]| functions::power(float, x, y))

@@ -179,8 +179,6 @@ pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
     type Of<T> = fn(T) -> T;
     let (single_function, double_function): (Of<f32>, Of<f64>) = match math {
         Math::Exp => (f32::exp, f64::exp),
-        Math::Log => (f32::ln, f64::ln),
-        Math::LogOnePlus => (f32::ln_1p, f64::ln_1p),
         Math::PowerOfTwo => (f32::exp2, f64::exp2),
     };
     match scalar {

@@ -132,7 +132,8 @@ pub enum Space {
     /// The input of the call. Read only.
     Input,
     /// Describes the input as `i64` words. Word 0 is 0 for row-major input. Otherwise word `1 + f` is
-    /// the element of feature `f` in row 0, and the rows of a feature are contiguous. Read only.
+    /// the element of feature `f` in row 0, and the rows of a feature are contiguous. For
+    /// [`KernelKind::PackColumns`], nine words describe each column. Read only, on the host.
     InputOrder,
     /// The output of the call.
     Output,
@@ -252,10 +253,6 @@ pub enum Cast {
 pub enum Math {
     /// `expf` or `exp`.
     Exp,
-    /// `logf` or `log`.
-    Log,
-    /// `log1pf` or `log1p`: the logarithm of one plus the operand.
-    LogOnePlus,
     /// `exp2f` or `exp2`.
     PowerOfTwo,
 }

@@ -19,6 +19,8 @@ pub enum KernelKind {
     DirectOfBins,
     /// Writes the model's own base values to the margins, on GPUs, for kernels that add to the output.
     Base,
+    /// From columns in device memory to rows, on GPUs.
+    PackColumns,
 }
 
 impl KernelKind {
@@ -70,6 +72,7 @@ impl Interface {
             KernelKind::RawOfBins => (Scalar::I8, self.margins),
             KernelKind::DirectOfBins => (Scalar::I8, self.results),
             KernelKind::Base => (self.margins, self.margins),
+            KernelKind::PackColumns => (Scalar::I8, self.rows),
         }
     }
 }

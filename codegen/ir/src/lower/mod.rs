@@ -30,6 +30,7 @@ mod lowering;
 mod nest;
 mod opening;
 mod output;
+mod pack_columns;
 mod ports;
 mod row_copy;
 mod row_source;
@@ -55,7 +56,7 @@ use sched_forest::OutputDefinition;
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, TableNumbers};
-pub use output::{interface, needs_library};
+pub use output::interface;
 pub(crate) use shared::check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
@@ -77,6 +78,7 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
             direct("direct_of_bins", variants, transfer::variants_with_bins(variants), Some(bins))
         }
         KernelKind::Base => Some(output::base_margins(rest)),
+        KernelKind::PackColumns => Some(pack_columns::pack_columns(rest)),
     }
 }
 

@@ -48,6 +48,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
             self.constant_array("ranges", ranges).into(),
             kernel(KernelKind::Direct),
             kernel(KernelKind::Base),
+            kernel(KernelKind::PackColumns),
             self.transfer(source, cpu_needs, kernel).into(),
             self.execute().into(),
             self.runtime_state().into(),

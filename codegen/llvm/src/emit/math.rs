@@ -19,16 +19,12 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         (argument, ty): (BasicValueEnum<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let base = match math {
-            Math::Exp => Some(PowerBase::E),
-            Math::PowerOfTwo => Some(PowerBase::Two),
-            Math::Log | Math::LogOnePlus => None,
+            Math::Exp => PowerBase::E,
+            Math::PowerOfTwo => PowerBase::Two,
         };
-        let call = |argument: BasicValueEnum<'ctx>| match (device, base) {
-            (Some(device), Some(base)) => {
-                Exponential { base, ir: self, tables: device.global_space() }.power(argument)
-            }
-            (Some(_), None) => Err(LlvmError::ill_formed(format_args!("{math:?} in a launch"))),
-            (None, _) => self.call_library(math, ty.scalar, argument),
+        let call = |argument: BasicValueEnum<'ctx>| match device {
+            Some(device) => Exponential { base, ir: self, tables: device.global_space() }.power(argument),
+            None => self.call_library(math, ty.scalar, argument),
         };
         let BasicValueEnum::VectorValue(vector) = argument else { return call(argument) };
         let mut result = vector;
@@ -57,10 +53,6 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         let name = match (math, scalar) {
             (Math::Exp, Scalar::F32) => "expf",
             (Math::Exp, _) => "exp",
-            (Math::Log, Scalar::F32) => "logf",
-            (Math::Log, _) => "log",
-            (Math::LogOnePlus, Scalar::F32) => "log1pf",
-            (Math::LogOnePlus, _) => "log1p",
             (Math::PowerOfTwo, Scalar::F32) => "exp2f",
             (Math::PowerOfTwo, _) => "exp2",
         };

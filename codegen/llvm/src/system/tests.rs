@@ -108,9 +108,7 @@ fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
 /// The next function in the order of all functions of the C library.
 fn after(math: Math) -> Option<Math> {
     match math {
-        Math::Exp => Some(Math::Log),
-        Math::Log => Some(Math::LogOnePlus),
-        Math::LogOnePlus => Some(Math::PowerOfTwo),
+        Math::Exp => Some(Math::PowerOfTwo),
         Math::PowerOfTwo => None,
     }
 }

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { STACK = 1 << 17, MOST_THREADS = 1024, MOST_ARGUMENTS = 64 };
+enum { STACK = 1 << 17, MOST_THREADS = 1024, MOST_ARGUMENTS = 128 };
 
 /* A function that runs on the device. */
 typedef struct kernel {

@@ -37,13 +37,11 @@ pub struct Case {
 
 /// The forest of a seed. Except for tests that are not numeric, each kind of forest draws from a separate
 /// random generator. A new kind therefore does not change the schedules of existing seeds.
-pub fn forest_of(seed: u64, rng: &mut Rng, has_expectiles: bool) -> Forest {
+pub fn forest_of(seed: u64, rng: &mut Rng) -> Forest {
     let forest = forests::forest(rng);
     let forest = forests::with_other_tests(rng, forest);
-    let mut forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
-    if has_expectiles {
-        forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
-    }
+    let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
+    let forest = forests::with_logarithms(&mut Rng(!seed ^ 1), forest);
     let forest = forests::with_powers_of_two(seed, forest);
     let forest = forests::with_linear_leaves(seed, forest);
     let forest = linear::with_linear_models(seed, forest);
@@ -56,7 +54,7 @@ impl Case {
     /// Makes the case of a seed.
     pub fn new(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
-        let forest = forest_of(seed, &mut rng, true);
+        let forest = forest_of(seed, &mut rng);
         let profile = forests::profile(&mut rng, &forest);
         let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);

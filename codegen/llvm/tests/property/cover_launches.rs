@@ -99,6 +99,12 @@ const FEATURES: &[CoveredFeature] = &[
     feature("powers of two", |case| {
         case.forest.output.value.iter().any(|step| matches!(step, Transform::PowerOfTwo { .. }))
     }),
+    feature("logarithms", |case| {
+        let needs = |step: &Transform| {
+            matches!(step, Transform::Ascending | Transform::LogOnePlusExp | Transform::Probit)
+        };
+        case.forest.output.value.iter().any(needs)
+    }),
     feature("bit-equal margins", |case| case.exact() && case.num_rows() > 0),
     feature("no rows", |case| case.num_rows() == 0),
     feature("one row", |case| case.num_rows() == 1),

@@ -44,7 +44,7 @@ impl Case {
     /// which run on the processor.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
-        let forest = forest_of(seed, &mut rng, false);
+        let forest = forest_of(seed, &mut rng);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::model_info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);

@@ -8,11 +8,11 @@ use super::coefficients::{LN2, LN2_HIGH, LN2_LOW, LOG, LOG_LONG, LOG_SHORT, TWO_
 use super::exponential::{Pair, or_zero_itself, pair};
 use super::number::{Number, Truth, Word};
 
-/// The bits of 1 minus those of `sqrt(1/2)`.
-const ABOVE_ROOT: i64 = 0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd;
-
 /// The bits of 1.
 const ONE_BITS: i64 = 0x3ff0_0000_0000_0000;
+
+/// The bits of `sqrt(1/2)`.
+const ROOT_BITS: i64 = 0x3fe6_a09e_667f_3bcd;
 
 /// Mask of the exponent bits.
 const EXPONENT_MASK: i64 = 0x7ff0_0000_0000_0000;
@@ -20,22 +20,30 @@ const EXPONENT_MASK: i64 = 0x7ff0_0000_0000_0000;
 /// `2^52`: the low bits of a number of this exponent hold a whole number.
 pub(super) const WHOLE_NUMBERS_START: f64 = 4_503_599_627_370_496.0;
 
+/// The exponent of 1, as read from the bits of a normal number.
+pub(super) const EXPONENT_OFFSET: f64 = WHOLE_NUMBERS_START + 1023.0;
+
 /// A number above 0 as `2^k (1 + f)`.
-struct ReducedNumber<N: Number> {
+pub(super) struct ReducedNumber<N: Number> {
     /// `k`.
-    exponent: N,
+    pub(super) exponent: N,
     /// The bits of `2^k`, if `k` belongs to a normal number.
     power: N::Word,
     /// `f`.
-    f: N,
+    pub(super) f: N,
 }
 
 impl<N: Number> ReducedNumber<N> {
     /// Splits a normal number. `offset` is subtracted from the exponent as read from the bits: `2^52`, the
     /// bias and any scaling.
     fn new(x: N, offset: N) -> ReducedNumber<N> {
+        ReducedNumber::from_low(x, offset, ROOT_BITS)
+    }
+
+    /// Splits a normal number. `low_bits` are the bits of the least `1 + f`.
+    pub(super) fn from_low(x: N, offset: N, low_bits: i64) -> ReducedNumber<N> {
         let word = x.word();
-        let moved = word.plus(word.of(ABOVE_ROOT));
+        let moved = word.plus(word.of(ONE_BITS - low_bits));
         let whole = moved.shift_right(52).or(word.of(WHOLE_NUMBERS_START.to_bits().cast_signed())).bitcast();
         let power = moved.and(EXPONENT_MASK);
         let fraction = word.minus(power).plus(word.of(ONE_BITS)).bitcast();
@@ -52,7 +60,7 @@ impl<N: Number> ReducedNumber<N> {
 
     /// Splits a normal number.
     fn of_normal(x: N) -> ReducedNumber<N> {
-        ReducedNumber::new(x, x.of(WHOLE_NUMBERS_START + 1023.0))
+        ReducedNumber::new(x, x.of(EXPONENT_OFFSET))
     }
 
     /// The logarithm, where `f_error` is the rounding error of `f`.
@@ -102,7 +110,7 @@ impl<N: Number> ReducedNumber<N> {
 }
 
 /// The logarithm of any `x`: `result` if `x` is finite and above 0.
-fn at_ends<N: Number>(x: N, result: N) -> N {
+pub(super) fn at_ends<N: Number>(x: N, result: N) -> N {
     // Infinity and NaN are their own logarithms.
     let result = x.is_below(x.of(f64::INFINITY)).select(result, x);
     let zero = x.of(0.0);
@@ -140,8 +148,8 @@ fn split_one_plus<N: Number>(x: N) -> (ReducedNumber<N>, N) {
     (ReducedNumber { f: f.high, ..split }, f.low)
 }
 
-/// The logarithm of `1 + x`.
-pub(super) fn log_one_plus<N: Number>(x: N) -> N {
+/// The natural logarithm of `1 + x`, in double precision.
+pub fn log_one_plus<N: Number>(x: N) -> N {
     let (split, error) = split_one_plus(x);
     let more = (-split.f).fma(error, error);
     or_zero_itself(x, at_ends(x + x.of(1.0), split.log(Some(more))))

@@ -2,16 +2,17 @@
 //!
 //! The functions of a C library differ between libraries and processors, and GPUs have none. So each function
 //! is written here once, over the trait [`Number`]. The evaluator calls it with doubles. The code generator
-//! calls it with operands of LIR, so that each operation emits code that computes the same bits. There are no
-//! tables, so that the code works on vectors too, and only [one branch](Number::unless).
+//! calls it with operands of LIR, so that each operation emits code that computes the same bits. The code
+//! works on vectors too, since no table is in memory, and there is only [one branch](Number::unless).
 //!
 //! Results in double precision are within 1 unit in the last place of the exact ones. Functions of singles
 //! are computed in doubles, with shorter polynomials, and then rounded. A few results are not the nearest
-//! single, but its neighbour.
+//! single, but its neighbour. Outputs of forests use [`log_of_single`] and [`log_one_plus`].
 
 mod coefficients;
 mod error_function;
 mod exponential;
+mod library_logarithm;
 mod logarithm;
 mod number;
 mod power;
@@ -22,6 +23,8 @@ mod trigonometric;
 
 use crate::expr::Unary;
 use crate::float::Float;
+pub use library_logarithm::log_of_single;
+pub use logarithm::log_one_plus;
 pub use number::{Number, Truth, Word};
 pub use quotient::{quotient, reciprocal};
 

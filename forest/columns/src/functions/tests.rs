@@ -1,7 +1,7 @@
 //! Functions against values that `scripts/functions.py` computes to about 100 bits, and at the ends of their
 //! domains.
 
-use super::{power, quotient, reciprocal, unary};
+use super::{log_of_single, power, quotient, reciprocal, unary};
 use crate::expr::Unary;
 use crate::float::Float;
 
@@ -303,4 +303,34 @@ fn quotients_take_no_extreme_divisors() {
     for by in [1.0, 3.0, 1e-100, 1e100] {
         assert!(reciprocal(by).is_some(), "{by:e}");
     }
+}
+
+/// Compares logarithms of singles with those of the C library, which the standard library calls.
+fn logarithms_equal_the_librarys(bits: impl Iterator<Item = u32>) {
+    // Without fused multiply-add, the library rounds a few results the other way.
+    #[cfg(target_arch = "x86_64")]
+    if !is_x86_feature_detected!("fma") {
+        return;
+    }
+    for x in bits.map(f32::from_bits) {
+        let (found, wanted) = (log_of_single(f64::from(x)) as f32, x.ln());
+        let same = found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan();
+        assert!(same, "the logarithm of {x:e} is {wanted:e}, not {found:e}");
+    }
+}
+
+#[test]
+fn logarithms_of_some_singles_equal_the_librarys() {
+    logarithms_equal_the_librarys((0..=u32::MAX).step_by(9973));
+    let edges = [0, 1, 0x007f_ffff, 0x0080_0000, 0x3f33_0000, 0x3f80_0000, 0x7f80_0000, 0x8000_0000];
+    for edge in edges {
+        logarithms_equal_the_librarys(u32::saturating_sub(edge, 300)..=edge + 300);
+    }
+}
+
+/// `RUSTFLAGS="-C target-cpu=native" cargo test --release -p sched-columns all_singles -- --ignored`
+#[test]
+#[ignore = "all floats take minutes"]
+fn logarithms_of_all_singles_equal_the_librarys() {
+    logarithms_equal_the_librarys(0..=u32::MAX);
 }

@@ -1,5 +1,6 @@
 //! Formulas of output steps on single values.
 
+use crate::columns::functions;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
@@ -37,7 +38,7 @@ impl OutputFormula<'_> {
             Transform::Exp => self.b.math(Math::Exp, x),
             Transform::LogOnePlusExp => {
                 let power = self.b.math(Math::Exp, x);
-                self.b.math(Math::LogOnePlus, power)
+                functions::log_one_plus(self.b, power)
             }
             Transform::SignedSquare => {
                 let size = self.absolute(x);
@@ -109,7 +110,7 @@ impl OutputFormula<'_> {
         let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.absolute(x));
         let exponent = self.negated(size);
         let power = self.b.math(Math::Exp, exponent);
-        let small = self.b.math(Math::LogOnePlus, power);
+        let small = functions::log_one_plus(self.b, power);
         let large = self.b.add(x, small);
         let positive = self.b.cmp(Cmp::OLt, zero, x);
         let softplus = self.b.select(positive, large, small);
@@ -127,7 +128,7 @@ impl OutputFormula<'_> {
         let x = b.sub(doubled, one);
         let (below, above) = (b.sub(one, x), b.add(one, x));
         let product = b.bin(Bin::Mul, below, above);
-        let log = b.math(Math::Log, product);
+        let log = functions::log_of_single(b, product);
         let first = float(b, 2.0 / (std::f32::consts::PI * 0.147));
         let halved = b.bin(Bin::Mul, half, log);
         let v = b.add(first, halved);

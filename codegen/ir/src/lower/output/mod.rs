@@ -388,12 +388,3 @@ pub fn is_by_margin(forest: &Forest) -> bool {
     let steps = || forest.output.raw.iter().chain(&forest.output.value);
     same && steps().next().is_some() && steps().all(|step| step.is_by_value() && is_uniform(step))
 }
-
-/// Whether results need a logarithm of the C library, which differs between versions of the library.
-pub fn needs_library(forest: &Forest) -> bool {
-    let needs = |step: &Transform| {
-        matches!(step, Transform::LogOnePlusExp | Transform::Ascending | Transform::Probit)
-    };
-    let after = OutputKind::ALL.into_iter().filter_map(|kind| forest.steps_after_margins(kind));
-    forest.output.raw.iter().any(needs) || after.flatten().any(|step| needs(&step))
-}
