@@ -93,7 +93,13 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
 /// Whether a loop has the terms of a stage's sums in the lanes of vectors.
 fn has_terms_in_lanes(builder: &NestBuilder, id: LoopId) -> bool {
     let node = builder.node(id);
-    let in_lanes = |(annotation, _): &(Annotation, _)| matches!(annotation, Annotation::Vectorize(_));
+    // Fewer terms than lanes are added one by one.
+    let most = builder.most_trips(id).unwrap_or(i64::MAX);
+    let in_lanes = |(annotation, _): &(Annotation, _)| match annotation {
+        Annotation::Vectorize(Some(lanes)) => *lanes > 1 && i64::from(*lanes) <= most,
+        Annotation::Vectorize(None) => true,
+        _ => false,
+    };
     node.axis == Axis::Feature && node.annotations.iter().any(in_lanes)
 }
 

@@ -54,8 +54,10 @@ pub enum TermOrderFault {
     },
     /// The directive.
     Directive,
-    /// The lanes of a vector, which have a sum each, in a stage whose sums a later step compares.
-    Compared,
+    /// The lanes of a vector, which have a sum each, in a stage whose sums must keep their order.
+    Ordered,
+    /// The lanes of a vector on a GPU, where a thread adds up the terms.
+    OnGpu,
 }
 
 /// Fault of a vector in a stage of columns.

@@ -119,7 +119,7 @@ impl<'m> CallSorter<'m> {
                 self.result.problems.push(Illegal::argument(step, at, Problem::Unverified { what }, vec![]));
             }
         }
-        let info = |(name, kind)| StageInfo { name, kind, units: 0, terms: 0, is_compared: false };
+        let info = |(name, kind)| StageInfo { name, kind, units: 0, terms: 0, is_ordered: false };
         kinds.into_iter().map(info).collect()
     }
 

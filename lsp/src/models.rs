@@ -214,13 +214,13 @@ struct InspectedStage {
     terms: u32,
     /// Absent in the output of older programs.
     #[serde(default)]
-    compared: bool,
+    ordered: bool,
 }
 
 impl InspectedStage {
     fn info(self) -> Option<StageInfo> {
-        let InspectedStage { name, kind, units, terms, compared } = self;
-        Some(StageInfo { name, kind: StageKind::of(&kind)?, units, terms, is_compared: compared })
+        let InspectedStage { name, kind, units, terms, ordered } = self;
+        Some(StageInfo { name, kind: StageKind::of(&kind)?, units, terms, is_ordered: ordered })
     }
 }
 

@@ -120,7 +120,7 @@ fn stage_facts(stage: &StageInfo) -> serde_json::Value {
         "kind": stage.kind.word(),
         "units": stage.units,
         "terms": stage.terms,
-        "compared": stage.is_compared,
+        "ordered": stage.is_ordered,
     })
 }
 

@@ -52,11 +52,9 @@ pub fn options(words: &str) -> CheckOptions {
         model.depths = model.depths.iter().copied().cycle().take(num_trees).collect();
         model.num_trees = num_trees as u32;
     }
-    let is_compared = |of: ColumnStageShape| are_tested || of.kind == StageKind::ColumnTrees;
-    let layers: Vec<ColumnStageShape> = layers
-        .into_iter()
-        .map(|layer| ColumnStageShape { is_compared: is_compared(layer), ..layer })
-        .collect();
+    let is_ordered = |of: ColumnStageShape| are_tested || of.kind == StageKind::ColumnTrees;
+    let layers: Vec<ColumnStageShape> =
+        layers.into_iter().map(|layer| ColumnStageShape { is_ordered: is_ordered(layer), ..layer }).collect();
     model.stages = StageInfo::of_model(&layers, ("", model.num_trees));
     if model.num_trees > 0 {
         options.model = Some(model.into());
@@ -74,7 +72,7 @@ fn layer(value: &str) -> ColumnStageShape {
     };
     let (units, terms) = sizes.split_once('x').expect("units x terms");
     let [units, terms] = [units, terms].map(|count| count.parse().expect("a number"));
-    ColumnStageShape { kind, units, terms, is_compared: true }
+    ColumnStageShape { kind, units, terms, is_ordered: true }
 }
 
 /// Number of leaves at each depth: `3:7` means seven leaves at depth 3, `4..6:1` one at each of the depths 4,

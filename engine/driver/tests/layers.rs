@@ -100,12 +100,12 @@ fn short_vectors_are_priced_at_their_rows() -> Result<()> {
 #[test]
 fn layers_of_few_sums_have_terms_in_lanes() {
     let tile = LayerTile { lanes_hold: LayerLanes::Terms, lanes: 8, rows: 1, sums: 8 };
-    let stage = |units, terms, is_compared| StageInfo {
+    let stage = |units, terms, is_ordered| StageInfo {
         name: "layer1".to_owned(),
         kind: StageKind::Products,
         units,
         terms,
-        is_compared,
+        is_ordered,
     };
     let lines = ["reorder(layer1.feature, layer1.unit)", "vectorize(layer1.feature, 8)"];
     assert_eq!(tile.directives(&stage(2, 20, false)), lines);

@@ -13,9 +13,10 @@ pub struct StageInfo {
     pub units: u32,
     /// Number of terms of a sum, or of trees whose results are columns; 0 in the last stage.
     pub terms: u32,
-    /// Whether a later step compares the sums, as tests of trees do. A rounding error of a sum can then
-    /// change a result by any amount. False if unknown.
-    pub is_compared: bool,
+    /// Whether the sums must add their terms in order, since another order can change a result by more than
+    /// rounding: a later step compares the sums, as tests of trees do, or they are long sums in single
+    /// precision. False if unknown.
+    pub is_ordered: bool,
 }
 
 /// A stage whose results are columns, as its model has it.
@@ -27,8 +28,8 @@ pub struct ColumnStageShape {
     pub units: u32,
     /// Number of terms of a sum, or of trees.
     pub terms: u32,
-    /// Whether a later step compares the sums; see [`StageInfo::is_compared`].
-    pub is_compared: bool,
+    /// Whether the sums must add their terms in order; see [`StageInfo::is_ordered`].
+    pub is_ordered: bool,
 }
 
 impl StageInfo {
@@ -36,17 +37,17 @@ impl StageInfo {
     /// of the model's last step, if that can be a name in a schedule; otherwise `trees`.
     pub fn of_model(columns: &[ColumnStageShape], (step, trees): (&str, u32)) -> Vec<StageInfo> {
         let mut stages: Vec<StageInfo> = Vec::with_capacity(columns.len() + 1);
-        for ColumnStageShape { kind, units, terms, is_compared } in columns.iter().copied() {
+        for ColumnStageShape { kind, units, terms, is_ordered } in columns.iter().copied() {
             let number = stages.iter().filter(|stage| stage.kind == kind).count() + 1;
             let name = format!("{}{number}", kind.name_stem());
-            stages.push(StageInfo { name, kind, units, terms, is_compared });
+            stages.push(StageInfo { name, kind, units, terms, is_ordered });
         }
         let is_word = step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && step.starts_with(|c: char| c.is_ascii_alphabetic())
             && !stages.iter().any(|stage| stage.name == step)
             && !matches!(step, "batch" | "tree");
         let name = if is_word { step } else { "trees" }.to_owned();
-        stages.push(StageInfo { name, kind: StageKind::Trees, units: trees, terms: 0, is_compared: false });
+        stages.push(StageInfo { name, kind: StageKind::Trees, units: trees, terms: 0, is_ordered: false });
         stages
     }
 }

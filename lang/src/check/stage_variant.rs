@@ -79,7 +79,7 @@ impl StageVariant {
     /// loops that it names.
     pub fn stays_legal_with(&self, operation: &Operation) -> bool {
         // A mapping makes the target a GPU.
-        if operation.op() == DirectiveOp::GpuDimension && self.has_parallel_units() {
+        if operation.op() == DirectiveOp::GpuDimension && self.is_for_cpus() {
             return false;
         }
         let loops = operation.loops();
@@ -108,15 +108,17 @@ impl StageVariant {
             && !is_exact(&changed)
     }
 
-    /// Whether threads share units of the stage, as they can on CPUs alone.
-    fn has_parallel_units(&self) -> bool {
-        let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel);
-        self.builder
-            .tree()
-            .loops()
-            .into_iter()
-            .map(|id| self.builder.node(id))
-            .any(|node| node.axis == Axis::Unit && node.directive_of(is_parallel).is_some())
+    /// Whether threads share units of the stage, or lanes of vectors have terms, as they can on CPUs alone.
+    fn is_for_cpus(&self) -> bool {
+        let loops = self.builder.tree().loops().into_iter().map(|id| self.builder.node(id));
+        loops.into_iter().any(|node| {
+            let has = |test: fn(&Annotation) -> bool| node.directive_of(test).is_some();
+            match node.axis {
+                Axis::Unit => has(|annotation| matches!(annotation, Annotation::Parallel)),
+                Axis::Feature => has(|annotation| matches!(annotation, Annotation::Vectorize(_))),
+                _ => false,
+            }
+        })
     }
 
     /// Whether one more operation on the loops is legal.

@@ -36,7 +36,7 @@ pub(crate) fn check(builder: &NestBuilder, info: &StageInfo, target: TargetKind)
     let is_term = |id: &LoopId| builder.node(*id).axis == Axis::Feature;
     let outside_of_terms = chain.iter().position(is_term).unwrap_or(chain.len());
     let mut problems = Vec::new();
-    let mut lanes: Option<LoopId> = None;
+    let mut lanes: Option<(LoopId, DirectiveIndex)> = None;
     for (at, id) in chain.iter().enumerate() {
         let node = builder.node(*id);
         for (annotation, step) in &node.annotations {
@@ -46,19 +46,19 @@ pub(crate) fn check(builder: &NestBuilder, info: &StageInfo, target: TargetKind)
                 continue;
             }
             if let Annotation::Vectorize(width) = annotation {
-                let fault = match lanes {
-                    Some(other) => Some(StageLanesFault::Second { other: builder.name(other) }),
-                    None => lanes_fault(builder, &chain, *id, width.unwrap_or(LEAST_LANES)),
-                };
-                lanes = lanes.or(Some(*id));
-                problems.extend(fault.map(|fault| refuse(Problem::StageLanes(fault))));
+                problems.extend(match lanes {
+                    Some(other) => Some(second_vector(builder, [other, (*id, *step)])),
+                    None => lanes_fault(builder, &chain, *id, width.unwrap_or(LEAST_LANES))
+                        .map(|fault| refuse(Problem::StageLanes(fault))),
+                });
+                lanes = lanes.or(Some((*id, *step)));
                 problems.extend(width.filter(|width| !width.is_power_of_two()).map(|width| {
                     let problem = Problem::NotPowerOfTwo { width: width.into() };
                     Illegal::argument(*step, 1, problem, vec![*id])
                 }));
             }
-            let takes_threads = target == TargetKind::Cpu && at < outside_of_terms;
-            problems.extend(axis_problem(node.axis, annotation, info, takes_threads).map(refuse));
+            let place = (target, at < outside_of_terms);
+            problems.extend(axis_problem(node.axis, annotation, info, place).map(refuse));
             // Walks of a group come one after the other, so a group must have adjacent trees.
             let inner = chain[at + 1..].iter().find(|inner| is_summed(builder, **inner));
             if let (Axis::Tree, Annotation::Interleave(_), Some(inner)) = (node.axis, annotation, inner) {
@@ -78,18 +78,21 @@ pub(crate) fn order_problems(builder: &NestBuilder, stage: &str) -> Vec<Illegal>
     out_of_order(builder, &chain).into_iter().chain(rows_problem(builder, &chain, stage)).collect()
 }
 
-/// The problem of an annotation of a loop over units, terms or trees. `takes_threads` holds if threads may
-/// share the loop's units: on a CPU, outside of all loops over terms.
+/// The problem of an annotation of a loop over units, terms or trees, for a target and whether the loop is
+/// outside of all loops over terms: there, threads of a CPU may share units.
 fn axis_problem(
     axis: Axis,
     annotation: &Annotation,
     stage: &StageInfo,
-    takes_threads: bool,
+    (target, is_outside): (TargetKind, bool),
 ) -> Option<Problem> {
     match (axis, annotation) {
-        (Axis::Unit, Annotation::Parallel) if takes_threads => None,
+        (Axis::Unit, Annotation::Parallel) if target == TargetKind::Cpu && is_outside => None,
+        (Axis::Feature, Annotation::Vectorize(_)) if target == TargetKind::Gpu => {
+            Some(Problem::TermsOutOfOrder(TermOrderFault::OnGpu))
+        }
         (Axis::Feature, Annotation::Vectorize(_)) => {
-            stage.is_compared.then_some(Problem::TermsOutOfOrder(TermOrderFault::Compared))
+            stage.is_ordered.then_some(Problem::TermsOutOfOrder(TermOrderFault::Ordered))
         }
         (Axis::Feature, Annotation::Interleave(_)) => {
             Some(Problem::TermsOutOfOrder(TermOrderFault::Directive))
@@ -103,6 +106,13 @@ fn axis_problem(
         ) => Some(Problem::NotInStage { stage: stage.name.clone() }),
         _ => None,
     }
+}
+
+/// The problem of two vectorized loops, at the later one of their directives.
+fn second_vector(builder: &NestBuilder, loops: [(LoopId, DirectiveIndex); 2]) -> Illegal {
+    let [first, second] = if loops[0].1 <= loops[1].1 { loops } else { [loops[1], loops[0]] };
+    let fault = StageLanesFault::Second { other: builder.name(first.0) };
+    Illegal::argument(second.1, 0, Problem::StageLanes(fault), vec![second.0])
 }
 
 /// The fault of a vector of `width` lanes over the iterations of a loop.

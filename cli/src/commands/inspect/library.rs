@@ -124,7 +124,9 @@ impl InspectedLibrary {
             let rows =
                 if several { format!(", rows of {}", value_text(rows_of(version))) } else { String::new() };
             writeln!(out, "for {}{own}{rows}{device}", value_text(&version["target"]))?;
-            let why = version["order_reason"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
+            let why = version["order_reason"]
+                .as_str()
+                .map_or_else(String::new, |why| format!(" ({})", why.trim_end_matches('.')));
             line(out, "sums", &format!("{}{why}", value_text(&version["order"])))?;
             for text in version["schedule"].as_str().unwrap_or_default().trim_end().lines() {
                 writeln!(out, "{}", format!("    {text}").trim_end())?;

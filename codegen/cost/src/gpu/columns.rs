@@ -110,7 +110,7 @@ mod tests {
             kind: StageKind::Products,
             units,
             terms,
-            is_compared: false,
+            is_ordered: false,
         };
         let last = StageInfo { name: "net".to_owned(), kind: StageKind::Trees, ..layer("", 3, 0) };
         ModelInfo {

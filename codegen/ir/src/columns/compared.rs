@@ -6,7 +6,11 @@
 //! count: both of its sides have the same value at the threshold.
 
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
+use sched_forest::{Output, Transform};
 use std::collections::HashSet;
+
+/// Largest difference of the sides of a condition at its threshold, relative to the larger side: rounding.
+const MOST_JUMP: f64 = 1e-7;
 
 /// Most operations of the sides of a condition that are evaluated at the threshold.
 const MOST_OPERATIONS: usize = 32;
@@ -26,6 +30,19 @@ pub(super) fn compared_columns(
         }
     }
     compared
+}
+
+/// Whether a step from margins to predictions can turn a small difference of margins into another one. Labels
+/// do not count: they may change where the best scores are nearly equal.
+pub(super) fn predictions_jump(output: &Output) -> bool {
+    output.value.iter().any(|step| match step {
+        Transform::Columns(of) => {
+            let needed = of.columns.needed_for(&of.results);
+            let compared = compared_columns(&of.columns, &needed, std::iter::empty());
+            compared.into_iter().any(|column| matches!(of.columns.expr(column), Expr::Input { .. }))
+        }
+        _ => false,
+    })
 }
 
 /// Whether a small difference of the operands, relative to the terms of the sums that they come from, leads
@@ -83,7 +100,10 @@ fn is_continuous(columns: &Columns, condition: ColumnId, sides: [ColumnId; 2]) -
     let mut budget = MOST_OPERATIONS;
     let mut at_threshold = |side| value_at(columns, side, (compared, threshold), &mut budget);
     match sides.map(&mut at_threshold) {
-        [Some(one), Some(other)] => one.to_f64() == other.to_f64(),
+        [Some(one), Some(other)] => {
+            let (one, other) = (one.to_f64(), other.to_f64());
+            (one - other).abs() <= MOST_JUMP * one.abs().max(other.abs())
+        }
         _ => false,
     }
 }

@@ -27,6 +27,10 @@ const PANEL_BYTES: i64 = 64;
 /// then adjacent, so that a vector can have several terms.
 const LEAST_PANEL: usize = 3;
 
+/// Most terms in single precision that may be added in any order. Two orders of 1,000 terms differed by a
+/// millionth of the magnitudes of the terms, which is the bound.
+const MOST_FREE_SINGLES: i64 = 512;
+
 /// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum SumTerm {
@@ -72,8 +76,9 @@ pub(super) struct LayerRun {
     pub operands: OperandPlaces,
     /// Place of the first sum of the first layer.
     pub to: i64,
-    /// Whether a later step [compares](super::compared) some of the sums.
-    pub is_compared: bool,
+    /// Whether the sums must add their terms in order: a later step [compares](super::compared) some of them,
+    /// or there are more than [`MOST_FREE_SINGLES`] terms in single precision.
+    pub is_ordered: bool,
 }
 
 impl LayerRun {
@@ -232,7 +237,9 @@ impl StoredLevel {
         let runs = layers.chunk_by(|a, b| a.shape() == b.shape());
         let new = |run: &[Layer]| {
             let is_compared = run.iter().flat_map(|layer| &layer.sums).any(|sum| compared.contains(sum));
-            Some(LayerRun { is_compared, ..LayerRun::new(columns, run, places, pools)? })
+            let run = LayerRun::new(columns, run, places, pools)?;
+            let is_long = run.element == Scalar::F32 && run.terms > MOST_FREE_SINGLES;
+            Some(LayerRun { is_ordered: is_compared || is_long, ..run })
         };
         runs.filter_map(new).collect()
     }
@@ -267,7 +274,7 @@ impl LayerRun {
             starts: None,
             operands: operands(layers, places, pools),
             to: places.count(element),
-            is_compared: false,
+            is_ordered: false,
         };
         for layer in layers {
             for panel in layer.sums.chunks(panel as usize) {

@@ -5,7 +5,7 @@
 //! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
 //! is its *tail*.
 
-use super::compared::compared_columns;
+use super::compared::{compared_columns, predictions_jump};
 use super::layers::{LayerRun, StoredLevel, StoredPlaces, stored_levels};
 use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
@@ -108,14 +108,17 @@ impl ColumnRuns {
         let tested = with_seeded_fault(&prepared.columns, &prepared.tested);
         let inner = prepared.forest.trees.iter().flat_map(|tree| &tree.inner);
         let by_trees = inner.filter_map(|inner| tested.get(inner.feature as usize).copied());
-        let by_trees: BTreeSet<ColumnId> = by_trees.collect();
+        let by_trees: BTreeSet<ColumnId> = match predictions_jump(&prepared.forest.output) {
+            true => tested.iter().copied().collect(),
+            false => by_trees.collect(),
+        };
         let float = prepared.forest.types.input;
         let runs = ColumnRuns::of((&prepared.columns, &by_trees), &tested, float, features);
         ColumnRuns { set_columns: prepared.set_columns, ..runs }
     }
 
     /// The runs of the columns `read`, in the type of rows, which have `features` features. `tested` are
-    /// those that trees test.
+    /// those that trees test, or steps behind the trees.
     pub fn of(
         (columns, tested): (&Columns, &BTreeSet<ColumnId>),
         read: &[ColumnId],
@@ -165,13 +168,13 @@ impl ColumnRuns {
     /// The stages whose results are columns, in order: runs of layers and of trees.
     pub fn stages(&self) -> Vec<ColumnStageShape> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        let shape = |kind, units, terms, is_compared| {
+        let shape = |kind, units, terms, is_ordered| {
             let (units, terms) = (count(units), count(terms));
-            Some(ColumnStageShape { kind, units, terms, is_compared })
+            Some(ColumnStageShape { kind, units, terms, is_ordered })
         };
         let stages = self.stored_runs.iter().filter_map(|run| match run {
             StoredRun::Values(_) => None,
-            StoredRun::Layers(run) => shape(run.term.stage(), run.units, run.terms, run.is_compared),
+            StoredRun::Layers(run) => shape(run.term.stage(), run.units, run.terms, run.is_ordered),
             StoredRun::Trees(run) => shape(StageKind::ColumnTrees, run.units, run.trees, true),
         });
         stages.collect()

@@ -36,7 +36,7 @@ impl ScheduleGenerator<'_> {
                 continue;
             }
             let lanes = self.rng.pick(VECTOR_LANES).copied().unwrap_or(4);
-            if !stage.is_compared && !self.rng.one_in(3) {
+            if !stage.is_ordered && !self.rng.one_in(3) {
                 self.keep_if_legal(format!("vectorize({}.feature, {lanes})\n", stage.name));
             } else if self.rng.one_in(2) {
                 self.keep_if_legal(format!("vectorize({}.unit, {lanes})\n", stage.name));

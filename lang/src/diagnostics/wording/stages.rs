@@ -87,7 +87,7 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
         _ => (
             "the terms of a sum",
             "a loop over the terms of sums",
-            "Each sum adds its terms in order, so that it is the same under every schedule.",
+            "Each sum adds its terms in order, except in the lanes of `vectorize`.",
             "a loop over rows instead, or one over the units of a layer",
         ),
     };
@@ -102,12 +102,16 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
             Wording::new(format!("`{directive}` would add {summands} in another order"), kind)
                 .help(format!("{order} Name {others}."))
         }
-        TermOrderFault::Compared => {
+        TermOrderFault::Ordered => {
             Wording::new(format!("`{directive}` would add {summands} in another order"), kind).help(format!(
-                "A later step compares these sums, for example with the thresholds of trees. Where two \
-                 orders round to different sides of a threshold, predictions differ by any amount. So the \
-                 sums of this stage add their terms in order. Name {others}."
+                "These sums keep their order. A later step may compare them, for example with the thresholds \
+                 of trees: where two orders round to different sides, predictions differ by any amount. Or \
+                 they have more than 512 terms in single precision. Name {others}."
             ))
+        }
+        TermOrderFault::OnGpu => {
+            Wording::new(format!("`{directive}` has no effect on {summands} on a GPU"), kind)
+                .help("A thread of a GPU adds the terms of a sum one after another. Leave the directive out.")
         }
     }
 }
