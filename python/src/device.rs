@@ -1,217 +1,20 @@
-//! Calls on rows in a GPU's memory, and the arrays that they return.
+//! Calls on rows in a GPU's memory.
 
-use crate::dlpack::{CUDA, DeviceView, ElementType, capsule, driver};
+use crate::device_array::DeviceArray;
+use crate::device_columns::{DeviceColumns, QuotedColumn, columns_of_rows, pointer};
+use crate::device_view::{DeviceView, is_on_gpu};
+use crate::dlpack::ElementType;
 use crate::error::SchedcError;
 use crate::library::{LibraryProperties, LoadedLibrary};
-use numpy::{PyArrayDyn, PyArrayMethods};
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use sched_library::{Call, Dtype, OutputKind, Stream};
-use std::ffi::c_void;
-use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use sched_library::{Call, CallError, Dtype, OutputKind, RawColumn, Stream};
 
 /// Status of the C interface: an argument is wrong.
 const STATUS_ARGUMENT: i32 = 1;
 /// Status of the C interface: the model has no code for the call.
 const STATUS_UNSUPPORTED: i32 = 4;
-
-/// Memory of a GPU, freed after the work in its stream.
-struct DeviceMemory {
-    /// Address of the memory; 0 if it has no bytes.
-    address: u64,
-    device: i32,
-    stream: Stream,
-    /// The Python object of the stream, which this value keeps alive.
-    _owner: Option<Py<PyAny>>,
-    /// Whether other streams may use the memory. If so, it is freed only after all work of the GPU.
-    is_shared: AtomicBool,
-}
-
-impl Drop for DeviceMemory {
-    fn drop(&mut self) {
-        if self.address == 0 {
-            return;
-        }
-        let free = || {
-            let waits = self.is_shared.load(Ordering::Relaxed);
-            // SAFETY: the driver allocated the memory, and nothing refers to it any more.
-            // An error here is one of earlier work, and the next call reports it.
-            let _ =
-                driver().map(|driver| unsafe { driver.free(self.device, self.address, self.stream, waits) });
-        };
-        // Releases the interpreter's lock, since work of the GPU may need it. If the interpreter has ended,
-        // the memory is freed with the process.
-        Python::try_attach(|py| py.detach(free));
-    }
-}
-
-/// An array of results in a GPU's memory. Libraries take it by DLPack or by `__cuda_array_interface__`,
-/// without a copy.
-#[pyclass(frozen, module = "schedc_runtime")]
-pub struct DeviceArray {
-    memory: Arc<DeviceMemory>,
-    dtype: Dtype,
-    #[pyo3(get)]
-    shape: Vec<i64>,
-}
-
-#[pymethods]
-impl DeviceArray {
-    /// The type of the elements, as NumPy writes it.
-    #[getter]
-    fn dtype(&self) -> String {
-        ElementType::of(self.dtype).name()
-    }
-
-    /// The number of the GPU.
-    #[getter]
-    fn device(&self) -> i32 {
-        self.memory.device
-    }
-
-    /// The handle of the stream whose work writes the elements, so readers must wait for it; 1 for the
-    /// default stream.
-    #[getter]
-    fn stream(&self) -> usize {
-        self.memory.stream.dlpack_number()
-    }
-
-    /// The kind and the number of the device in DLPack.
-    fn __dlpack_device__(&self) -> (i32, i32) {
-        (CUDA, self.memory.device)
-    }
-
-    /// A capsule of DLPack, for work in the consumer's stream.
-    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
-    fn __dlpack__<'py>(
-        &self,
-        py: Python<'py>,
-        stream: Option<i64>,
-        max_version: Option<Bound<'py, PyAny>>,
-        dl_device: Option<(i32, i32)>,
-        copy: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        // The capsule has the form without a version, which consumers of all versions accept.
-        drop(max_version);
-        if copy == Some(true) || dl_device.is_some_and(|device| device != self.__dlpack_device__()) {
-            return Err(PyBufferError::new_err(
-                "the array is exported without a copy, in the GPU's memory; to_numpy() copies it to the host",
-            ));
-        }
-        let consumer = match stream {
-            // The consumer waits for the results itself.
-            Some(-1) => None,
-            Some(handle) => Some(Stream::of(usize::try_from(handle).map_err(|_| {
-                PyValueError::new_err("stream is the handle of a stream, or -1 if the consumer waits itself")
-            })?)),
-            None => Some(Stream::DEFAULT),
-        };
-        if consumer != Some(self.memory.stream) {
-            self.memory.is_shared.store(true, Ordering::Relaxed);
-        }
-        if let Some(consumer) = consumer
-            && self.memory.address != 0
-        {
-            // SAFETY: both are streams of the device.
-            let done = unsafe { driver()?.order_streams(self.memory.device, self.memory.stream, consumer) };
-            done.map_err(|error| PyBufferError::new_err(error.to_string()))?;
-        }
-        let place = (self.memory.device, self.memory.address);
-        capsule(py, place, ElementType::of(self.dtype), self.shape.clone(), self.memory.clone())
-    }
-
-    /// The array in CUDA's interface between libraries, version 3.
-    #[getter]
-    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.memory.is_shared.store(true, Ordering::Relaxed);
-        let about = PyDict::new(py);
-        about.set_item("shape", PyTuple::new(py, &self.shape)?)?;
-        about.set_item("typestr", ElementType::of(self.dtype).typestr())?;
-        about.set_item("data", (self.memory.address, false))?;
-        about.set_item("strides", py.None())?;
-        about.set_item("version", 3)?;
-        about.set_item("stream", self.memory.stream.dlpack_number())?;
-        Ok(about)
-    }
-
-    /// Waits for the results, and copies them to an array of NumPy.
-    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.dtype {
-            Dtype::F32 => self.copied::<f32>(py),
-            Dtype::F64 => self.copied::<f64>(py),
-            Dtype::I32 => self.copied::<i32>(py),
-        }
-    }
-
-    /// Refuses the implicit copy to the host that NumPy would make.
-    #[pyo3(signature = (*_arguments, **_keywords))]
-    fn __array__(
-        &self,
-        _arguments: &Bound<'_, PyTuple>,
-        _keywords: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Py<PyAny>> {
-        Err(PyTypeError::new_err("the results are in a GPU's memory; to_numpy() copies them to the host"))
-    }
-
-    fn __len__(&self) -> usize {
-        self.shape.first().map_or(0, |&rows| rows as usize)
-    }
-
-    fn __repr__(&self) -> String {
-        let shape: Vec<String> = self.shape.iter().map(i64::to_string).collect();
-        format!("DeviceArray({}, {}, GPU {})", shape.join(" x "), self.dtype(), self.memory.device)
-    }
-}
-
-impl DeviceArray {
-    /// Allocates an uninitialised array for work in a stream, whose Python object is `owner`.
-    fn new(
-        device: i32,
-        (dtype, shape): (Dtype, Vec<i64>),
-        (stream, owner): (Stream, Option<Py<PyAny>>),
-    ) -> PyResult<DeviceArray> {
-        let bytes = shape.iter().product::<i64>() as usize * ElementType::of(dtype).bytes();
-        let address = match bytes {
-            0 => 0,
-            _ => {
-                let allocated = driver_of_call()?.alloc(device, bytes, stream);
-                allocated.map_err(|error| SchedcError::new_err(format!("{error}; {NO_MEMORY_HELP}")))?
-            }
-        };
-        let memory =
-            DeviceMemory { address, device, stream, _owner: owner, is_shared: AtomicBool::new(false) };
-        Ok(DeviceArray { memory: Arc::new(memory), dtype, shape })
-    }
-
-    fn copied<'py, T: numpy::Element>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let shape: Vec<usize> = self.shape.iter().map(|&length| length as usize).collect();
-        let bytes = shape.iter().product::<usize>() * size_of::<T>();
-        // SAFETY: the driver writes all elements; after an error the array is not returned.
-        let array = unsafe { PyArrayDyn::<T>::new(py, shape, false) };
-        if bytes > 0 {
-            let (memory, to) = (&self.memory, array.data() as usize);
-            let driver = driver()?;
-            // SAFETY: both have this number of bytes.
-            let done = py.detach(|| unsafe {
-                driver.download(memory.device, to as *mut c_void, memory.address, bytes, memory.stream)
-            });
-            done.map_err(|error| SchedcError::new_err(error.to_string()))?;
-        }
-        Ok(array.into_any())
-    }
-}
-
-/// Help for the error that no memory could be allocated.
-const NO_MEMORY_HELP: &str = "pass an array for the results as out=";
-
-/// The driver; SchedcError if there is none.
-fn driver_of_call() -> PyResult<&'static sched_library::Driver> {
-    sched_library::Driver::get().map_err(|error| SchedcError::new_err(error.to_string()))
-}
 
 /// The arguments of a call on rows in a GPU's memory.
 pub struct DeviceCall<'a, 'py> {
@@ -225,8 +28,16 @@ pub struct DeviceCall<'a, 'py> {
     pub device: Option<i32>,
 }
 
-/// Adds a call to its stream, and returns the array for its results: the caller's or a new one. Does not wait
-/// for the results.
+/// The rows of a call.
+enum DeviceInput<'a, 'py> {
+    /// An array of two dimensions, with a column for each feature.
+    Array(DeviceView<'py>),
+    /// A column for each feature, and the number of rows.
+    Columns(&'a DeviceColumns<'py>, i64),
+}
+
+/// Adds a call on an array of rows to its stream, and returns the array for its results: the caller's or a
+/// new one. Does not wait for the results.
 ///
 /// # Errors
 /// ValueError and TypeError for rows and arrays that do not fit, and SchedcError if the library refuses.
@@ -236,55 +47,129 @@ pub fn predict<'py>(
     rows: &Bound<'py, PyAny>,
     call: &DeviceCall<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !properties.runs_on_gpu {
-        return Err(PyValueError::new_err(no_gpu_code_message(library)));
-    }
-    let py = rows.py();
-    let arrays = py.import(intern!(py, "schedc_runtime._device"))?;
-    let named = match call.stream {
-        Some(stream) => stream.clone(),
-        None => arrays.call_method1(intern!(py, "stream_of"), (rows,))?,
+    check_library(library, properties)?;
+    let stream = CallStream::of(rows, call)?;
+    let view = DeviceView::of(rows, stream.handle)?;
+    check_rows(&view, library.functions.num_features())?;
+    start(library, properties, (rows, DeviceInput::Array(view)), call, stream)
+}
+
+/// As [`predict`], on columns of `rows` rows: one for each feature, or `None` if the feature is missing in
+/// all rows.
+///
+/// # Errors
+/// As for [`predict`].
+pub fn predict_columns<'py>(
+    library: &LoadedLibrary,
+    properties: LibraryProperties,
+    (columns, rows): (&[Option<QuotedColumn<'py>>], usize),
+    call: &DeviceCall<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    check_library(library, properties)?;
+    let features = library.functions.num_features();
+    let first = columns.iter().flatten().find_map(|QuotedColumn(_, values)| match is_on_gpu(values) {
+        Ok(false) => None,
+        Ok(true) => Some(Ok(values)),
+        Err(error) => Some(Err(error)),
+    });
+    let (Some(first), true) = (first.transpose()?, columns.len() == features) else {
+        return Err(PyValueError::new_err(format!(
+            "there are {} columns, and the model has {features}; one at least is in a GPU's memory",
+            columns.len()
+        )));
     };
-    let (stream, owner) = if named.is_none() { (Stream::DEFAULT, None) } else { stream_of(&named)? };
-    let view = DeviceView::of(rows, stream)?;
-    let dtype = check_rows(&view, library.functions.num_features(), call.device)?;
-    let (count, columns) = (view.shape[0], library.functions.num_outputs(call.kind) as i64);
+    let count = i64::try_from(rows).map_err(|_| PyValueError::new_err("there are too many rows"))?;
+    let stream = CallStream::of(first, call)?;
+    let columns = DeviceColumns::of(columns, rows, stream.handle)?;
+    start(library, properties, (first, DeviceInput::Columns(&columns, count)), call, stream)
+}
+
+/// Adds a call to its stream. The results are like arrays of the library of `rows`.
+fn start<'py>(
+    library: &LoadedLibrary,
+    properties: LibraryProperties,
+    (rows, input): (&Bound<'py, PyAny>, DeviceInput<'_, 'py>),
+    call: &DeviceCall<'_, 'py>,
+    stream: CallStream,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = rows.py();
+    let device = input.device();
+    if call.device.is_some_and(|given| given != device) {
+        return Err(PyValueError::new_err(format!(
+            "rows are in the memory of GPU {device}, where the call runs: leave device= out, or copy the rows"
+        )));
+    }
+    let (count, columns) = (input.count(), library.functions.num_outputs(call.kind) as i64);
     let shape = if columns == 1 { vec![count] } else { vec![count, columns] };
     let results = (library.functions.output_type(call.kind), shape);
     if let Some(out) = call.out {
-        let to = writable(out, stream, view.device, &results)?;
-        run(py, library, properties, (call.kind, dtype, stream), (&view, to.address))?;
+        let to = writable(out, stream.handle, device, &results)?;
+        input.run(py, library, properties, (call.kind, stream.handle, to.address))?;
         return Ok(out.clone());
     }
-    let made = DeviceArray::new(view.device, results, (stream, owner))?;
-    run(py, library, properties, (call.kind, dtype, stream), (&view, made.memory.address))?;
-    arrays.call_method1(intern!(py, "returned"), (made, rows))
+    let handle = stream.handle;
+    let made = DeviceArray::new(device, results, (handle, stream.owner))?;
+    input.run(py, library, properties, (call.kind, handle, made.address()))?;
+    python_part(py)?.call_method1(intern!(py, "returned"), (made, rows))
 }
 
-/// Makes the call, which writes its results to the address `out`.
-fn run(
-    py: Python<'_>,
-    library: &LoadedLibrary,
-    properties: LibraryProperties,
-    (kind, dtype, stream): (OutputKind, Dtype, Stream),
-    (rows, out): (&DeviceView<'_>, u64),
-) -> PyResult<()> {
-    let count = rows.shape[0];
-    let call = UnlockedDeviceCall(Call {
-        memory: 1,
-        device: rows.device,
-        stream: stream.handle(),
-        ..Call::new(kind, dtype, address(rows.address), count, address(out).cast_mut())
-    });
-    let done = py.detach(move || {
+impl DeviceInput<'_, '_> {
+    fn device(&self) -> i32 {
+        match self {
+            DeviceInput::Array(view) => view.device,
+            DeviceInput::Columns(columns, _) => columns.device,
+        }
+    }
+
+    /// Number of rows.
+    fn count(&self) -> i64 {
+        match self {
+            DeviceInput::Array(view) => view.shape[0],
+            DeviceInput::Columns(_, count) => *count,
+        }
+    }
+
+    /// Makes the call, which writes its results to the address `out`.
+    fn run(
+        &self,
+        py: Python<'_>,
+        library: &LoadedLibrary,
+        properties: LibraryProperties,
+        (kind, stream, out): (OutputKind, Stream, u64),
+    ) -> PyResult<()> {
+        let call = |dtype, rows: u64| Call {
+            memory: 1,
+            device: self.device(),
+            stream: stream.handle(),
+            ..Call::new(kind, dtype, pointer(rows), self.count(), pointer(out).cast_mut())
+        };
+        let made;
+        let columns: &[RawColumn] = match self {
+            DeviceInput::Columns(columns, _) => &columns.all,
+            DeviceInput::Array(view) => {
+                if let Some(dtype) = view.element.dtype().filter(|_| view.is_packed() && view.is_aligned()) {
+                    // Code for GPUs reads packed rows of its own type alone, and columns of all types.
+                    match detached(py, library, call(dtype, view.address)) {
+                        Err(error) if error.status == Some(STATUS_ARGUMENT) => {}
+                        done => return done.map_err(|error| error_of(error, self.count(), "")),
+                    }
+                }
+                made = columns_of_rows(view, properties)?;
+                &made
+            }
+        };
+        let call = Call { columns: columns.as_ptr(), ..call(Dtype::F32, 0) };
+        detached(py, library, call).map_err(|error| error_of(error, self.count(), OF_AN_OLD_LIBRARY))
+    }
+}
+
+/// Makes a call without the interpreter's lock.
+fn detached(py: Python<'_>, library: &LoadedLibrary, call: Call) -> Result<(), CallError> {
+    let call = UnlockedDeviceCall(call);
+    py.detach(move || {
         let UnlockedDeviceCall(call) = { call };
         // SAFETY: types and shapes of the arrays were checked, and the caller keeps them.
         unsafe { library.functions.call(&call) }
-    });
-    done.map_err(|error| match error.status {
-        Some(STATUS_ARGUMENT) => PyValueError::new_err(other_type_message(rows.element, properties)),
-        Some(STATUS_UNSUPPORTED) => PyValueError::new_err(unsupported_message(count)),
-        _ => SchedcError::new_err(error.message),
     })
 }
 
@@ -294,12 +179,17 @@ struct UnlockedDeviceCall(Call);
 // SAFETY: the caller keeps the arrays alive during the call.
 unsafe impl Send for UnlockedDeviceCall {}
 
-fn address(number: u64) -> *const c_void {
-    ptr::without_provenance(number as usize)
+/// The exception for a library's error. `more` is a further reason for which it has no code for the call.
+fn error_of(error: CallError, rows: i64, more: &str) -> PyErr {
+    match error.status {
+        Some(STATUS_ARGUMENT) => PyValueError::new_err(format!("the library refuses the call{more}")),
+        Some(STATUS_UNSUPPORTED) => PyValueError::new_err(unsupported_message(rows) + more),
+        _ => SchedcError::new_err(error.message),
+    }
 }
 
-/// The type of rows in the form that code for GPUs reads: packed floats, with a column for each feature.
-fn check_rows(view: &DeviceView<'_>, features: usize, device: Option<i32>) -> PyResult<Dtype> {
+/// Checks the shape of an array of rows.
+fn check_rows(view: &DeviceView<'_>, features: usize) -> PyResult<()> {
     let [_, columns] = view.shape[..] else {
         return Err(PyValueError::new_err(format!(
             "rows have two dimensions, not {}; one row is X.reshape(1, -1)",
@@ -311,25 +201,10 @@ fn check_rows(view: &DeviceView<'_>, features: usize, device: Option<i32>) -> Py
             "rows have {columns} columns, but the model has {features} features"
         )));
     }
-    if device.is_some_and(|device| device != view.device) {
-        return Err(PyValueError::new_err(format!(
-            "rows are in the memory of GPU {}, where the call runs: leave device= out, or copy the rows",
-            view.device
-        )));
+    if view.validity.is_some() {
+        return Err(PyTypeError::new_err("the array of rows has a mask; give NaN for missing values"));
     }
-    if !view.is_packed() {
-        return Err(PyValueError::new_err(
-            "rows in a GPU's memory must follow each other without gaps: give X.contiguous() (PyTorch), or \
-             ascontiguousarray(X) of the array's library",
-        ));
-    }
-    view.element.dtype().ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "rows in a GPU's memory hold values of type {}; give float32 or float64, such as \
-             X.astype(\"float32\") or X.float() (PyTorch)",
-            view.element.name()
-        ))
-    })
+    Ok(())
 }
 
 /// The memory of the caller's array for results of a type and shape.
@@ -348,14 +223,24 @@ fn writable<'py>(
             shape.join(", ") + if shape.len() == 1 { "," } else { "" },
         ))
     };
-    if !crate::dlpack::is_on_gpu(out)? {
+    if !is_on_gpu(out)? {
         return Err(wrong());
     }
     let view = DeviceView::of(out, stream)?;
     let is_column = shape.len() == 1 && view.shape == [shape[0], 1];
-    let fits = (view.shape == *shape || is_column) && view.element == ElementType::of(*dtype);
-    let is_here = view.device == device && !view.is_read_only && view.is_packed();
+    let fits = view.validity.is_none()
+        && (view.shape == *shape || is_column)
+        && view.element == ElementType::of(*dtype);
+    let is_here = view.device == device && !view.is_read_only && view.is_packed() && view.is_aligned();
     if fits && is_here { Ok(view) } else { Err(wrong()) }
+}
+
+/// Refuses a model without code for a GPU.
+fn check_library(library: &LoadedLibrary, properties: LibraryProperties) -> PyResult<()> {
+    match properties.runs_on_gpu {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(no_gpu_code_message(library))),
+    }
 }
 
 /// The message for rows in a GPU's memory, if the model has no code for a GPU or is not compiled yet.
@@ -370,15 +255,9 @@ fn no_gpu_code_message(library: &LoadedLibrary) -> String {
     )
 }
 
-/// The message for rows of a type that the code does not read.
-fn other_type_message(element: ElementType, properties: LibraryProperties) -> String {
-    let wanted = properties.row_type;
-    format!(
-        "rows in a GPU's memory are {}, and the library has code for {wanted} alone: give \
-         X.astype(\"{wanted}\"), or compile the model with rows=\"both\"",
-        element.name()
-    )
-}
+/// The reason for which a library refuses columns, and rows of other types than its own.
+const OF_AN_OLD_LIBRARY: &str = "; a library of an older schedc takes packed rows of its own type alone from \
+    a GPU's memory: build it again, or give X.astype(\"float32\")";
 
 /// The message for a call that has no code for rows in a GPU's memory.
 fn unsupported_message(rows: i64) -> String {
@@ -389,25 +268,51 @@ fn unsupported_message(rows: i64) -> String {
     )
 }
 
-/// The stream that an object names: the number of its handle, an object with `__cuda_stream__`, a stream of
-/// PyTorch or of CuPy.
-pub fn stream_of(stream: &Bound<'_, PyAny>) -> PyResult<(Stream, Option<Py<PyAny>>)> {
-    let py = stream.py();
-    if let Ok(handle) = stream.extract::<usize>() {
-        return Ok((Stream::of(handle), None));
-    }
-    let kept = || Some(stream.clone().unbind());
-    if let Some(protocol) = stream.getattr_opt(intern!(py, "__cuda_stream__"))? {
-        let (_, handle): (i64, usize) = protocol.call0()?.extract()?;
-        return Ok((Stream::of(handle), kept()));
-    }
-    for name in ["cuda_stream", "ptr"] {
-        if let Some(handle) = stream.getattr_opt(name)? {
-            return Ok((Stream::of(handle.extract()?), kept()));
+/// The module about arrays of PyTorch and CuPy.
+fn python_part(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import(intern!(py, "schedc_runtime._device"))
+}
+
+/// The stream of a call.
+struct CallStream {
+    handle: Stream,
+    /// The Python object of the stream.
+    owner: Option<Py<PyAny>>,
+}
+
+impl CallStream {
+    /// The stream that the caller names, or else that of an array.
+    fn of(rows: &Bound<'_, PyAny>, call: &DeviceCall<'_, '_>) -> PyResult<CallStream> {
+        let py = rows.py();
+        match call.stream {
+            Some(stream) => CallStream::of_object(stream),
+            None => CallStream::of_object(&python_part(py)?.call_method1(intern!(py, "stream_of"), (rows,))?),
         }
     }
-    Err(PyTypeError::new_err(format!(
-        "stream is the handle of a stream, or a stream of PyTorch, CuPy or cuda.core, not {}",
-        stream.get_type().name()?
-    )))
+
+    /// The stream that an object names: the number of its handle, an object with `__cuda_stream__`, a stream
+    /// of PyTorch or of CuPy; the default stream for None.
+    fn of_object(stream: &Bound<'_, PyAny>) -> PyResult<CallStream> {
+        let py = stream.py();
+        if stream.is_none() {
+            return Ok(CallStream { handle: Stream::DEFAULT, owner: None });
+        }
+        if let Ok(handle) = stream.extract::<usize>() {
+            return Ok(CallStream { handle: Stream::of(handle), owner: None });
+        }
+        let kept = |handle| CallStream { handle: Stream::of(handle), owner: Some(stream.clone().unbind()) };
+        if let Some(protocol) = stream.getattr_opt(intern!(py, "__cuda_stream__"))? {
+            let (_, handle): (i64, usize) = protocol.call0()?.extract()?;
+            return Ok(kept(handle));
+        }
+        for name in ["cuda_stream", "ptr"] {
+            if let Some(handle) = stream.getattr_opt(name)? {
+                return Ok(kept(handle.extract()?));
+            }
+        }
+        Err(PyTypeError::new_err(format!(
+            "stream is the handle of a stream, or a stream of PyTorch, CuPy or cuda.core, not {}",
+            stream.get_type().name()?
+        )))
+    }
 }

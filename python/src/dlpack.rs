@@ -1,12 +1,10 @@
-//! Arrays in a GPU's memory, in the two forms in which objects of Python export them: DLPack, and
-//! `__cuda_array_interface__`.
+//! Arrays in a GPU's memory in DLPack, a form in which Python's libraries exchange arrays.
 
-use numpy::PyUntypedArray;
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
-use pyo3::{ffi, intern};
-use sched_library::{Driver, Dtype, Stream};
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use sched_library::{Dtype, RawColumnType};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
@@ -16,9 +14,9 @@ const DLPACK_CAPSULE_NAME: &CStr = c"dltensor";
 /// Kind of device in DLPack: memory of a GPU of NVIDIA.
 pub const CUDA: i32 = 2;
 /// Kind of device in DLPack: memory of a GPU of AMD.
-const ROCM: i32 = 10;
+pub const ROCM: i32 = 10;
 /// Kind of device in DLPack: memory that moves between host and GPUs of NVIDIA.
-const CUDA_MANAGED: i32 = 13;
+pub const CUDA_MANAGED: i32 = 13;
 
 /// Code of floats in DLPack.
 const FLOAT_CODE: u8 = 2;
@@ -82,14 +80,33 @@ impl ElementType {
     }
 
     /// The element type of a `typestr` such as `<f4`. `None` for unknown kinds and for the other byte order.
-    fn of_typestr(text: &str) -> Option<ElementType> {
+    pub fn of_typestr(text: &str) -> Option<ElementType> {
         let rest = text.strip_prefix(['<', '|', '='])?;
         let (_, code, _) = ElementType::KINDS.into_iter().find(|(letter, ..)| rest.starts_with(*letter))?;
         let bytes: u8 = rest.get(1..)?.parse().ok()?;
         Some(ElementType { code, bits: bytes.checked_mul(8)?, lanes: 1 })
     }
 
-    /// The type of rows; None if the elements are no floats of 32 or 64 bits.
+    /// The type of the elements as those of a column; None if no library reads them.
+    pub fn of_column(self) -> Option<RawColumnType> {
+        let (_, _, name) = ElementType::KINDS.into_iter().find(|(_, code, _)| *code == self.code)?;
+        Some(match (name, self.bits, self.lanes) {
+            ("float", 32, 1) => RawColumnType::F32,
+            ("float", 64, 1) => RawColumnType::F64,
+            ("int", 8, 1) => RawColumnType::I8,
+            ("int", 16, 1) => RawColumnType::I16,
+            ("int", 32, 1) => RawColumnType::I32,
+            ("int", 64, 1) => RawColumnType::I64,
+            ("uint", 8, 1) => RawColumnType::U8,
+            ("uint", 16, 1) => RawColumnType::U16,
+            ("uint", 32, 1) => RawColumnType::U32,
+            ("uint", 64, 1) => RawColumnType::U64,
+            ("bool", 8, 1) => RawColumnType::Bool,
+            _ => return None,
+        })
+    }
+
+    /// The type of packed rows; None if the elements are no floats of 32 or 64 bits.
     pub fn dtype(self) -> Option<Dtype> {
         [Dtype::F32, Dtype::F64].into_iter().find(|dtype| ElementType::of(*dtype) == self)
     }
@@ -97,7 +114,11 @@ impl ElementType {
     /// The name as NumPy writes it.
     pub fn name(self) -> String {
         let known = ElementType::KINDS.into_iter().find(|(_, code, _)| *code == self.code);
-        known.map_or("another type".to_owned(), |(_, _, name)| format!("{name}{}", self.bits))
+        match known {
+            Some((.., "bool")) => "bool".to_owned(),
+            Some((.., name)) => format!("{name}{}", self.bits),
+            None => "another type".to_owned(),
+        }
     }
 
     /// Bytes of an element.
@@ -112,36 +133,9 @@ impl ElementType {
     }
 }
 
-/// The kind and the number of the device that has an array. `None` if the object lacks the DLPack interface.
-fn dlpack_device(object: &Bound<'_, PyAny>) -> PyResult<Option<(i32, i32)>> {
-    let method = object.getattr_opt(intern!(object.py(), "__dlpack_device__"))?;
-    Ok(method.and_then(|method| method.call0().ok()?.extract().ok()))
-}
-
-/// Whether an object is an array in the memory of a GPU.
-///
-/// # Errors
-/// TypeError for memory of a GPU of AMD.
-#[pyfunction]
-#[pyo3(signature = (object, /))]
-pub fn is_on_gpu(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if object.is_instance_of::<PyUntypedArray>() {
-        return Ok(false);
-    }
-    match dlpack_device(object)? {
-        Some((CUDA | CUDA_MANAGED, _)) => Ok(true),
-        Some((ROCM, _)) => Err(PyTypeError::new_err(
-            "rows are in the memory of a GPU of AMD, and Python takes rows of GPUs of NVIDIA alone; give \
-             rows in the host's memory, such as X.cpu().numpy()",
-        )),
-        Some(_) => Ok(false),
-        None => Ok(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__"))?.is_some()),
-    }
-}
-
-/// An array in a GPU's memory. The memory is valid as long as this value lives.
-pub struct DeviceView<'py> {
-    /// Address of the first element; 0 if the array is empty.
+/// The tensor of a capsule. Its memory is valid as long as the capsule.
+pub struct ImportedTensor {
+    /// Address of the first element; 0 if there is none.
     pub address: u64,
     /// Number of the GPU.
     pub device: i32,
@@ -150,31 +144,16 @@ pub struct DeviceView<'py> {
     /// Number of elements in each dimension.
     pub shape: Vec<i64>,
     /// Distance between neighbours in each dimension, in elements; None if they are packed.
-    strides: Option<Vec<i64>>,
-    /// Whether the array may not be written.
-    pub is_read_only: bool,
-    /// The capsule, or the array itself.
-    _owner: Bound<'py, PyAny>,
+    pub strides: Option<Vec<i64>>,
 }
 
-impl<'py> DeviceView<'py> {
-    /// The memory of an array, for work in `stream`. Makes `stream` wait for other streams that still write
-    /// the array.
+impl ImportedTensor {
+    /// The tensor in the memory of a GPU that a capsule holds. The capsule is not renamed, so it frees the
+    /// tensor when it is dropped.
     ///
     /// # Errors
-    /// The array's own error, or BufferError if neither form can export the array.
-    pub fn of(object: &Bound<'py, PyAny>, stream: Stream) -> PyResult<DeviceView<'py>> {
-        match object.getattr_opt(intern!(object.py(), "__dlpack__"))? {
-            Some(export) => DeviceView::of_dlpack(&export, stream),
-            None => DeviceView::of_interface(object, stream),
-        }
-    }
-
-    fn of_dlpack(export: &Bound<'py, PyAny>, stream: Stream) -> PyResult<DeviceView<'py>> {
-        let keywords = PyDict::new(export.py());
-        keywords.set_item("stream", stream.dlpack_number())?;
-        let capsule = export.call((), Some(&keywords))?.cast_into::<PyCapsule>()?;
-        // The capsule is not renamed, so it frees the tensor when it is dropped.
+    /// BufferError for a tensor in other memory, or the error that the object is no such capsule.
+    pub fn of(capsule: &Bound<'_, PyCapsule>) -> PyResult<ImportedTensor> {
         let tensor = capsule.pointer_checked(Some(DLPACK_CAPSULE_NAME))?.cast::<ManagedTensor>();
         // SAFETY: capsules of this name hold a managed tensor.
         let raw = unsafe { &tensor.as_ref().tensor };
@@ -186,74 +165,14 @@ impl<'py> DeviceView<'py> {
         if !matches!(raw.device.kind, CUDA | CUDA_MANAGED) {
             return Err(PyBufferError::new_err("the array is not in the memory of a GPU of NVIDIA"));
         }
-        Ok(DeviceView {
+        Ok(ImportedTensor {
             address: if raw.data.is_null() { 0 } else { raw.data as u64 + raw.byte_offset },
             device: raw.device.number,
             element: raw.element,
             shape: numbers(raw.shape).unwrap_or_default(),
             strides: numbers(raw.strides),
-            is_read_only: false,
-            _owner: capsule.into_any(),
         })
     }
-
-    fn of_interface(object: &Bound<'py, PyAny>, stream: Stream) -> PyResult<DeviceView<'py>> {
-        let py = object.py();
-        let about = object.getattr(intern!(py, "__cuda_array_interface__"))?;
-        let item = |name: &str| about.call_method1(intern!(py, "get"), (name,));
-        let given = |name: &str| item(name).map(|found| Some(found).filter(|found| !found.is_none()));
-        let typestr: String = item("typestr")?.extract()?;
-        let element = ElementType::of_typestr(&typestr).ok_or_else(|| {
-            PyTypeError::new_err(format!("the array has elements of the type {typestr}; give float32"))
-        })?;
-        if given("mask")?.is_some() {
-            return Err(PyTypeError::new_err("the array has a mask; give NaN for missing values"));
-        }
-        let (address, is_read_only): (u64, bool) = item("data")?.extract()?;
-        let strides: Option<Vec<i64>> = given("strides")?.map(|all| all.extract()).transpose()?;
-        let bytes = (element.bytes() as i64).max(1);
-        let device = match address {
-            0 => 0,
-            _ => driver()?.device_of(address).map_err(|error| PyBufferError::new_err(error.to_string()))?,
-        };
-        if let Some(writer) = given("stream")? {
-            let writer = Stream::of(writer.extract()?);
-            // SAFETY: the array names a stream of its device, and the caller another.
-            let done = unsafe { driver()?.order_streams(device, writer, stream) };
-            done.map_err(|error| PyBufferError::new_err(error.to_string()))?;
-        }
-        Ok(DeviceView {
-            address,
-            device,
-            element,
-            shape: item("shape")?.extract()?,
-            // A stride that is no multiple of the element's bytes becomes 0, which counts as not packed.
-            strides: strides
-                .map(|all| all.into_iter().map(|s| if s % bytes == 0 { s / bytes } else { 0 }).collect()),
-            is_read_only,
-            _owner: object.clone(),
-        })
-    }
-
-    /// Whether the elements are contiguous in C order.
-    pub fn is_packed(&self) -> bool {
-        let Some(strides) = &self.strides else { return true };
-        let mut packed = 1;
-        let is_packed = self.shape.iter().zip(strides).rev().all(|(&length, &stride)| {
-            let fits = length <= 1 || stride == packed;
-            packed *= length;
-            fits
-        });
-        is_packed || self.shape.contains(&0)
-    }
-}
-
-/// The driver.
-///
-/// # Errors
-/// BufferError if there is none.
-pub fn driver() -> PyResult<&'static Driver> {
-    Driver::get().map_err(|error| PyBufferError::new_err(error.to_string()))
 }
 
 /// An exported array. It lives until the consumer frees it.

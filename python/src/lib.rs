@@ -1,9 +1,13 @@
 //! The native part of the Python packages: calls libraries of `schedc build` on arrays.
 
+mod arguments;
 mod arrow;
 mod categories;
 mod columns;
 mod device;
+mod device_array;
+mod device_columns;
+mod device_view;
 mod dlpack;
 mod error;
 mod frames;
@@ -22,9 +26,9 @@ mod _native {
     #[pymodule_export]
     use super::categories::LibraryCategories;
     #[pymodule_export]
-    use super::device::DeviceArray;
+    use super::device_array::DeviceArray;
     #[pymodule_export]
-    use super::dlpack::is_on_gpu;
+    use super::device_view::{any_on_gpu, is_on_gpu};
     #[pymodule_export]
     use super::error::SchedcError;
     #[pymodule_export]

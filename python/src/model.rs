@@ -1,9 +1,11 @@
 //! A model that predicts.
 
+use crate::arguments::CallArguments;
 use crate::arrow::{ArrayStream, TableBatch};
 use crate::columns::{BorrowedColumns, ColumnBuffers, replace};
-use crate::device::{self, DeviceCall};
-use crate::dlpack::is_on_gpu;
+use crate::device;
+use crate::device_columns::QuotedColumn;
+use crate::device_view::is_on_gpu;
 use crate::error::SchedcError;
 use crate::frames::{BlockColumns, BlockPlaces, StreamPlan, as_packed_row, rounded};
 use crate::library::{CallInput, CallOptions, LibraryProperties, LoadedLibrary, RowSlice};
@@ -121,32 +123,25 @@ impl CompiledModel {
         device: Option<i32>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = CallArguments {
+            base_margin: base_margin.cloned(),
+            device,
+            out: out.cloned(),
+            stream: stream.cloned(),
+            threads,
+            ..CallArguments::of(output, None)?
+        };
         if is_on_gpu(rows)? {
-            if base_margin.is_some() {
-                return Err(PyValueError::new_err("base_margin is for rows in the host's memory"));
-            }
-            let kind = kind_of(output)?;
-            self.columns_of(kind)?;
-            let call = DeviceCall { kind, out, stream, device };
-            return device::predict(&self.library, self.properties, rows, &call);
+            self.columns_of(arguments.kind)?;
+            return device::predict(&self.library, self.properties, rows, &arguments.on_gpu()?);
         }
-        if stream.is_some() {
-            return Err(PyValueError::new_err("stream= is for rows in a GPU's memory"));
-        }
+        arguments.check_on_host()?;
         let accepted = AcceptedRows {
             features: self.library.functions.num_features(),
             takes_columns: self.library.takes_columns(),
             integer_type: self.properties.integer_type,
         };
         let rows = rows_of(rows, accepted)?;
-        let arguments = CallArguments {
-            kind: kind_of(output)?,
-            single: false,
-            out: out.cloned(),
-            threads,
-            base_margin: base_margin.cloned(),
-            device: device.unwrap_or(0),
-        };
         self.call(py, rows.input(), rows.slice.count, &arguments)
     }
 
@@ -164,6 +159,22 @@ impl CompiledModel {
         let mut columns = BorrowedColumns::of(columns, rows)?;
         let all = std::mem::take(&mut columns.all);
         self.call_columns(py, all, rows, &arguments)
+    }
+
+    /// Predicts rows that are given as columns in a GPU's memory: for each feature, a name in quotes for
+    /// messages and an array. `options` are [`CallArguments`].
+    #[pyo3(signature = (columns, rows, /, output = "value", **options))]
+    fn predict_gpu_columns<'py>(
+        &self,
+        columns: Vec<Option<QuotedColumn<'py>>>,
+        rows: usize,
+        output: &str,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = CallArguments::of(output, options)?;
+        self.columns_of(arguments.kind)?;
+        let call = arguments.on_gpu()?;
+        device::predict_columns(&self.library, self.properties, (&columns, rows), &call)
     }
 
     /// Predicts rows in blocks: arrays, the tuples of a column, or blocks of pandas. `places` are an array
@@ -271,44 +282,6 @@ impl CompiledModel {
     }
 }
 
-/// The arguments of a call that all methods share.
-struct CallArguments<'py> {
-    /// The kind of output.
-    kind: OutputKind,
-    /// Whether doubles and integers in columns are rounded to single precision first.
-    single: bool,
-    /// The caller's array for the results.
-    out: Option<Bound<'py, PyAny>>,
-    /// Largest number of threads; 0 leaves it to the library.
-    threads: i32,
-    /// The base margin: a number for each row and margin.
-    base_margin: Option<Bound<'py, PyAny>>,
-    /// The number of the GPU, for models that run on one.
-    device: i32,
-}
-
-impl<'py> CallArguments<'py> {
-    /// The arguments of a call with the keywords `single`, `out`, `threads`, `base_margin` and
-    /// `device`. Raises TypeError for other keywords.
-    fn of(output: &str, options: Option<&Bound<'py, PyDict>>) -> PyResult<CallArguments<'py>> {
-        let (mut single, mut threads, mut device) = (false, 0, 0);
-        let (mut out, mut base_margin) = (None, None);
-        for (name, value) in options.into_iter().flatten() {
-            match name.cast::<PyString>()?.to_str()? {
-                "single" => single = value.extract()?,
-                "threads" => threads = value.extract()?,
-                "out" => out = Some(value).filter(|value| !value.is_none()),
-                "base_margin" => base_margin = Some(value).filter(|value| !value.is_none()),
-                "device" => device = value.extract::<Option<i32>>()?.unwrap_or(0),
-                other => {
-                    return Err(PyTypeError::new_err(format!("a prediction takes no argument '{other}'")));
-                }
-            }
-        }
-        Ok(CallArguments { kind: kind_of(output)?, single, out, threads, base_margin, device })
-    }
-}
-
 /// Arguments of a call that may run without the interpreter's lock. Python objects keep the memory alive.
 struct UnlockedCall<'a>(CallInput<'a>, CallOptions);
 
@@ -370,14 +343,7 @@ impl CompiledModel {
         rows: usize,
         arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if arguments.threads < 0 {
-            return Err(PyValueError::new_err(
-                "threads is a number from 1 on, or 0 for the library's own choice",
-            ));
-        }
-        if arguments.device < 0 {
-            return Err(PyValueError::new_err("device is the number of a GPU, from 0 on"));
-        }
+        arguments.check_on_host()?;
         match self.library.functions.output_type(arguments.kind) {
             Dtype::F32 => self.call_into::<f32>(py, input, rows, arguments),
             Dtype::F64 => self.call_into::<f64>(py, input, rows, arguments),
@@ -420,7 +386,7 @@ impl CompiledModel {
             out: writable::<T>(&made, count, columns)?,
             threads: arguments.threads,
             base_margin,
-            device: arguments.device,
+            device: arguments.device.unwrap_or(0),
         };
         let pointers = UnlockedCall(input, options);
         let library = &self.library;
@@ -489,10 +455,4 @@ fn writable<T: numpy::Element>(
     let array = out.cast::<PyArray2<T>>().map_err(|_| wrong())?;
     let fits = array.shape() == [count, columns] && array.is_c_contiguous() && array.try_readwrite().is_ok();
     if fits { Ok(array.data() as *mut c_void) } else { Err(wrong()) }
-}
-
-fn kind_of(output: &str) -> PyResult<OutputKind> {
-    OutputKind::of_word(output).ok_or_else(|| {
-        PyValueError::new_err(format!("output is {}, not {output:?}", OutputKind::words(|_| true)))
-    })
 }

@@ -300,13 +300,11 @@ class Model(Methods):
     def _call_of_rows(self, X: Any, output: Any, out: Any, more: Mapping[str, Any]) -> Any:
         if is_on_gpu(X):
             return predict_on_gpu(self._native, X, output, out, more)
-        if more["stream"] is not None:
-            raise Refused("stream= is for rows in a GPU's memory")
         model = self._for(X)
         if model is not self:
             return model._call_of_rows(X, output, out, more)
         plain = {"threads": more["threads"], "base_margin": more["base_margin"], "device": more["device"],
-                 "out": out}
+                 "stream": more["stream"], "out": out}
         if more["categories"] == "codes":
             self._meaning.refuse_codes()
         is_usual = is_frame(X) and _is_usual(more)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ._native import is_on_gpu
 from ._tables import index_names, table_of
 
 if TYPE_CHECKING:
@@ -207,7 +208,9 @@ def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
         return None
     first = fields[first_name]
     if type(first) is not numpy.ndarray:
-        return None if isinstance(first, (list, tuple)) else _of_records(predictor, [fields], options)
+        if isinstance(first, (list, tuple)) or is_on_gpu(first):
+            return None
+        return _of_records(predictor, [fields], options)
     try:
         arrays = [None if name is None else fields[name] for name in wanted]
     except KeyError:

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict, final
 
@@ -20,7 +20,10 @@ class CallArguments(TypedDict, total=False):
     base_margin: numpy.typing.ArrayLike | None
     """The base margin: a number for each row and margin."""
     device: int | None
-    """The number of the GPU, for models that are compiled for one; by default the first one."""
+    """The number of the GPU, for models that are compiled for one; by default the first one, or that of the
+    rows."""
+    stream: Any
+    """The stream of a call on rows in a GPU's memory, as for :meth:`Model.predict`."""
 
 class SchedcError(RuntimeError):
     """The error of a library whose call failed."""
@@ -157,12 +160,13 @@ class Model:
         runs a call on rows in the host's memory, if the model is compiled for GPUs.
 
         Rows may be in the memory of an NVIDIA GPU: an array with ``__dlpack__`` or
-        ``__cuda_array_interface__``, packed, float32 or float64. The call runs on their GPU and does not wait
-        for the results, which are an array of PyTorch or CuPy if the rows are, and otherwise a
-        :class:`DeviceArray`. ``out`` is an array in the memory of the same GPU. ``stream`` is the stream of
-        the call: the number of its handle, or a stream of PyTorch, CuPy or cuda.core. It must exist as long
-        as the results. By default it is the current stream of PyTorch or CuPy for their arrays, otherwise the
-        stream that the rows name, or the default stream.
+        ``__cuda_array_interface__``, of floats, integers or truth values, with any strides but 0 between
+        rows. Kernels read them in place. The call runs on their GPU and does not wait for the results, which
+        are an array of PyTorch or CuPy if the rows are, and otherwise a :class:`DeviceArray`. ``out`` is an
+        array in the memory of the same GPU. ``stream`` is the stream of the call: the number of its handle,
+        or a stream of PyTorch, CuPy or cuda.core. It must exist as long as the results. By default it is the
+        current stream of PyTorch or CuPy for their arrays, otherwise the stream that the rows name, or the
+        default stream.
 
         Returns an array with the results of each row, of one dimension if there is one value per row. Its
         type is float32 or float64, as for the model's trainer.
@@ -193,6 +197,22 @@ class Model:
         - None, or the index of the first bit if the values are packed bits
 
         The other arguments are those of :meth:`predict`.
+        """
+
+    def predict_gpu_columns(
+        self,
+        columns: Sequence[tuple[str, Any] | None],
+        rows: int,
+        /,
+        output: Output = "value",
+        **options: Unpack[CallArguments],
+    ) -> Any:
+        """Predicts ``rows`` rows that are given as columns in the memory of one NVIDIA GPU, without a copy.
+
+        ``columns`` has an entry for each feature: None if the feature is missing in all rows, otherwise a
+        name for messages, and an array of one dimension as for :meth:`predict`. An array whose
+        ``__cuda_array_interface__`` has a mask of packed bits misses the values whose bits are 0. The results
+        and the other arguments are those of :meth:`predict`.
         """
 
     def predict_blocks(
@@ -278,6 +298,11 @@ def load_handle(capsule: Any, /) -> Model:
 
 def is_on_gpu(value: object, /) -> bool:
     """Whether an object is an array in the memory of an NVIDIA GPU. Raises TypeError for memory of an AMD
+    GPU.
+    """
+
+def any_on_gpu(values: Iterable[object], /) -> bool:
+    """Whether some objects are arrays in the memory of an NVIDIA GPU. Raises TypeError for memory of an AMD
     GPU.
     """
 

@@ -58,6 +58,8 @@ def table_of(table: Any) -> Table:
         return _Polars(table)
     if library == "pyarrow" and name in ("RecordBatch", "Table"):
         return _Arrow(table)
+    if is_cudf(table):
+        return _Cudf(table)
     if isinstance(table, Mapping):
         return _Arrays(_one_row(table) if any(map(_is_scalar, table.values())) else table)
     if isinstance(table, (list, tuple)) and table and all(isinstance(row, Mapping) for row in table):
@@ -90,9 +92,14 @@ def table_of(table: Any) -> Table:
         raise TypeError(f"rows are a table, not a {name}{'' if library == 'builtins' else f' of {library}'}: "
                         f"{advice}")
     raise TypeError(
-        "a table is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays, "
-        f"a list of dicts, or an array of two dimensions, not {name}"
+        "a table is a RecordBatch or Table of pyarrow, a DataFrame of pandas, Polars or cuDF, a dict of "
+        f"arrays, a list of dicts, or an array of two dimensions, not {name}"
     )
+
+
+def is_cudf(table: Any) -> bool:
+    """Whether an object is a frame of cuDF, whose columns are in a GPU's memory."""
+    return type(table).__name__ == "DataFrame" and type(table).__module__.partition(".")[0] == "cudf"
 
 
 def _is_scalar(value: Any) -> bool:
@@ -165,6 +172,24 @@ class _Pandas:
         texts = [name for name, values in results.items() if values.dtype == object]
         frame = frame.astype(dict.fromkeys(texts, "str")) if texts else frame
         return pandas.concat([self.table.iloc[:, kept], frame], axis=1) if kept else frame
+
+
+class _Cudf:
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def names(self) -> list[str]:
+        index = self.table.columns
+        return index_names(index.to_pandas() if hasattr(index, "to_pandas") else index)
+
+    def rows(self) -> int:
+        return len(self.table)
+
+    def column(self, at: int) -> Any:
+        return self.table.iloc[:, at]
+
+    def give(self, kept: list[int], results: Results) -> Any:
+        raise TypeError("results of a frame of cuDF are in a GPU's memory, and are no columns of a frame")
 
 
 class _Polars:

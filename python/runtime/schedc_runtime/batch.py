@@ -19,12 +19,14 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy
 
-from . import _columns, _frames
+from . import _columns, _frames, _gpu_tables
 from ._categories import Dictionaries, Feature
+from ._features import FeatureValues, numbers_of
+from ._gpu_tables import is_gpu_table
 from ._libraries import bytes_of, digest_of, model_of
 from ._names import as_lightgbm, find_columns, quoted, wanted_columns
 from ._native import Categories, Lookup, Model, StreamPlan
@@ -44,32 +46,6 @@ _CUT_NAMES = (
     "pandas, so that its file does not have them; for a frame of pandas whose column has the categories of "
     'training, predict(rows.assign(**{{{0}: rows[{0}].cat.codes}}), categories="codes")'
 )
-
-
-class _Feature(NamedTuple):
-    """The values of a feature: numbers, with an optional mask of missing ones."""
-
-    values: numpy.ndarray
-    missing: numpy.ndarray | None = None
-    validity: _columns.Validity | None = None
-
-    def given(self, single: bool) -> tuple[Any, ...]:
-        """The tuple that a call takes for a column: the values, and a validity bitmap if some are missing.
-        ``single`` rounds doubles and integers to single precision."""
-        values = self.values
-        if single and values.dtype.itemsize > 2:
-            values = values.astype("float32", copy=False)
-        plain = values.dtype.isnative and values.dtype.itemsize in (1, 2, 4,
-                                                                    8) and values.dtype != numpy.float16
-        if not plain:
-            values = values.astype("float32" if values.dtype.itemsize < 4 else values.dtype.newbyteorder("="))
-        if len(values) > 1 and values.strides[0] <= 0:
-            values = numpy.ascontiguousarray(values)
-        if self.missing is not None:
-            return values, numpy.packbits(~self.missing, bitorder="little"), 0, None, None
-        if self.validity is not None:
-            return values, self.validity.bits, self.validity.first, None, None
-        return values, None, 0, None, None
 
 
 class BatchPredictor:
@@ -322,6 +298,10 @@ class BatchPredictor:
 
         """
         source = table_of(table)
+        if is_gpu_table(table):
+            raise TypeError(
+                "a table in a GPU's memory has its results there, too: values(table) returns them as an array"
+            )
         kept = [at for at in find_columns(source.names(), self.kept) if at is not None] if self.kept else []
         values = self.values(table, threads=threads, device=device)
         if values.ndim == 1:
@@ -332,18 +312,27 @@ class BatchPredictor:
     __call__ = predict
 
     def values(
-        self, table: Any, *, threads: int | None = None, device: int | None = None
-    ) -> numpy.ndarray:
+        self, table: Any, *, threads: int | None = None, device: int | None = None, stream: Any = None
+    ) -> Any:
         """The results of :meth:`predict` as one array of type :attr:`dtype`: one dimension for a single
-        column, otherwise two."""
-        plain = {"threads": self.threads if threads is None else threads, "device": device}
+        column, otherwise two.
+
+        The table may be a frame of cuDF, or a dict of arrays in the memory of a GPU. The results are in the
+        same memory then, as those of :meth:`Model.predict`, and ``stream`` is the call's. Other outputs than
+        ``"class"`` are possible.
+
+        """
+        plain = {"threads": self.threads if threads is None else threads, "device": device, "stream": stream}
+        if self.output == "class" and is_gpu_table(table):
+            raise Refused("labels of classes are looked up in the host's memory: give the table there, or "
+                          'select another output, such as output="raw"')
         try:
             out = self._numbers_of(table, plain, single=False)
         except ValueError as error:
             raise public(error) from None
         return self._named_classes(out) if self.output == "class" else out
 
-    def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:
+    def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> Any:
         """The library's results of a call; ``plain`` has further arguments of the call."""
         found = self._numbers_of_frame(table, plain, single)
         if found is not None:
@@ -355,8 +344,11 @@ class BatchPredictor:
         """The results of :meth:`_numbers_of`; None if the table's columns must be converted one by one."""
         return _frames.predicted(self, table, {**plain, "single": single})
 
-    def _called(self, source: Table, names: list[str], plain: dict[str, Any], single: bool) -> numpy.ndarray:
+    def _called(self, source: Table, names: list[str], plain: dict[str, Any], single: bool) -> Any:
         places = self._in_order(names) if isinstance(source, _Matrix) else self._find(names)
+        on_gpu = _gpu_tables.predicted(self, source, names, places, plain)
+        if on_gpu is not None:
+            return on_gpu
         rows = source.rows()
         features = [self._feature(source, names, at, feature, rows) for feature, at in enumerate(places)]
         given = [None if feature is None else feature.given(single) for feature in features]
@@ -396,7 +388,7 @@ class BatchPredictor:
         return find_columns(as_lightgbm(names, wanted) if self._are_lightgbms else names, wanted)
 
     def _feature(self, source: Table, names: list[str], at: int | None, feature: int,
-                 rows: int) -> _Feature | None:
+                 rows: int) -> FeatureValues | None:
         """The numbers of a feature; None if it is absent or not read."""
         if at is None:
             return None
@@ -406,7 +398,7 @@ class BatchPredictor:
             raise Unsupported(f"column {quoted(names[at])} {error}", "D0020") from None
         return self._feature_of(values, names[at], feature, rows, isinstance(source, _Matrix))
 
-    def _feature_of(self, values: Any, name: str, feature: int, rows: int, is_array: bool) -> _Feature:
+    def _feature_of(self, values: Any, name: str, feature: int, rows: int, is_array: bool) -> FeatureValues:
         """The numbers of a feature, from the values of its column; ``is_array`` is true for columns of an
         array of two dimensions."""
         named = self._categories.has_names(feature)
@@ -416,7 +408,7 @@ class BatchPredictor:
             with_empty = feature in self._with_empty
             codes = self._codes_at_once(values, feature) if named and not with_empty else None
             if codes is not None and len(codes) == rows:
-                return _Feature(self._complete(codes, name, feature))
+                return FeatureValues(self._complete(codes, name, feature))
             column = _columns.column(values, named)
             column = _columns.with_empty(column) if with_empty else column
             if named:
@@ -424,9 +416,10 @@ class BatchPredictor:
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array, self._truths_are_numbers)
-                found = _Feature(self._complete(self._codes(column, known, name, feature), name, feature))
+                codes = self._codes(column, known, name, feature)
+                found = FeatureValues(self._complete(codes, name, feature))
             else:
-                found = _numbers(column, name)
+                found = numbers_of(column)
         except TypeError as error:
             raise Unsupported(f"column {quoted(name)} {error}", "D0020") from None
         if is_array and self._whole_arrays_are_single and found.values.dtype.kind in "iu":
@@ -487,14 +480,3 @@ def _restored(digest: str, library: bytes, options: dict[str, Any]) -> BatchPred
     predictor._model = model_of(digest, library)
     predictor._set_up()
     return predictor
-
-
-def _numbers(column: _columns.Column, name: str) -> _Feature:
-    """The numbers of a column whose feature has no named categories."""
-    if isinstance(column, _columns.Names):
-        raise TypeError(
-            "holds text or a dictionary (pandas: a category), and the model needs numbers there: convert "
-            "texts of digits to numbers (pandas.to_numeric), or give the numbers that stood for the texts "
-            "in training"
-        )
-    return _Feature(*column)

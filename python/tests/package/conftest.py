@@ -29,6 +29,12 @@ def cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session")
+def gpu_folder(tmp_path_factory):
+    """The folder of a driver for GPUs, and of its kernels. A process loads one driver."""
+    return tmp_path_factory.mktemp("gpu")
+
+
 @pytest.fixture(autouse=True)
 def effort(request, monkeypatch):
     """Two thirds of the cases of each list compile with `effort="fast"`, unless they name another effort. The

@@ -3,6 +3,7 @@
 import ctypes
 
 import numpy
+import pandas
 
 DLPACK = b"dltensor"
 
@@ -18,7 +19,7 @@ _Tensor._fields_ = [
     ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
     ("byte_offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("deleter", _Deleter),
 ]
-_CODES = {"i": 0, "u": 1, "f": 2}
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 
 _new = ctypes.pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -76,13 +77,16 @@ class Driver:
 
 
 class DeviceRows:
-    """An array in the memory of a GPU. Its content is valid after the work in `stream`."""
+    """An array in the memory of a GPU. Its content is valid after the work in `stream`. `strides` count
+    elements; None for packed ones."""
 
     def __init__(self, driver, values, *, device=0, stream=None, strides=None, element=None):
         self.driver, self.gpu, self.stream = driver, device, stream
         self.values = numpy.ascontiguousarray(values)
-        self.shape, self.strides = self.values.shape, strides
         self.element = element or self.values.dtype.str
+        self.shape = self.values.shape
+        self.bytes = None if strides is None else [stride * self.values.itemsize for stride in strides]
+        self.offset = 0
         self.streams = []
         self.address = 0
         if self.values.nbytes:
@@ -91,6 +95,25 @@ class DeviceRows:
             self.address = address.value
             driver.within(device, "cuMemcpyHtoDAsync_v2", address, ctypes.c_void_p(self.values.ctypes.data),
                           ctypes.c_size_t(self.values.nbytes), ctypes.c_void_p(stream))
+
+    @classmethod
+    def like(cls, driver, view, **options):
+        """The memory of an array of NumPy, and the same view of it."""
+        base = view
+        while isinstance(base.base, numpy.ndarray):
+            base = base.base
+        made = cls(driver, base.ravel(order="K"), element=view.dtype.str, **options)
+        made.shape, made.bytes = view.shape, view.strides
+        made.offset = view.ctypes.data - base.ctypes.data
+        return made
+
+    @property
+    def first(self):
+        """The address of the first element; 0 if there is none."""
+        return self.address + self.offset if 0 not in self.shape else 0
+
+    def __len__(self):
+        return self.shape[0]
 
     def __del__(self):
         if self.address:
@@ -117,13 +140,14 @@ class Exporting(DeviceRows):
         self.streams.append(stream)
         if (self.stream or 1) != stream:
             order(self.driver, self.gpu, self.stream, stream)
-        number = numpy.dtype(self.element)
+        number, first = numpy.dtype(self.element), self.first
         self._shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
-        self._strides = None if self.strides is None else (ctypes.c_int64 * len(self.shape))(*self.strides)
+        steps = [step // number.itemsize for step in self.bytes or ()]
+        self._strides = None if self.bytes is None else (ctypes.c_int64 * len(self.shape))(*steps)
         # The address lies eight bytes before the data, which begin at an offset of eight.
-        self._tensor = _Tensor(self.address - 8 if self.address else None, self.kind, self.gpu,
+        self._tensor = _Tensor(first - 8 if first else None, self.kind, self.gpu,
                                len(self.shape), _CODES[number.kind], 8 * number.itemsize, 1, self._shape,
-                               self._strides, 8 if self.address else 0, None, _Deleter())
+                               self._strides, 8 if first else 0, None, _Deleter())
         return _new(ctypes.addressof(self._tensor), DLPACK, None)
 
 
@@ -131,14 +155,44 @@ class Interfacing(DeviceRows):
     """An array with `__cuda_array_interface__`."""
 
     read_only = False
+    mask = None
 
     @property
     def __cuda_array_interface__(self):
-        about = {"shape": self.shape, "typestr": self.element, "data": (self.address, self.read_only),
+        about = {"shape": self.shape, "typestr": self.element, "data": (self.first, self.read_only),
                  "version": 3}
-        if self.strides is not None:
-            about["strides"] = tuple(self.values.itemsize * stride for stride in self.strides)
+        if self.bytes is not None:
+            about["strides"] = tuple(self.bytes)
+        if self.mask is not None:
+            about["mask"] = self.mask
         return about if self.stream is None else {**about, "stream": self.stream}
+
+
+def bitmap(driver, valid, **options):
+    """The mask of an array, as cuDF exports it: a bit for each element, 1 if it has a value."""
+    made = Interfacing(driver, numpy.packbits(valid, bitorder="little"), element="<t1", **options)
+    made.shape = valid.shape
+    return made
+
+
+class Frame:
+    """A frame of cuDF: columns by position have the types that a caller gives."""
+
+    def __init__(self, columns):
+        self._columns = columns
+        self.columns = pandas.Index(list(columns))
+        self.iloc = self
+
+    def __len__(self):
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def __getitem__(self, place):
+        rows, at = place
+        assert rows == slice(None)
+        return list(self._columns.values())[at]
+
+
+Frame.__name__, Frame.__module__ = "DataFrame", "cudf.core.dataframe"
 
 
 def order(driver, device, earlier, later):

@@ -241,7 +241,7 @@ def test_structured_arrays_are_tables(compiled, frame):
         ((row for row in ()), ["not a generator", "list(rows)"]),
         (xgboost.DMatrix(numpy.zeros((1, 8))), ["not a DMatrix of xgboost", "array or frame"]),
         (catboost.Pool(numpy.zeros((1, 8))), ["not a Pool of catboost", "array or frame"]),
-        (None, ["not NoneType", "a DataFrame of pandas or Polars"]),
+        (None, ["not NoneType", "a DataFrame of pandas, Polars or cuDF"]),
     ],
 )
 def test_objects_that_are_no_rows(compiled, given, parts):
