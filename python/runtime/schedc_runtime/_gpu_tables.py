@@ -37,10 +37,10 @@ def predicted(
     columns = [None if at is None else source.column(at) for at in places]
     if type(source) is _Arrays and not any_on_gpu(columns):
         return None
-    with_names = next((at for feature in predictor._coded if (at := places[feature]) is not None), None)
-    if with_names is not None:
+    refused = next((at for feature in predictor._coded if (at := places[feature]) is not None), None)
+    if refused is not None:
         raise Refused(
-            f"column {quoted(names[with_names])} has categories with names, which are looked up in the host's "
+            f"column {quoted(names[refused])} has categories with names, which are looked up in the host's "
             "memory: give the table there, or the numbers of the categories in an array of two dimensions "
             "on the GPU",
             "D0027",
