@@ -11,6 +11,7 @@
 //!
 //! A stage's sums add their terms in order, unless the loop over the terms is vectorized.
 
+use crate::legality::stage::MOST_LANES;
 use crate::lineage::{Annotation, LoopNode, NestBuilder};
 use sched_nest::{Accumulation, Axis, GpuLevel, LoopId, TreeOrder};
 
@@ -93,10 +94,10 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
 /// Whether a loop has the terms of a stage's sums in the lanes of vectors.
 fn has_terms_in_lanes(builder: &NestBuilder, id: LoopId) -> bool {
     let node = builder.node(id);
-    // Fewer terms than lanes are added one by one.
+    // Fewer terms than lanes are added one by one. Wide vectors become several shorter ones.
     let most = builder.most_trips(id).unwrap_or(i64::MAX);
     let in_lanes = |(annotation, _): &(Annotation, _)| match annotation {
-        Annotation::Vectorize(Some(lanes)) => *lanes > 1 && i64::from(*lanes) <= most,
+        Annotation::Vectorize(Some(lanes)) => *lanes > 1 && i64::from((*lanes).min(MOST_LANES)) <= most,
         Annotation::Vectorize(None) => true,
         _ => false,
     };

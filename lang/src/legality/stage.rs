@@ -17,7 +17,7 @@ pub const MOST_ROWS: i64 = 1024;
 const MOST_EXPANDED_TERMS: i64 = 4096;
 
 /// Largest number of rows or terms in the lanes of a vector. Wider vectors become several of them.
-const MOST_LANES: u32 = 16;
+pub(crate) const MOST_LANES: u32 = 16;
 
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_SUM_VECTORS: i64 = 32;
