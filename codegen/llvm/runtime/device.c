@@ -29,6 +29,7 @@ int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes)
     if (area->device)
         driver->free(area->device);
     *area = (schedc_area){0};
+    lane->growths++;
     status = schedc_driver_status(driver->alloc(&area->device, bytes));
     if (status == SCHEDC_OK)
         area->size = bytes;
@@ -43,6 +44,7 @@ int32_t schedc_area_pinned(schedc_lane *lane, schedc_area *area, size_t bytes)
     if (area->pinned)
         driver->free_pinned(area->pinned);
     *area = (schedc_area){0};
+    lane->growths++;
     int32_t error = driver->alloc_pinned(&area->pinned, bytes, 0);
     if (error == CU_OK)
         area->size = bytes;
@@ -260,6 +262,7 @@ static void end_session(schedc_device *device, schedc_session *session)
     if (session->pending && !schedc_seeded(SCHEDC_RELEASE_NOT_AWAITED))
         driver->event_synchronize(session->lanes[0].done);
     for (schedc_lane *lane = session->lanes; lane < session->lanes + SCHEDC_LANES; lane++) {
+        schedc_end_graph(lane);
         schedc_area *areas[] = {&lane->rows_in, &lane->base_in, &lane->results_out,
                                 &lane->rows,    &lane->margins, &lane->out};
         for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)

@@ -22,6 +22,25 @@ typedef struct schedc_scratch {
 
 typedef struct schedc_device schedc_device;
 
+/* Everything that the work of a run on a device depends on, apart from the content of the lane's memory. Two
+ * runs of a lane with the same description put the same work into its stream. */
+typedef struct schedc_work {
+    schedc_kernel walk, finish;
+    const schedc_transfer *bins;
+    int64_t n_rows;
+    size_t result_bytes; /* of a row */
+    bool has_base;
+    int64_t growths; /* of the lane when the run began */
+} schedc_work;
+
+/* The work of a run that is repeated, as a graph of the driver. */
+typedef struct schedc_graph {
+    schedc_work work;     /* of the lane's last run that could be repeated */
+    int32_t runs;         /* consecutive runs with this work */
+    cu_handle executable; /* null: the work has not been captured */
+    bool is_refused;      /* whether the driver has failed to make a graph */
+} schedc_graph;
+
 /* The stream and the memory of one run at a time: its rows are copied in, kernels run, and results are copied
  * out. */
 struct schedc_lane {
@@ -31,6 +50,8 @@ struct schedc_lane {
     schedc_area rows_in, base_in, results_out; /* pinned */
     schedc_area rows, margins, out;
     schedc_scratch *scratch;
+    int64_t growths; /* number of times that memory of the lane was allocated */
+    schedc_graph graph;
     int64_t first, n_rows; /* the run under way; n_rows is 0 if there is none */
 };
 
@@ -72,6 +93,15 @@ void schedc_session_give(schedc_device *device, schedc_session *session);
  * use. If memory of the device may be in use, the function waits for the lane's stream. */
 int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes);
 int32_t schedc_area_pinned(schedc_lane *lane, schedc_area *area, size_t bytes);
+
+/* Puts the work of a run into the lane's stream: by `enqueue` at first, as a graph if the work repeats.
+ * Earlier runs of the lane are done. */
+int32_t schedc_put_work(schedc_lane *lane, const schedc_work *work,
+                        int32_t (*enqueue)(const schedc_plan *, schedc_lane *, const schedc_work *),
+                        const schedc_plan *p);
+
+/* Releases a lane's graph. */
+void schedc_end_graph(schedc_lane *lane);
 
 /* Packs the columns of a call in the caller's stream into rows on the device. */
 int32_t schedc_pack_columns(const schedc_plan *p, schedc_session *session, cu_pointer rows);

@@ -34,6 +34,14 @@ static void start_driver(struct found *driver)
     if (!(to)) \
         return;
 
+static void find_graphs(schedc_driver *calls, void *library)
+{
+#define FIND(name, cuda, arguments) FIND_ONE(calls->name, library, cuda)
+    SCHEDC_GRAPH_FUNCTIONS(FIND)
+#undef FIND
+    calls->has_graphs = true;
+}
+
 static void find_cuda(void)
 {
     struct found *driver = &found[SCHEDC_NVIDIA];
@@ -43,6 +51,7 @@ static void find_cuda(void)
 #define FIND(name, cuda, hip, arguments) FIND_ONE(driver->calls.name, library, cuda)
     SCHEDC_DRIVER_FUNCTIONS(FIND)
 #undef FIND
+    find_graphs(&driver->calls, library);
     start_driver(driver);
 }
 

@@ -27,6 +27,8 @@ enum {
     CU_FUNC_DYNAMIC_SHARED = 8,
     CU_STREAM_NON_BLOCKING = 1,  /* does not wait for the default stream */
     CU_EVENT_NO_TIMING = 2,
+    /* While a thread captures, only its own calls that cannot be captured fail. */
+    CU_CAPTURE_THREAD_LOCAL = 1,
 };
 
 /* Functions of the drivers, with their names in both; each returns CU_OK or an error. Copies without a
@@ -87,10 +89,30 @@ enum {
        unsigned block_y, unsigned block_z, unsigned shared, cu_handle stream, void **arguments, \
        void **extra))
 
+/* Functions of NVIDIA's driver for graphs: work that is captured from a stream once, and launched as a whole
+ * later. The runtime does without them if the driver lacks one, as those before CUDA 11.4 do. */
+#define SCHEDC_GRAPH_FUNCTIONS(X) \
+    X(begin_capture, "cuStreamBeginCapture_v2", \
+      (cu_handle stream, int mode)) \
+    X(end_capture, "cuStreamEndCapture", \
+      (cu_handle stream, cu_handle *graph)) \
+    X(instantiate, "cuGraphInstantiateWithFlags", \
+      (cu_handle * executable, cu_handle graph, unsigned long long flags)) \
+    X(graph_destroy, "cuGraphDestroy", \
+      (cu_handle graph)) \
+    X(graph_launch, "cuGraphLaunch", \
+      (cu_handle executable, cu_handle stream)) \
+    X(executable_destroy, "cuGraphExecDestroy", \
+      (cu_handle executable))
+
 typedef struct schedc_driver {
 #define FIELD(name, cuda, hip, arguments) int32_t(*name) arguments;
     SCHEDC_DRIVER_FUNCTIONS(FIELD)
 #undef FIELD
+#define FIELD(name, cuda, arguments) int32_t(*name) arguments;
+    SCHEDC_GRAPH_FUNCTIONS(FIELD)
+#undef FIELD
+    bool has_graphs; /* whether the functions for graphs are there */
 } schedc_driver;
 
 /* Returns a maker's driver, ready for use; null, with a status, if there is none. */

@@ -15,6 +15,7 @@ enum schedc_fault {
     SCHEDC_RESULTS_NOT_AWAITED,  /* results are read before they have been copied */
     SCHEDC_FAILURE_NOT_AWAITED,  /* a failing call returns while its copies are under way */
     SCHEDC_RELEASE_NOT_AWAITED,  /* a model is released while a call of it is under way */
+    SCHEDC_GRAPH_OUTLIVES_MEMORY, /* a graph is launched after memory that it uses has been replaced */
     SCHEDC_UNLOAD_WITHOUT_CONTEXT, /* code stays loaded if loading fails later */
 };
 

@@ -152,6 +152,13 @@ static size_t result_bytes(const schedc_plan *p)
     return p->margin_bytes && !p->finish ? p->margin_bytes : p->out_bytes;
 }
 
+/* Returns the bytes of the rows of a run in pinned memory. */
+static size_t staged_bytes(const schedc_plan *p, const schedc_work *work)
+{
+    return work->bins ? schedc_transfer_bytes(work->bins, work->n_rows)
+                      : (size_t)work->n_rows * p->row_bytes;
+}
+
 /* Writes the rows of a run to pinned memory, as bins or as values. */
 static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t first, int64_t n_rows,
                      void *pinned)
@@ -164,14 +171,32 @@ static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t 
     return SCHEDC_OK;
 }
 
-/* Starts a run: the copy of its rows, its kernels, and the copy of its results. */
-static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int64_t n_rows)
+/* Puts the device's part of a run into the lane's stream: the copy of its rows, its kernels, and the copy of
+ * its results. */
+static int32_t enqueue(const schedc_plan *p, schedc_lane *lane, const schedc_work *work)
 {
     const schedc_driver *driver = lane->device->driver;
-    const schedc_transfer *bins = schedc_transfer_of(p, n_rows);
-    size_t rows = bins ? schedc_transfer_bytes(bins, n_rows) : (size_t)n_rows * p->row_bytes;
-    size_t results = (size_t)n_rows * result_bytes(p);
-    size_t base = p->base_margin ? (size_t)n_rows * p->base_bytes : 0;
+    device_buffers at = {lane->rows.device, lane->margins.device, lane->out.device, work->bins};
+    int32_t status = schedc_driver_status(driver->upload_async(
+        lane->rows.device, lane->rows_in.pinned, staged_bytes(p, work), lane->stream));
+    if (status == SCHEDC_OK && work->has_base)
+        status = schedc_driver_status(driver->upload_async(first_output(p, at), lane->base_in.pinned,
+                                                           (size_t)work->n_rows * p->base_bytes,
+                                                           lane->stream));
+    if (status == SCHEDC_OK)
+        status = run_kernels(p, lane, work->n_rows, at);
+    if (status == SCHEDC_OK)
+        status = schedc_driver_status(driver->download_async(lane->results_out.pinned, lane->out.device,
+                                                             (size_t)work->n_rows * work->result_bytes,
+                                                             lane->stream));
+    return status;
+}
+
+/* Makes the lane's memory large enough for a run. */
+static int32_t grow(const schedc_plan *p, schedc_lane *lane, const schedc_work *work)
+{
+    size_t n_rows = (size_t)work->n_rows, rows = staged_bytes(p, work);
+    size_t results = n_rows * work->result_bytes, base = work->has_base ? n_rows * p->base_bytes : 0;
     struct {
         schedc_area *area;
         size_t bytes;
@@ -180,30 +205,37 @@ static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int
                  {&lane->base_in, base, schedc_area_pinned},
                  {&lane->results_out, results, schedc_area_pinned},
                  {&lane->rows, rows, schedc_area_device},
-                 {&lane->margins, (size_t)n_rows * margin_bytes(p), schedc_area_device},
+                 {&lane->margins, n_rows * margin_bytes(p), schedc_area_device},
                  {&lane->out, results, schedc_area_device}};
     int32_t status = SCHEDC_OK;
     for (size_t i = 0; i < sizeof areas / sizeof *areas && status == SCHEDC_OK; i++)
         status = areas[i].grow(lane, areas[i].area, areas[i].bytes);
+    return status;
+}
+
+/* Starts a run on rows in the host's memory. */
+static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int64_t n_rows)
+{
+    schedc_work work = {.walk = p->walk,
+                        .finish = p->finish,
+                        .bins = schedc_transfer_of(p, n_rows),
+                        .n_rows = n_rows,
+                        .result_bytes = result_bytes(p),
+                        .has_base = p->base_margin != NULL};
+    int32_t status = grow(p, lane, &work);
     if (status != SCHEDC_OK)
         return status;
-    status = stage(p, bins, first, n_rows, lane->rows_in.pinned);
-    if (status == SCHEDC_OK)
-        status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows,
-                                                           lane->stream));
-    device_buffers at = {lane->rows.device, lane->margins.device, lane->out.device, bins};
-    if (status == SCHEDC_OK && base) {
+    work.growths = lane->growths;
+    status = stage(p, work.bins, first, n_rows, lane->rows_in.pinned);
+    if (status != SCHEDC_OK)
+        return status;
+    if (work.has_base)
         schedc_begin_sums(p, first, n_rows, lane->base_in.pinned);
-        status = schedc_driver_status(
-            driver->upload_async(first_output(p, at), lane->base_in.pinned, base, lane->stream));
-    }
+    /* Runs of longer calls are copied while others are computed, so nothing waits for the driver. */
+    bool is_whole_call = n_rows == p->n_rows;
+    status = is_whole_call ? schedc_put_work(lane, &work, enqueue, p) : enqueue(p, lane, &work);
     if (status == SCHEDC_OK)
-        status = run_kernels(p, lane, n_rows, at);
-    if (status == SCHEDC_OK)
-        status = schedc_driver_status(
-            driver->download_async(lane->results_out.pinned, lane->out.device, results, lane->stream));
-    if (status == SCHEDC_OK)
-        status = schedc_driver_status(driver->event_record(lane->done, lane->stream));
+        status = schedc_driver_status(lane->device->driver->event_record(lane->done, lane->stream));
     lane->first = first;
     lane->n_rows = n_rows;
     return status;

@@ -13,5 +13,6 @@
 #include "call.c"
 #include "driver.c"
 #include "device.c"
+#include "graph.c"
 #include "pack.c"
 #include "gpu.c"

@@ -7,7 +7,8 @@
  * context fail without one.
  *
  * FAKE_CUDA selects a failure: "devices:0", "capability:70", "shared:1000" (bytes of a block), and
- * "alloc:3", "load:1", "stream:1", "record:1", "launch:2" (the call of this number fails). */
+ * "alloc:3", "load:1", "stream:1", "record:1", "launch:2", "capture:1", "instantiate:1", "graph:1" (the call
+ * of this number fails). */
 #include "streams.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NO_CONTEXT = 201, NOT_FOUND = 500,
-       NOT_READY = 600, ILLEGAL = 700 };
+       NOT_READY = 600, ILLEGAL = 700, NOT_CAPTURED = 900, CAPTURE_BROKEN = 901 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int contexts; /* number of contexts that are current for some thread */
@@ -42,6 +43,16 @@ static bool fails(const char *word, long *count)
     go_on(); \
     pthread_mutex_unlock(&lock); \
     return result
+
+static _Thread_local graph *capturing; /* the graph of the capture that this thread has begun */
+
+/* Whether a call of this thread breaks its capture: the call waits, or allocates or frees memory. */
+static bool breaks_capture(void)
+{
+    if (capturing)
+        capturing->is_broken = true;
+    return capturing != NULL;
+}
 
 /* A function of the driver that needs a context. */
 #define IN_CONTEXT(result, body) \
@@ -202,6 +213,8 @@ EXPORT int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
     static long count;
     if (!own_contexts)
         return NO_CONTEXT;
+    if (breaks_capture())
+        return NOT_CAPTURED;
     if (fails("alloc:", &count) || bytes == 0)
         return NO_MEMORY;
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,6 +228,8 @@ EXPORT int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 
 EXPORT int cuMemFree_v2(uint64_t memory)
 {
+    if (breaks_capture())
+        return NOT_CAPTURED;
     IN_CONTEXT(
         result, if (!end_memory((void *)(uintptr_t)memory)) result = INVALID);
 }
@@ -254,12 +269,16 @@ EXPORT size_t fake_memory(void)
 
 EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
+    if (breaks_capture())
+        return NOT_CAPTURED;
     IN_CONTEXT(result, *memory = flags ? NULL : malloc(bytes);
                if (!*memory || !new_piece(pinned, *memory, bytes, 0)) result = NO_MEMORY);
 }
 
 EXPORT int cuMemFreeHost(void *memory)
 {
+    if (breaks_capture())
+        return NOT_CAPTURED;
     IN_CONTEXT(
         result, piece *freed = piece_at(pinned, (uintptr_t)memory);
         if (!freed) result = INVALID; else {
@@ -349,6 +368,8 @@ EXPORT int cuStreamDestroy_v2(void *ended)
 
 EXPORT int cuStreamSynchronize(void *of)
 {
+    if (breaks_capture())
+        return NOT_CAPTURED;
     IN_CONTEXT(result, if (of
                            && ((stream *)of)->is_destroyed) refuse("a stream is waited for that has been "
                                                                    "destroyed");
@@ -387,6 +408,8 @@ EXPORT int cuEventRecord(void *made, void *in)
 
 EXPORT int cuEventSynchronize(void *of)
 {
+    if (breaks_capture())
+        return NOT_CAPTURED;
     event *e = of;
     IN_CONTEXT(result, finish_event(e));
 }
@@ -431,4 +454,101 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                memcpy(l->block, (unsigned[]){bx, by, bz}, sizeof l->block);
                for (int i = 0; i < k->num_arguments; i++) memcpy(&l->arguments[i], arguments[i], 8);
                check_devices(l));
+}
+
+/* Graphs. */
+
+static int graphs;               /* number of graphs and executable graphs that have not been destroyed */
+static atomic_int graph_launches;
+
+EXPORT int cuStreamBeginCapture_v2(void *of, int mode)
+{
+    static long count;
+    stream *s = of;
+    if (fails("capture:", &count))
+        return NOT_CAPTURED;
+    if (!s || s->captured || capturing || mode != 1)
+        return INVALID;
+    graph *new = calloc(1, sizeof *new);
+    new->last = &new->first;
+    capturing = new;
+    IN_CONTEXT(result, s->captured = new);
+}
+
+EXPORT int cuStreamEndCapture(void *of, void **made)
+{
+    stream *s = of;
+    graph *ended = s->captured;
+    if (!ended || ended != capturing)
+        return INVALID;
+    capturing = NULL;
+    *made = ended->is_broken ? NULL : ended;
+    IN_CONTEXT(result, s->captured = NULL; if (ended->is_broken) result = CAPTURE_BROKEN; else graphs++);
+}
+
+/* Makes an executable graph: a copy, which lives on when the graph is destroyed. */
+EXPORT int cuGraphInstantiateWithFlags(void **made, void *of, unsigned long long flags)
+{
+    static long count;
+    if (flags || fails("instantiate:", &count))
+        return INVALID;
+    graph *new = calloc(1, sizeof *new);
+    new->last = &new->first;
+    for (const work *w = ((graph *)of)->first; w; w = w->next) {
+        work *copy = capture(new, w->what), *next = copy->next;
+        *copy = *w;
+        copy->next = next;
+    }
+    *made = new;
+    IN_CONTEXT(result, graphs++);
+}
+
+static int end_graph(graph *ended)
+{
+    for (work *w = ended->first, *next; w; w = next) {
+        next = w->next;
+        free(w);
+    }
+    free(ended);
+    IN_CONTEXT(result, graphs--);
+}
+
+EXPORT int cuGraphDestroy(void *ended)
+{
+    return end_graph(ended);
+}
+
+EXPORT int cuGraphExecDestroy(void *ended)
+{
+    return end_graph(ended);
+}
+
+/* Puts captured work into a stream. */
+static void put_again(stream *to, const work *captured)
+{
+    work *put = add(to, captured->what), *next = put->next;
+    *put = *captured;
+    put->next = next;
+}
+
+EXPORT int cuGraphLaunch(void *launched, void *in)
+{
+    static long count;
+    if (fails("graph:", &count))
+        return ILLEGAL;
+    graph_launches++;
+    const work *first = ((graph *)launched)->first;
+    IN_CONTEXT(result, for (const work *w = first; w; w = w->next) put_again(in, w));
+}
+
+/* Returns the number of graphs that have not been destroyed. */
+EXPORT int fake_graphs(void)
+{
+    return graphs;
+}
+
+/* Returns the number of times that a graph was launched. */
+EXPORT int fake_graph_launches(void)
+{
+    return graph_launches;
 }

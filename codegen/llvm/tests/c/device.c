@@ -252,6 +252,9 @@ static void every_way(void)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             if (counts[i] <= n_rows)
                 from_host(kind, n_rows - counts[i], counts[i]);
+        /* Calls that repeat the same work for other rows. */
+        for (int i = 0; i < 12 && 33 + i <= n_rows; i++)
+            from_host(kind, i, 33);
         strided(kind, n_rows);
         strided(kind, n_rows / 2 + 1);
         unaligned(kind);

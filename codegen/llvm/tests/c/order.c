@@ -7,6 +7,9 @@
  * - order IMAGE MAKER fails: a call that fails after some of its work has begun, then a larger call. Needs
  *   FAKE_CUDA=launch:2.
  * - order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
+ * - order IMAGE MAKER repeats: calls that repeat the same work, which becomes a graph where the driver has
+ *   graphs. With FAKE_CUDA=capture:1 or instantiate:1 it cannot become one; with graph:1 the first
+ *   launch of the graph fails.
  * - order IMAGE MAKER unloaded: a model whose first loading fails. Needs FAKE_CUDA=stream:1 or
  *   alloc:1. */
 #include "../../runtime/device.h"
@@ -256,6 +259,42 @@ static void unrecorded(void)
     release();
 }
 
+/* Calls for as many rows, each for other ones. Returns the number of failed calls. */
+static int repeated(int64_t n_rows, int count)
+{
+    int failed = 0;
+    for (int i = 0; i < count; i++)
+        failed += call_from_host(7 * i, n_rows) != SCHEDC_OK;
+    return failed;
+}
+
+static void repeats(void)
+{
+    enum { CALLS = 20 };
+    const char *mode = getenv("FAKE_CUDA");
+    bool without = gpu.maker == SCHEDC_AMD || strcmp(mode, "capture:1") == 0
+        || strcmp(mode, "instantiate:1") == 0;
+    int failed = repeated(50, CALLS);
+    CHECK(failed == (gpu.maker == SCHEDC_NVIDIA && strcmp(mode, "graph:1") == 0));
+    int launched = number("fake_graph_launches");
+    CHECK(without || (launched > 0 && launched < CALLS));
+    /* Another kind of call. */
+    CHECK(repeated(30, 2) == 0 && number("fake_graph_launches") == launched);
+    CHECK(repeated(50, CALLS) == 0);
+    int again = number("fake_graph_launches");
+    CHECK(without || again > launched);
+    /* A call in its caller's stream, which has not ended, and makes the memory of later calls grow. */
+    cu_handle stream = new_stream();
+    pending one = in_place(stream, 0, 4000);
+    CHECK(repeated(50, CALLS) == 0);
+    ends_well(one);
+    CHECK(without || number("fake_graph_launches") > again);
+    /* Memory grows between two runs that are otherwise equal. */
+    CHECK(repeated(900, 1) == 0 && repeated(50, CALLS) == 0);
+    release();
+    CHECK(number("fake_graphs") == 0);
+}
+
 static void unloaded(void)
 {
     cu_handle context;
@@ -305,7 +344,8 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"calls", calls}, {"fails", fails}, {"unrecorded", unrecorded}, {"unloaded", unloaded}};
+    } cases[] = {{"calls", calls}, {"fails", fails}, {"unrecorded", unrecorded},
+                 {"repeats", repeats}, {"unloaded", unloaded}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[3], cases[i].name) == 0)
             cases[i].run();

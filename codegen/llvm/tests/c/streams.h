@@ -113,8 +113,15 @@ typedef struct work {
     mark *mark;
 } work;
 
+/* Work that was captured from a stream, and can be put into streams. */
+typedef struct graph {
+    work *first, **last;
+    bool is_broken; /* a call that cannot be captured was made */
+} graph;
+
 struct stream {
     work *first, **last;
+    graph *captured; /* the graph that work goes to instead; null: none */
     bool is_alone; /* the default stream and this one do not wait for each other */
     bool is_destroyed;
 };
@@ -125,6 +132,18 @@ static int num_streams = 1;
 
 static work *append(stream *to, int what)
 {
+    work *new = calloc(1, sizeof *new);
+    new->what = what;
+    *to->last = new;
+    to->last = &new->next;
+    return new;
+}
+
+/* Adds work to a graph. The runtime has no reason to capture anything but copies and launches. */
+static work *capture(graph *to, int what)
+{
+    if (what != COPY && what != LAUNCH)
+        refuse("work that is neither a copy nor a launch is captured");
     work *new = calloc(1, sizeof *new);
     new->what = what;
     *to->last = new;
@@ -152,6 +171,8 @@ static work *add(stream *to, int what)
     to = to ? to : &standard;
     if (to->is_destroyed)
         refuse("work is put into a stream that has been destroyed");
+    if (to->captured)
+        return capture(to->captured, what);
     for (int i = 0; to == &standard && i < num_streams; i++)
         if (!all_streams[i]->is_alone)
             put_behind(&standard, all_streams[i]);
@@ -329,6 +350,11 @@ static work *put_copy(stream *in, void *to, const void *from, size_t bytes)
 static void copy_async(stream *in, void *to, const void *from, size_t bytes)
 {
     put_copy(in, to, from, bytes);
+    if (in && in->captured) {
+        if (is_pageable(to, bytes) || is_pageable(from, bytes))
+            refuse("a copy of pageable memory is captured");
+        return;
+    }
     if (said("pageable:", 0) && (is_pageable(to, bytes) || is_pageable(from, bytes)))
         finish(in, NULL);
 }
