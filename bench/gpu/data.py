@@ -30,6 +30,8 @@ def model(folder, name, held_out):
         "sum_bytes": 8 if stats["accumulator"] == "f64" else 4,
         "bin_bytes": facts["bin_bytes"],
         "bins": facts["bins"],
+        "search_steps": facts["search_steps"],
+        "leaf_vectors": facts["leaf_vectors"],
         "held_out": held_out,
     }
 

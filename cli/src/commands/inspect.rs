@@ -107,6 +107,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "sum_bytes": facts.sum_bytes,
         "bin_bytes": facts.bin_bytes,
         "bins": facts.bins_per_row,
+        "search_steps": facts.search_steps,
         "category_features": facts.category_features,
         "class_features": facts.class_features,
         "stages": facts.stages.iter().map(stage_facts).collect::<Vec<_>>(),

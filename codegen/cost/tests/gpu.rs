@@ -55,6 +55,8 @@ fn info(model: &Value) -> ModelInfo {
         sum_bytes: number(model, "sum_bytes"),
         bin_bytes: number(model, "bin_bytes"),
         bins_per_row: number(model, "bins"),
+        has_leaf_vectors: model["leaf_vectors"] == true,
+        search_steps: model["search_steps"].as_u64().map_or(0, |steps| steps as u32),
         ..ModelInfo::default()
     }
 }
@@ -157,7 +159,7 @@ fn all_calls() -> Vec<(String, bool, Vec<Call>)> {
 #[test]
 fn the_preferred_schedule_is_nearly_the_fastest() {
     let models = all_calls();
-    for (exact_only, most_worst) in [(false, 1.45), (true, 1.5)] {
+    for (exact_only, most_worst) in [(false, 1.43), (true, 1.49)] {
         let (mut fitted, mut held_out) = (Vec::new(), Vec::new());
         for (name, is_held_out, calls) in &models {
             let all = regrets(calls, exact_only);
@@ -165,10 +167,10 @@ fn the_preferred_schedule_is_nearly_the_fastest() {
             let group = if *is_held_out { &mut held_out } else { &mut fitted };
             group.extend(all.into_iter().map(|(_, regret)| regret));
         }
-        for (what, regrets) in [("fitted", fitted), ("held out", held_out)] {
+        for (what, regrets, most_most) in [("fitted", fitted, 1.14), ("held out", held_out, 1.38)] {
             let [median, most, worst] = quantiles(regrets);
             println!("{what}, exact alone {exact_only}: {median:.3} {most:.2} {worst:.2}");
-            let holds = median <= 1.04 && most <= 1.4 && worst <= most_worst;
+            let holds = median <= 1.04 && most <= most_most && worst <= most_worst;
             assert!(holds, "{what}, exact alone {exact_only}: {median} {most} {worst}");
         }
     }

@@ -10,8 +10,13 @@ use std::collections::BTreeSet;
 
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
+/// Seeds of forests whose predictions are logarithms in double precision. Under `four_rows`, `ptxas` spills
+/// values of the logarithms if it may choose the number of registers.
+const LOGARITHMS_THAT_SPILLED: [u64; 2] = [28, 54];
+
 /// The example model with all schedules, and forests of every kind of output and type of sums, each with half
-/// of the example schedules. Outputs with logarithms have one schedule.
+/// of the example schedules. Outputs with logarithms have one schedule, apart from forests whose kernels once
+/// spilled.
 fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
@@ -31,6 +36,14 @@ fn models() -> Vec<(String, Forest, Vec<Named>)> {
                 vec![("direct".to_string(), DIRECT.to_string())],
             ));
         }
+    }
+    for seed in LOGARITHMS_THAT_SPILLED {
+        let forest = forests::with_logarithms(&mut Rng(!seed), forests::forest(&mut Rng(seed)));
+        assert!(forest.output.value.iter().any(is_logarithm), "forest {seed}");
+        let once_spilled = |(name, _): &Named| {
+            ["four_rows", "shared_partial_forest"].iter().any(|spilled| name.contains(spilled))
+        };
+        all.push((format!("spilled {seed}"), forest, examples().into_iter().filter(once_spilled).collect()));
     }
     all
 }

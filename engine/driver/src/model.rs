@@ -229,9 +229,8 @@ impl Model {
         let of_columns = self.forests.with_set_tests(SetTests::OfColumns);
         let columns = of_columns.prepared().map(|prepared| prepared.tested.len());
         let classes = self.forests.with_set_tests(SetTests::OfClasses).prepared();
-        let (bins, bin_bytes) = of_columns
-            .quantized_rows()
-            .map_or((0, 0), |rows| (rows.columns, if rows.in_bytes { 1 } else { 2 }));
+        let rows = of_columns.quantized_rows();
+        let (bins, bin_bytes) = rows.map_or((0, 0), |rows| (rows.columns, if rows.in_bytes { 1 } else { 2 }));
         let runs = of_columns.columns().ok().flatten();
         let layers = runs.map(|columns| columns.stages()).unwrap_or_default();
         let step = self.stages.last().map_or("", |stage| stage.name.split('/').next().unwrap_or_default());
@@ -250,6 +249,7 @@ impl Model {
             sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,
             bins_per_row: bins,
+            search_steps: rows.map_or(0, |rows| rows.search_steps),
             category_features: count(category_features(self.forest())),
             class_features: count(classes.map_or(0, |prepared| prepared.class_features)),
             has_profile: self.profile.is_some(),

@@ -23,7 +23,7 @@ fn model(depth: u32, leaves: u32) -> ModelInfo {
 /// The schedules for a GPU, with the most rows that each is for.
 fn on_gpu(model: &ModelInfo, target: &str) -> Vec<(Option<u32>, String)> {
     let target = target.parse().unwrap_or_else(|()| Target::gpu());
-    let bins = QuantizedRows { columns: model.num_features, in_bytes: true };
+    let bins = QuantizedRows { columns: model.num_features, in_bytes: true, search_steps: 0 };
     gpu::chosen(model, Some(&bins), &target).iter().map(|(rows, text)| (rows, text.clone())).collect()
 }
 

@@ -59,7 +59,7 @@ impl StepFigures {
 }
 
 /// The step of layouts with straight-line walks, which differ little. The figures are those of `quantized`.
-const STRAIGHT_STEP: StepFigures = StepFigures::new(5.19, 162.0, 1.0);
+const STRAIGHT_STEP: StepFigures = StepFigures::new(5.05, 195.0, 1.0);
 
 /// Declares the layouts in the order of proposals. The columns of the table come first, each with the comment
 /// of its method. A row is: variant, word of the language, and the columns.
@@ -150,7 +150,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(2), is_in_silvanforge: true, cpu_alternative: None,
-        gpu_step: StepFigures::new(15.2, 224.0, 1.0),
+        gpu_step: StepFigures::new(14.1, 283.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
@@ -161,7 +161,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Steps,
         trial_position: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
         gpu_trial_position: Some(4), is_in_silvanforge: true, cpu_alternative: Some(Layout::Levels),
-        gpu_step: StepFigures::new(20.2, 320.0, 1.0),
+        gpu_step: StepFigures::new(20.5, 326.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller_layouts: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
@@ -195,7 +195,7 @@ layouts! {
         has_adjacent_trees: false, row_vectors: Sweep,
         trial_position: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(5), is_in_silvanforge: false, cpu_alternative: Some(Layout::Quantized),
-        gpu_step: StepFigures::new(28.4, 82.1, 1.51),
+        gpu_step: StepFigures::new(20.1, 60.5, 1.54),
         node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
@@ -218,7 +218,7 @@ layouts! {
         has_adjacent_trees: true, row_vectors: Steps,
         trial_position: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(3), is_in_silvanforge: true, cpu_alternative: None,
-        gpu_step: StepFigures::new(4.7, 121.0, 1.0),
+        gpu_step: StepFigures::new(3.96, 79.6, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",

@@ -35,6 +35,8 @@ pub struct ModelInfo {
     /// Number of bins of a quantized row; 0 if unknown. A feature has two if missing values go left at some
     /// nodes and right at others, and more if it has more thresholds than a bin has values.
     pub bins_per_row: u32,
+    /// Steps of the searches for all bins of a row; 0 if unknown.
+    pub search_steps: u32,
     /// Number of features with categories that nodes test.
     pub category_features: u32,
     /// Number of features whose sets of categories `preorder` tests by class. Other layouts have a column for

@@ -5,13 +5,16 @@ use super::figures;
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
+use super::sums::{ThreadSums, selects_class};
 use super::trees::{TreeMemory, row_bytes, sum_bytes};
 use sched_nest::{ModelInfo, StepFigures};
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
 const PACKED_ROWS: u64 = 4;
-/// Assumed search steps for a bin of 8 bits, and for one of 16 bits. The cost model uses their ratio alone.
-const STEPS_OF_A_SEARCH: [f64; 2] = [8.0, 14.0];
+/// Most steps of the search for a bin of 8 bits, and for one of 16 bits.
+const MOST_SEARCH_STEPS: [f64; 2] = [8.0, 14.0];
+/// Bytes of the first-level cache that are left to trees, at least, however much stacks take.
+const LEAST_FIRST_CACHE: f64 = 8192.0;
 /// Bytes of a tree that a thread copies with one instruction.
 const COPIED_AT_ONCE: f64 = 16.0;
 /// Rows per block below which copies are padded, so that consecutive features of a row are in different banks
@@ -78,6 +81,7 @@ struct BlockEstimator<'a> {
     threads: f64,
     warps: f64,
     step: StepFigures,
+    sums: ThreadSums,
     work: BlockWork,
 }
 
@@ -92,13 +96,16 @@ impl BlockWork {
     ) -> BlockWork {
         let threads = launch.threads() as f64;
         let shared = shared_bytes((model, columns), trees, launch);
+        let sums = ThreadSums::of(model, launch);
+        let stacks = occupancy.resident * threads * sums.stack_bytes;
         let mut estimator = BlockEstimator {
             gpu,
             model,
             trees,
             launch,
             occupancy,
-            first_cache: gpu.first_cache(occupancy.resident, shared),
+            first_cache: (gpu.first_cache(occupancy.resident, shared) - stacks).max(LEAST_FIRST_CACHE),
+            sums,
             rows: launch.rows_per_block.min(rows) as f64,
             threads,
             warps: (threads / f64::from(gpu.kind.warp)).ceil(),
@@ -110,6 +117,7 @@ impl BlockWork {
         };
         estimator.add_instructions(estimator.warps * figures::BLOCK_OVERHEAD / f64::from(gpu.kind.warp / 8));
         estimator.add_walks(rows);
+        estimator.add_sums();
         estimator.add_rows();
         columns.iter().for_each(|columns| estimator.add_columns(columns));
         estimator.add_folds();
@@ -150,25 +158,24 @@ impl BlockEstimator<'_> {
         let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
         self.work.tree_bytes = misses.sectors * figures::SECTOR_BYTES;
         let waiting = misses.steps * step.miss_factor;
-        let classes = if self.model.num_classes > 1 { 1.0 } else { 0.0 };
+        let classes = if selects_class(self.model) { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
         // then wait for each other's sums.
         let waits = classes > 0.0 && launch.layout.has_straight_line_walks() && launch.layout.compares_bins();
         let overlap = if waits { 0.0 } else { figures::INTERLEAVING_OVERLAP };
         let overlap = 1.0 + (launch.walks_in_flight() as f64 - 1.0) * overlap;
-        let guarded = if launch.has_partial_round(self.model) { figures::PARTIAL_ROUND_FACTOR } else { 1.0 };
         let cycles = reads.steps * (step.cycles + waiting * figures::MISS_CYCLES)
             + waiting * reads.sectors * figures::SECTOR_CYCLES
             + figures::WALK_CYCLES;
         let following = 1.0 + (walks - 1.0) * figures::NEXT_WALK_SHARE;
-        self.work.chain += guarded * following * cycles / overlap + walks * figures::CLASS_CYCLES * classes;
+        self.work.chain += following * cycles / overlap + walks * figures::CLASS_CYCLES * classes / overlap;
         if !launch.copies_rows {
             let all = self.occupancy.resident * self.rows * row_bytes(self.model);
             let misses = 1.0 - (figures::KEPT_SHARE * self.first_cache / all).min(1.0);
             self.work.chain += walks * reads.steps * figures::ROW_MISS_CYCLES * misses;
         }
         let instructions = reads.steps * step.instructions + figures::CLASS_INSTRUCTIONS * classes;
-        self.add_instructions(warps * walks * guarded * instructions);
+        self.add_instructions(warps * walks * instructions);
         let of_rows = match (launch.copies_rows, launch.trees_in_lanes) {
             (true, true) => figures::BANK_CONFLICTS,
             (true, false) => 1.0,
@@ -176,6 +183,18 @@ impl BlockEstimator<'_> {
         };
         let of_rows = reads.steps * of_rows * launch.lanes as f64 * figures::ROW_WAVEFRONTS;
         self.work.wavefronts += warps * walks * (reads.lines * figures::LINE_WAVEFRONTS + of_rows);
+    }
+
+    /// Adds the work of keeping sums: values of leaf vectors beyond the first, and accesses to slots.
+    fn add_sums(&mut self) {
+        let launch = self.launch;
+        let further = if self.model.has_leaf_vectors { self.margins() - 1.0 } else { 0.0 };
+        let vectors = (launch.thread_trees * launch.rows_of_a_thread()) as f64 * further;
+        let slots = self.sums.slot_accesses;
+        self.add_instructions(self.warps * (vectors + slots) * figures::SUM_INSTRUCTIONS);
+        self.work.wavefronts += self.warps * slots * self.sums.conflicts;
+        self.work.chain +=
+            vectors * figures::SUM_CYCLES + slots * self.sums.conflicts.max(figures::SUM_CYCLES);
     }
 
     /// Adds the work of copying the block's rows, as values or as bins.
@@ -187,14 +206,24 @@ impl BlockEstimator<'_> {
         let of_a_thread = (values / self.threads).ceil();
         let warp = f64::from(self.gpu.kind.warp);
         if self.launch.layout.compares_bins() {
-            let [byte, word] = STEPS_OF_A_SEARCH;
-            let searches = if self.model.bin_bytes > 1 { word / byte } else { 1.0 };
-            self.add_instructions(values * figures::BIN_INSTRUCTIONS * searches / warp);
-            self.work.chain += of_a_thread * figures::BIN_CYCLES * searches;
+            let steps = self.search_steps();
+            let instructions = figures::BIN_INSTRUCTIONS + steps * figures::SEARCH_INSTRUCTIONS;
+            self.add_instructions(values * instructions / warp);
+            self.work.chain += of_a_thread * (figures::BIN_CYCLES + steps * figures::SEARCH_CYCLES);
         } else {
             self.add_instructions(values * figures::COPY_INSTRUCTIONS / warp);
             self.work.chain += of_a_thread * figures::COPY_CYCLES + figures::MISS_CYCLES;
         }
+    }
+
+    /// Steps of the search for the bin of a feature. If they are unknown, each node counts as a threshold.
+    fn search_steps(&self) -> f64 {
+        if self.model.search_steps > 0 {
+            return f64::from(self.model.search_steps) / f64::from(self.model.bins_per_row.max(1));
+        }
+        let most = if self.model.bin_bytes > 1 { MOST_SEARCH_STEPS[1] } else { MOST_SEARCH_STEPS[0] };
+        let nodes = self.trees.count * self.trees.inner_nodes;
+        (1.0 + nodes / f64::from(self.model.tested_features.max(1))).log2().clamp(1.0, most)
     }
 
     /// Adds the work of computing the columns of the block's rows.
@@ -217,7 +246,7 @@ impl BlockEstimator<'_> {
         let (folds, threads) = (self.launch.folds as f64, self.launch.tree_threads as f64);
         let slots = threads * self.rows * self.margins();
         let warp = f64::from(self.gpu.kind.warp);
-        if self.model.num_classes > 1 {
+        if self.sums.clears_slots {
             self.add_instructions(folds * slots * figures::FILL_INSTRUCTIONS / warp);
             self.work.chain += folds * figures::FILL_CYCLES * slots / self.threads;
         }

@@ -23,6 +23,9 @@ pub const THREAD_REGISTERS: u64 = 32;
 /// Registers of each further interleaved `preorder` walk of a thread. With four walks, `ptxas` reports 48 to
 /// 56 registers in all.
 pub const PREORDER_WALK_REGISTERS: u64 = 12;
+/// Registers for the sums of several classes, beside walks that compare values: `ptxas` reports 39 and 40 in
+/// all.
+pub const CLASS_REGISTERS: u64 = 8;
 /// Threads get registers in multiples of this number.
 pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of shared memory that the system reserves for each block, as CUDA documents for compute capability
@@ -41,74 +44,82 @@ pub const SLOT_CACHE_SHARE: f64 = 0.5;
 
 /// Weight, from 0 to 1, of the assumption that all leaves have equally many rows. The rest is the weight of
 /// the assumption that each test sends half of the rows to each side.
-pub const LEAF_SHARE: f64 = 0.75;
+pub const LEAF_SHARE: f64 = 0.88;
 /// Microseconds from one launch of a call to the next.
 pub const LAUNCH_US: f64 = 1.78;
 /// Exponent of the p-norm that combines the parts of a launch: 1 means no overlap, infinity perfect overlap.
-pub const OVERLAP_EXPONENT: f64 = 1.45;
+pub const OVERLAP_EXPONENT: f64 = 1.57;
 /// Bandwidth of the second-level cache, as a multiple of the data sheet's.
-pub const SECOND_CACHE_FACTOR: f64 = 1.5;
+pub const SECOND_CACHE_FACTOR: f64 = 1.53;
 /// Bytes of trees or rows that the first-level cache keeps, as a share of its size.
-pub const KEPT_SHARE: f64 = 0.696;
+pub const KEPT_SHARE: f64 = 0.9;
+/// How far the warps of a multiprocessor drift apart in a loop over trees: 0 if all walk the same trees at a
+/// time, 1 if each walks a tree of its own.
+pub const DRIFT: f64 = 0.111;
 /// Cycles that a miss of the first-level cache adds to a step.
-pub const MISS_CYCLES: f64 = 375.0;
+pub const MISS_CYCLES: f64 = 444.0;
 /// Cycles that each sector adds to a step that misses the first-level cache.
-pub const SECTOR_CYCLES: f64 = 8.98;
+pub const SECTOR_CYCLES: f64 = 7.33;
 /// Cycles that reading a row in the device's memory adds to a step if the first-level cache lacks the row.
-pub const ROW_MISS_CYCLES: f64 = 495.0;
+pub const ROW_MISS_CYCLES: f64 = 480.0;
 /// Cycles before and after the steps of a walk.
-pub const WALK_CYCLES: f64 = 20.7;
+pub const WALK_CYCLES: f64 = 19.0;
 /// Cycles of each further walk of a thread, as a share of the first one's: it begins before the previous walk
 /// ends.
-pub const NEXT_WALK_SHARE: f64 = 0.537;
+pub const NEXT_WALK_SHARE: f64 = 0.555;
 /// Share of the latency of each further walk that overlaps, if walks are interleaved.
-pub const INTERLEAVING_OVERLAP: f64 = 0.3;
-/// Factor of the cost of walks if, in the last round of trees, some threads have no tree.
-pub const PARTIAL_ROUND_FACTOR: f64 = 1.14;
+pub const INTERLEAVING_OVERLAP: f64 = 0.332;
 /// Cycles that selecting the sum of a tree's class adds to a walk.
-pub const CLASS_CYCLES: f64 = 356.0;
+pub const CLASS_CYCLES: f64 = 347.0;
 /// Instructions that selecting the sum of a tree's class adds to a walk.
-pub const CLASS_INSTRUCTIONS: f64 = 22.0;
+pub const CLASS_INSTRUCTIONS: f64 = 19.8;
+/// Instructions for moving a sum to a slot, or for adding the value of a leaf vector.
+pub const SUM_INSTRUCTIONS: f64 = 2.73;
+/// Cycles for moving a sum to a slot, or for adding the value of a leaf vector.
+pub const SUM_CYCLES: f64 = 3.81;
 /// Instructions and cycles of a block, in addition to those for its rows, trees and sums.
-pub const BLOCK_OVERHEAD: f64 = 426.0;
+pub const BLOCK_OVERHEAD: f64 = 373.0;
 /// Cycles of a barrier.
-pub const BARRIER_CYCLES: f64 = 28.4;
-/// Instructions to find the bin of a value, with eight steps of search.
-pub const BIN_INSTRUCTIONS: f64 = 81.5;
-/// Cycles to find the bin of a value, with eight steps of search.
-pub const BIN_CYCLES: f64 = 1460.0;
+pub const BARRIER_CYCLES: f64 = 28.7;
+/// Instructions to find the bin of a value, without the steps of the search.
+pub const BIN_INSTRUCTIONS: f64 = 58.4;
+/// Cycles to find the bin of a value, without the steps of the search.
+pub const BIN_CYCLES: f64 = 326.0;
+/// Instructions of a step of the search for a bin.
+pub const SEARCH_INSTRUCTIONS: f64 = 9.34;
+/// Cycles of a step of the search for a bin.
+pub const SEARCH_CYCLES: f64 = 188.0;
 /// Instructions for copying a value.
-pub const COPY_INSTRUCTIONS: f64 = 57.4;
+pub const COPY_INSTRUCTIONS: f64 = 48.4;
 /// Cycles for copying a value, or 16 bytes of a tree.
-pub const COPY_CYCLES: f64 = 77.8;
+pub const COPY_CYCLES: f64 = 78.4;
 /// Instructions for adding up a slot in shared memory.
-pub const FOLD_INSTRUCTIONS: f64 = 4.38;
+pub const FOLD_INSTRUCTIONS: f64 = 4.04;
 /// Cycles for adding up a slot in shared memory.
-pub const FOLD_CYCLES: f64 = 4.07;
-/// Instructions for filling a slot of a model with several classes, where the sums of most classes stay zero.
-pub const FILL_INSTRUCTIONS: f64 = 18.7;
-/// Cycles for filling a slot of a model with several classes.
-pub const FILL_CYCLES: f64 = 233.0;
+pub const FOLD_CYCLES: f64 = 4.52;
+/// Instructions for clearing a sum of a slot.
+pub const FILL_INSTRUCTIONS: f64 = 16.1;
+/// Cycles for clearing a sum of a slot.
+pub const FILL_CYCLES: f64 = 190.0;
 /// Cycles for adding up a slot in the device's memory.
-pub const DEVICE_FOLD_CYCLES: f64 = 32.2;
+pub const DEVICE_FOLD_CYCLES: f64 = 30.7;
 /// Threads of each multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
-/// Bytes of traffic of the second-level cache for each byte of slots.
-pub const SECOND_CACHE_SLOT_TRAFFIC: f64 = 3.25;
-/// Bytes of memory traffic for each byte of slots, if the slots exceed the second-level cache, for a model
-/// with one class. The traffic grows with the square root of the number of classes.
-pub const MEMORY_SLOT_TRAFFIC: f64 = 1.07;
+/// Traffic of the second-level cache for each byte of slots that is written or read.
+pub const SLOT_TRAFFIC: f64 = 1.75;
+/// Cycles for adding up a slot that the second-level cache lacks, as a multiple of those for one that it has.
+pub const MEMORY_FOLD_FACTOR: f64 = 2.0;
 /// Cost of reading a value of a row from the device's memory, as a multiple of reading a copied one.
-pub const UNCOPIED_ROW_FACTOR: f64 = 1.92;
+pub const UNCOPIED_ROW_FACTOR: f64 = 1.95;
 /// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read 32
 /// different rows.
-pub const ROW_WAVEFRONTS: f64 = 0.375;
+pub const ROW_WAVEFRONTS: f64 = 0.287;
 /// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read nodes of
 /// one line.
-pub const LINE_WAVEFRONTS: f64 = 0.515;
+pub const LINE_WAVEFRONTS: f64 = 0.38;
 
 /// The step of four rows whose bins share a word.
-pub const PACKED_STEP: StepFigures = StepFigures::new(30.2, 49.5, 1.0);
+pub const PACKED_STEP: StepFigures = StepFigures::new(26.5, 46.6, 1.0);
 
 /// Instructions of a term of a sum that is a column: two loads, shared by eight sums, a product and an
 /// addition in double precision. Counted, not fitted, as are the next three.

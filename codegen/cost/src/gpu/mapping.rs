@@ -1,6 +1,7 @@
 //! The launches of a nest: which loops over rows and trees are blocks, threads, lanes or serial.
 
 use super::figures;
+use super::sums::selects_class;
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Operands, Reduce};
 
@@ -27,6 +28,9 @@ pub struct LaunchMapping {
     pub interleaved_walks: u64,
     /// Number of times that a block adds up slots in shared memory; 0 without such slots.
     pub folds: u64,
+    /// Number of times that a thread moves its sums to slots: once for each iteration of serial loops over
+    /// trees outside of the mapped ones.
+    pub slot_rounds: u64,
     /// Number of slots in the device's memory; 0 without such slots.
     pub device_slots: u64,
     /// Whether a block copies its rows.
@@ -38,6 +42,27 @@ pub struct LaunchMapping {
 }
 
 impl LaunchMapping {
+    /// A launch of one block and one thread, which walks one tree with all rows.
+    pub fn of_rows(layout: Layout, rows: u64) -> LaunchMapping {
+        LaunchMapping {
+            layout,
+            rows_per_block: rows,
+            row_threads: 1,
+            lanes: 1,
+            tree_blocks: 1,
+            tree_threads: 1,
+            thread_trees: 1,
+            trees_in_lanes: false,
+            interleaved_walks: 1,
+            folds: 0,
+            slot_rounds: 1,
+            device_slots: 0,
+            copies_rows: false,
+            copied_trees: 0,
+            copies_each_row_once: false,
+        }
+    }
+
     /// Threads of a block.
     pub fn threads(&self) -> u64 {
         self.row_threads * self.tree_threads
@@ -48,16 +73,23 @@ impl LaunchMapping {
         self.interleaved_walks.min(self.thread_trees).max(1)
     }
 
+    /// Rows of a thread.
+    pub fn rows_of_a_thread(&self) -> u64 {
+        self.rows_per_block.div_ceil(self.row_threads).max(1)
+    }
+
     /// Registers of a thread. Each interleaved walk has its node and the node's fields in registers; a
-    /// straight-line walk has just its node's number.
+    /// straight-line walk has just its node's number, unless the sums are selected by class.
     pub fn registers(&self, model: &ModelInfo) -> u64 {
+        let selects = selects_class(model);
         let of_walk = match self.layout.operands() {
-            _ if self.layout.has_straight_line_walks() => 0,
+            _ if self.layout.has_straight_line_walks() && !selects => 0,
             Operands::Bins => figures::PREORDER_WALK_REGISTERS,
             Operands::Values => u64::from(model.value_bytes.max(4)),
         };
         let further = self.walks_in_flight().saturating_sub(2);
-        (figures::THREAD_REGISTERS + further * of_walk).next_multiple_of(figures::REGISTER_UNIT)
+        let of_classes = if selects && !self.layout.compares_bins() { figures::CLASS_REGISTERS } else { 0 };
+        (figures::THREAD_REGISTERS + of_classes + further * of_walk).next_multiple_of(figures::REGISTER_UNIT)
     }
 
     /// Whether threads take trees in rounds, and some threads have no tree in the last round.
@@ -115,29 +147,14 @@ struct PathReader<'a> {
 
 impl<'a> PathReader<'a> {
     fn new(nest: &'a Nest, model: &ModelInfo, rows: u64) -> PathReader<'a> {
-        let mapping = LaunchMapping {
-            layout: nest.representation.unwrap_or(Layout::Array),
-            rows_per_block: rows,
-            row_threads: 1,
-            lanes: 1,
-            tree_blocks: 1,
-            tree_threads: 1,
-            thread_trees: 1,
-            trees_in_lanes: false,
-            interleaved_walks: 1,
-            folds: 0,
-            device_slots: 0,
-            copies_rows: false,
-            copied_trees: 0,
-            copies_each_row_once: false,
-        };
+        let layout = nest.representation.unwrap_or(Layout::Array);
         PathReader {
             nest,
             rows,
             row_extent: rows,
             tree_extent: u64::from(model.num_trees.max(1)),
             trees: u64::from(model.num_trees.max(1)),
-            mapping,
+            mapping: LaunchMapping::of_rows(layout, rows),
             has_byte_bins: model.has_byte_bins(),
             pieces: 1,
             is_mapped: false,
@@ -235,6 +252,9 @@ impl<'a> PathReader<'a> {
             }
             None => {
                 mapping.thread_trees *= trips;
+                if mapping.tree_threads == 1 {
+                    mapping.slot_rounds *= trips;
+                }
                 if !self.has_threads {
                     self.pieces *= trips;
                 }

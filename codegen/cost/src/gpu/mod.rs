@@ -15,6 +15,7 @@ mod figures;
 mod machine;
 mod mapping;
 mod reads;
+mod sums;
 mod trees;
 
 use block::{BlockWork, shared_bytes};
@@ -99,14 +100,13 @@ fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u6
     let margins = f64::from(model.num_classes.max(1));
     let (slots, rows) = (launch.device_slots as f64, rows as f64);
     let bytes = slots * rows * margins * sum_bytes(model);
-    let moved = if bytes < (gpu.sheet.l2_mib << 20) as f64 * figures::SLOT_CACHE_SHARE {
-        let share = bytes / gpu.multiprocessors();
-        gpu.us(figures::SECOND_CACHE_SLOT_TRAFFIC * share / gpu.second_cache_bandwidth(gpu.multiprocessors()))
-    } else {
-        figures::MEMORY_SLOT_TRAFFIC * bytes * margins.sqrt()
-            / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s)
-            / 1000.0
-    };
+    // Neighbouring threads write sums of neighbouring rows, in sectors of their own if a row has many.
+    let of_a_row = margins * sum_bytes(model);
+    let written = slots * rows * sums::accesses(model) as f64 * of_a_row.min(figures::SECTOR_BYTES);
+    let share = (written + bytes) / gpu.multiprocessors();
+    let moved = gpu.us(figures::SLOT_TRAFFIC * share / gpu.second_cache_bandwidth(gpu.multiprocessors()));
+    let is_kept = bytes <= (gpu.sheet.l2_mib << 20) as f64 * figures::SLOT_CACHE_SHARE;
+    let wait = if is_kept { 1.0 } else { figures::MEMORY_FOLD_FACTOR };
     let rounds = (rows * margins / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
-    figures::LAUNCH_US + moved + gpu.us(slots * figures::DEVICE_FOLD_CYCLES * rounds)
+    figures::LAUNCH_US + moved + gpu.us(slots * figures::DEVICE_FOLD_CYCLES * wait * rounds)
 }

@@ -1,7 +1,7 @@
 //! Reads of nodes: the parts of the trees that the warps of a multiprocessor read, and the cache that serves
 //! them.
 
-use super::figures::{KEPT_SHARE, LINE_BYTES, SECTOR_BYTES, WALKS_OF_A_WARP};
+use super::figures::{DRIFT, KEPT_SHARE, LINE_BYTES, SECTOR_BYTES, WALKS_OF_A_WARP};
 use super::machine::Occupancy;
 use super::mapping::LaunchMapping;
 use super::trees::{TreeLevel, TreeMemory};
@@ -38,13 +38,18 @@ fn distinct(all: f64, draws: f64) -> f64 {
     all * (1.0 - (-draws / all).exp())
 }
 
+/// Number of trees that the threads of a warp walk at a time.
+fn trees_of_a_warp(launch: &LaunchMapping) -> f64 {
+    (WALKS_OF_A_WARP / launch.row_threads as f64).max(1.0)
+}
+
 impl WalkReads {
     /// The reads of a launch's walks.
     pub fn of(trees: &TreeMemory, launch: &LaunchMapping) -> WalkReads {
         let together = launch.walks_in_flight() as f64;
         let lanes = launch.lanes as f64;
         // Threads of a warp that walk different trees read different lines.
-        let trees_of_a_warp = (WALKS_OF_A_WARP / launch.row_threads as f64).max(1.0);
+        let trees_of_a_warp = trees_of_a_warp(launch);
         let mut reads = WalkReads { steps: 0.0, sectors: 0.0, lines: 0.0 };
         for level in &trees.levels {
             let bytes = level.nodes * trees.node_bytes;
@@ -87,6 +92,15 @@ fn footprint(trees: &TreeMemory, layout: Layout, rows: f64) -> f64 {
     SECTOR_BYTES * (all + leaves).min(PARTIAL_SECTORS * trees.tree_bytes() / SECTOR_BYTES)
 }
 
+/// Bytes of the trees that `blocks` blocks read at a time if each warp walks trees of its own.
+fn bytes_apart(trees: &TreeMemory, launch: &LaunchMapping, blocks: f64) -> f64 {
+    let warps = blocks * (launch.threads() as f64 / WALKS_OF_A_WARP).max(1.0);
+    let of_a_warp = trees_of_a_warp(launch);
+    let walked = warps * of_a_warp * launch.walks_in_flight() as f64;
+    let rows = WALKS_OF_A_WARP / of_a_warp * launch.lanes as f64;
+    walked.min(trees.count / launch.tree_blocks as f64) * footprint(trees, launch.layout, rows)
+}
+
 impl Misses {
     /// The reads beyond a first-level cache of `first_cache` bytes, if warps read `accesses` sectors in all.
     pub fn of(
@@ -103,11 +117,13 @@ impl Misses {
         let waves = occupancy.waves();
         let of_a_block = trees.count / launch.tree_blocks as f64;
         let footprint = footprint(trees, launch.layout, rows * resident.min(busiest));
-        let exceeding = |trees: f64| (1.0 - KEPT_SHARE * first_cache / (trees * footprint)).max(0.0);
+        let exceeding = |bytes: f64| (1.0 - KEPT_SHARE * first_cache / bytes).max(0.0);
         // The first-level cache may lose a tree while warps walk it, or before the next wave of blocks reads
         // it again.
-        let at_a_time = ((launch.tree_threads * launch.walks_in_flight()) as f64).min(of_a_block);
-        let (evicted, reread) = (exceeding(at_a_time), exceeding(of_a_block));
+        let in_step = ((launch.tree_threads * launch.walks_in_flight()) as f64).min(of_a_block) * footprint;
+        let apart = bytes_apart(trees, launch, resident.min(busiest)).max(in_step);
+        let evicted = exceeding((1.0 - DRIFT) * in_step + DRIFT * apart);
+        let reread = exceeding(of_a_block * footprint);
         // The blocks of a wave read a tree at about the same time, and all wait for the block that reads it
         // first.
         let first = 1.0 + (waves - 1.0) * reread;

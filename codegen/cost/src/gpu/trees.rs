@@ -10,6 +10,8 @@ pub struct TreeMemory {
     pub count: f64,
     /// Bytes of a node.
     pub node_bytes: f64,
+    /// Number of inner nodes of the mean tree.
+    pub inner_nodes: f64,
     /// Bytes of all nodes and leaves.
     pub bytes: f64,
     /// Levels of the mean tree.
@@ -45,11 +47,13 @@ impl TreeMemory {
         };
         let complete = count * 2f64.powi(model.max_depth().min(MOST_LEVELS) as i32);
         let (nodes, ends) = if is_sparse { (inner, all_leaves) } else { (complete, complete) };
-        let leaf_bytes =
-            if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
+        let values = if model.has_leaf_vectors { f64::from(model.num_classes.max(1)) } else { 1.0 };
+        let leaf_bytes = values
+            * if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
         let existing = existing_levels(&leaves, count, all_leaves);
         let levels = if is_sparse { existing } else { complete_levels(model, &leaves, &existing) };
-        TreeMemory { count, node_bytes, bytes: nodes * node_bytes + ends * leaf_bytes, levels, is_sparse }
+        let bytes = nodes * node_bytes + ends * leaf_bytes;
+        TreeMemory { count, node_bytes, inner_nodes: inner / count, bytes, levels, is_sparse }
     }
 
     /// Steps of a row through all trees.

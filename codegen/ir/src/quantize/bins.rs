@@ -46,6 +46,8 @@ pub struct QuantizedRows {
     pub columns: u32,
     /// Whether each bin is a byte.
     pub in_bytes: bool,
+    /// Steps of the binary searches for all bins of a row.
+    pub search_steps: u32,
 }
 
 /// A feature that nodes test, or a run of its thresholds.
@@ -221,9 +223,10 @@ impl BinMap {
         CompileError::ill_formed("the model's features have no bins")
     }
 
-    /// Number and width of the bins of a quantized row.
+    /// Number and width of the bins of a quantized row, and the steps that find them.
     pub fn quantized_rows(&self) -> QuantizedRows {
-        QuantizedRows { columns: self.columns, in_bytes: self.element == Scalar::I8 }
+        let search_steps = self.features.iter().map(Feature::depth).sum();
+        QuantizedRows { columns: self.columns, in_bytes: self.element == Scalar::I8, search_steps }
     }
 
     /// Element type of bins and of threshold bins.

@@ -12,7 +12,7 @@ use crate::target::LlvmMachine;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::BasicValueEnum;
-use sched_ir::lir::{self, BufferId, Launch, Space, Ty, Value};
+use sched_ir::lir::{self, BufferId, Launch, Op, Space, Stmt, Ty, Value};
 use sched_ir::verify::verify;
 use std::rc::Rc;
 
@@ -58,6 +58,13 @@ pub(super) fn emit_launch_kernels<'ctx>(
     Ok(emitted)
 }
 
+/// Whether a launch computes functions by polynomials: nothing else has fused multiply-adds.
+fn has_polynomials(launch: &Launch) -> bool {
+    let mut found = false;
+    Stmt::visit_all(&launch.body, |stmt| found |= matches!(stmt, Stmt::Let(_, Op::Fma(..))));
+    found
+}
+
 /// Emits the launches of one LIR function.
 struct LaunchEmitter<'a, 'ctx> {
     context: &'ctx Context,
@@ -79,7 +86,12 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
             let int = || KernelParameter::Value(self.context.i32_type().into());
             parameters.extend([int(), int()]);
         }
-        let kernel = KernelInterface { name: &name, block: launch.block, parameters: &parameters };
+        let kernel = KernelInterface {
+            name: &name,
+            block: launch.block,
+            has_polynomials: has_polynomials(launch),
+            parameters: &parameters,
+        };
         let llvm = device.declare_kernel(self.context, self.module, &kernel)?;
         add_attributes(self.context, machine, llvm);
         let ir = IrBuilder::new(self.context, self.module);

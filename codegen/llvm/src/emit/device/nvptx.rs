@@ -22,11 +22,25 @@ const PTX_KERNEL: u32 = 71;
 /// the device allows; a size in the code may not exceed 48 KiB.
 const SHARED_MEMORY_SYMBOL: &str = "schedc_shared";
 
+/// Blocks that a multiprocessor of every supported GPU can run at a time.
+const MOST_BLOCKS: u32 = 16;
+
 /// A GPU of NVIDIA.
 #[derive(Default)]
 pub(crate) struct NvidiaGpu {
     /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
+}
+
+/// Threads that a multiprocessor runs at a time, at least, if their kernel computes functions. A thread then
+/// has up to 64 registers.
+const FUNCTION_THREADS: u32 = 1024;
+
+/// Fewest blocks of a kernel that a multiprocessor must be able to run at a time; `None` leaves the number to
+/// `ptxas`. For small blocks, `ptxas` then prefers more blocks to registers, and spills values of functions.
+fn fewest_blocks(kernel: &KernelInterface) -> Option<u32> {
+    let threads: u32 = kernel.block.iter().product();
+    kernel.has_polynomials.then(|| (FUNCTION_THREADS / threads.max(1)).clamp(1, MOST_BLOCKS))
 }
 
 impl Device for NvidiaGpu {
@@ -77,6 +91,7 @@ impl Device for NvidiaGpu {
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
         let words = ["maxntidx", "maxntidy", "maxntidz"];
         let annotations = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));
+        let annotations = annotations.chain(fewest_blocks(kernel).map(|blocks| ("minctasm", blocks)));
         for (word, value) in annotations {
             let function = llvm.as_global_value().as_pointer_value().into();
             let node =

@@ -1,0 +1,122 @@
+//! Sums of a thread: where they live, and the accesses that keep them.
+//!
+//! Each walk adds a leaf to a sum of the thread. The sums of several classes are indexed by the tree's class,
+//! so they are on the thread's stack, in the first-level cache. A thread that shares its rows with others
+//! moves its sums to a slot whenever a loop over its trees ends.
+
+use super::mapping::LaunchMapping;
+use super::trees::sum_bytes;
+use sched_nest::ModelInfo;
+
+/// Banks of shared memory, of four bytes each.
+const BANKS: u64 = 32;
+/// Most bytes that a thread loads or stores with one instruction.
+const MOST_BYTES_AT_ONCE: u64 = 16;
+/// Bytes of a bank.
+const BANK_BYTES: u64 = 4;
+
+/// The accesses of one thread to its sums, and what the sums take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThreadSums {
+    /// Loads and stores of slots.
+    pub slot_accesses: f64,
+    /// Wavefronts that one such access of a warp takes.
+    pub conflicts: f64,
+    /// Bytes of the stack.
+    pub stack_bytes: f64,
+    /// Whether slots are cleared before the walks, since threads add to them in several rounds.
+    pub clears_slots: bool,
+}
+
+/// Whether each tree adds to the sum of one class, so that the sums are indexed.
+pub fn selects_class(model: &ModelInfo) -> bool {
+    model.num_classes > 1 && !model.has_leaf_vectors
+}
+
+impl ThreadSums {
+    /// The sums of a thread of a launch.
+    pub fn of(model: &ModelInfo, launch: &LaunchMapping) -> ThreadSums {
+        let margins = u64::from(model.num_classes.max(1));
+        let indexed = selects_class(model) || (margins > 1 && launch.lanes > 1);
+        let stack = if indexed { (launch.lanes * margins) as f64 * sum_bytes(model) } else { 0.0 };
+        let adds_in_rounds = launch.slot_rounds > launch.folds.max(1);
+        let each = if adds_in_rounds { 2.0 } else { 1.0 };
+        let moves = (launch.rows_of_a_thread() * launch.slot_rounds * accesses(model)) as f64;
+        ThreadSums {
+            slot_accesses: if launch.folds > 0 { moves * each } else { 0.0 },
+            conflicts: conflicts(margins, sum_bytes(model) as u64, launch),
+            stack_bytes: stack,
+            clears_slots: launch.folds > 0 && (adds_in_rounds || launch.has_partial_round(model)),
+        }
+    }
+}
+
+/// Instructions that load or store the sums of a row: sums that are next to each other share one, as far as
+/// its address is a multiple of its size.
+pub fn accesses(model: &ModelInfo) -> u64 {
+    let margins = u64::from(model.num_classes.max(1));
+    let most = MOST_BYTES_AT_ONCE / sum_bytes(model) as u64;
+    match greatest_common_divisor(margins, most) {
+        1 => margins,
+        // The first sum has instructions of its own.
+        together => margins / together + 1,
+    }
+}
+
+/// Accesses to the busiest bank if the threads of a warp access the same sum of their slots. Slots of threads
+/// that walk different trees are as far apart as the sums of all rows of the block; those of threads with
+/// different rows, as the sums of a thread's rows.
+fn conflicts(margins: u64, sum_bytes: u64, launch: &LaunchMapping) -> f64 {
+    let words = (sum_bytes / BANK_BYTES).max(1);
+    let rows = if launch.trees_in_lanes { launch.rows_per_block } else { launch.lanes };
+    (words * greatest_common_divisor(rows * margins, BANKS / words)) as f64
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_nest::Layout;
+
+    fn model(classes: u32, sum_bytes: u32) -> ModelInfo {
+        ModelInfo { num_classes: classes, sum_bytes, ..ModelInfo::default() }
+    }
+
+    /// 128 threads of a block walk one tree each, for each of some rows.
+    fn trees_in_lanes(rows: u64) -> LaunchMapping {
+        LaunchMapping {
+            rows_per_block: rows,
+            row_threads: rows,
+            tree_threads: 128,
+            trees_in_lanes: true,
+            folds: 1,
+            slot_rounds: 4,
+            ..LaunchMapping::of_rows(Layout::Array, rows)
+        }
+    }
+
+    #[test]
+    fn slots_at_even_distances_share_banks() {
+        let conflicts =
+            |classes, bytes, rows| ThreadSums::of(&model(classes, bytes), &trees_in_lanes(rows)).conflicts;
+        assert_eq!(conflicts(1, 4, 1), 1.0);
+        assert_eq!(conflicts(8, 4, 2), 16.0, "`schedc predict --simulate` counts as many");
+        assert_eq!(conflicts(8, 4, 4), 32.0);
+        assert_eq!(conflicts(3, 4, 1), 1.0);
+        assert_eq!(conflicts(1, 8, 1), 2.0, "doubles take two banks");
+    }
+
+    #[test]
+    fn sums_move_to_slots_once_for_each_round() {
+        let sums = ThreadSums::of(&model(1, 4), &trees_in_lanes(1));
+        assert_eq!(sums.slot_accesses, 8.0, "four loads and four stores");
+        assert!(sums.clears_slots && sums.stack_bytes == 0.0);
+        let one_round = LaunchMapping { slot_rounds: 1, ..trees_in_lanes(1) };
+        let sums = ThreadSums::of(&model(8, 4), &one_round);
+        assert_eq!(sums.slot_accesses, 3.0, "one store of the first sum, two of the others");
+        assert!(!sums.clears_slots && sums.stack_bytes == 32.0);
+    }
+}
