@@ -626,6 +626,20 @@ fn walks_read_copies_of_trees() {
     }
 }
 
+/// Threads pay for each distinct line of every load, so a load covers both words of a node.
+#[test]
+fn both_words_of_a_node_are_loaded_at_once() {
+    let (forest, _) = forests::complete_with_rows(4, 100, 9);
+    for layout in ["preorder", "hybrid"] {
+        let schedule = format!("{DIRECT}cache(b0)\nrepresentation({layout})\n");
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let text = compiled.lir.kernels[0].1.to_string();
+        let of_nodes = format!("= load {layout}_nodes[");
+        let loads: Vec<&str> = text.lines().filter(|line| line.contains(&of_nodes)).collect();
+        assert!(!loads.is_empty() && loads.iter().all(|load| load.ends_with(": i64")), "{loads:?}");
+    }
+}
+
 /// The checker uses a lower bound of the bytes of shared memory, and the compiler the exact number.
 #[test]
 fn shared_memory_is_counted_as_it_is_used() {
