@@ -123,8 +123,8 @@ layouts! {
         row_vectors: RowVectors,
         /// Position among all layouts, from 1, in the order in which schedc tries them when it chooses a
         /// schedule. Layouts whose walks take fewer instructions come first.
-        /// `None` if nobody has measured the layout: schedc then chooses no schedule with it, and a search tries
-        /// it only if a GPU measures schedules.
+        /// `None` if nobody has measured the layout: schedc then chooses no schedule with it, and a search
+        /// tries it only if a GPU measures schedules.
         trial_position: Option<u32>,
         /// Position among the layouts that schedc tries when it tunes a schedule for GPUs, from 1. `None` if
         /// schedc neither chooses nor tunes GPU schedules with the layout.

@@ -112,9 +112,9 @@ pub const PACKED_ROWS: u64 = 4;
 /// The step of four rows whose bins share a word.
 pub const PACKED_STEP: StepFigures = StepFigures::new(30.2, 49.5, 1.0);
 
-/// Instructions and cycles with which a walk enters the subtree below complete levels: an address, the load of
-/// the subtree's entry, and its first leaf position. Counted, not fitted: no GPU has been measured with such a
-/// layout, whose steps cost those of its two parts.
+/// Instructions with which a walk enters the subtree below complete levels: an address, the load of the
+/// subtree's entry, and its first leaf position. Counted, not fitted, as are the cycles: no GPU has been
+/// measured with such a layout. Its steps cost those of its two parts.
 pub const SUBTREE_INSTRUCTIONS: f64 = 6.0;
 /// Cycles of that load from the first-level cache.
 pub const SUBTREE_CYCLES: f64 = 40.0;

@@ -1,5 +1,5 @@
-//! Nodes of complete levels as one number each: the threshold bin in the high bits, the column in the low ones.
-//! A node has 16 bits if bins and columns are bytes, else 32.
+//! Nodes of complete levels as one number each: the threshold bin in the high bits, the column in the low
+//! ones. A node has 16 bits if bins and columns are bytes, else 32.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
 //! All banks of shared memory together deliver 64 nodes of 16 bits, so threads read the first seven levels

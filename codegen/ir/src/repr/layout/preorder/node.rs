@@ -104,8 +104,8 @@ impl NodeFields {
         })
     }
 
-    /// Loads the words of nodes. Two words are loaded at once, which takes no longer than one: threads of a GPU
-    /// pay for each distinct line of every load.
+    /// Loads the words of nodes. Two words are loaded at once, which takes no longer than one: threads of a
+    /// GPU pay for each distinct line of every load.
     fn load_words(&self, b: &mut Builder, node: TreeEntry) -> Vec<Value> {
         let TreeEntry { buffers, state, entry } = node;
         let first = self.first_leaf.with_scalar(Scalar::I32);
