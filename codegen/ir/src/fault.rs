@@ -71,6 +71,8 @@ pub enum Fault {
     /// Representations: walks of oblivious trees make the first level's test twice, and not that of the last
     /// level.
     LevelRepeated,
+    /// Representations: walks of hybrid trees enter the subtree after theirs.
+    SubtreesShifted,
     /// Representations: decisions at nodes that are not on a row's path move the row.
     SweepForgetsPlace,
     /// Representations: nodes rule out only the last leaf of their left subtree.

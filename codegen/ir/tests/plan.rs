@@ -98,6 +98,7 @@ fn each_schedule_has_its_traversal() {
         ),
         ("parallel(batch)\nrepresentation(preorder)".to_string(), "test mask", "preorder_reaches x"),
         (format!("{blocks}representation(preorder)\nvectorize(b1, 16)"), "node sweep", "leftmost leaf i8"),
+        ("representation(hybrid)".to_string(), "pointer chase", "hybrid_tops x"),
         (format!("{blocks}representation(sparse)\ntileTrees(4)"), "node tiles", "tiles of existing nodes"),
     ];
     let forest = chains(4, Float::F32);

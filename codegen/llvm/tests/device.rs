@@ -336,6 +336,7 @@ fn rows_are_transferred_as_bins() {
     let mut in_doubles = model();
     in_doubles.types = Types::all(Float::F64);
     let preorder = format!("{SHARED}representation(preorder)\n");
+    let hybrid = format!("{SHARED}representation(hybrid)\n");
     let groups =
         format!("{SHARED}tile(tree, t0, t1, 25)\ngpuDimension(t0, block.y)\nrepresentation(quantized)\n");
     let cases = [
@@ -343,6 +344,7 @@ fn rows_are_transferred_as_bins() {
         ("bins_or_values", &forest, &examples["quantized"], 100),
         ("bins_of_four", &forest, &examples["four_rows"], 1),
         ("bins_preorder", &forest, &preorder, 1),
+        ("bins_hybrid", &forest, &hybrid, 1),
         ("bins_of_doubles", &in_doubles, &examples["quantized"], 1),
         ("bins_for_groups", &forest, &groups, 1),
     ];

@@ -66,6 +66,11 @@ fn kinds() -> Vec<String> {
         with("cache(b0)\nrepresentation(quantized)"),
         with("cache(b0)\nrepresentation(quantized)\ninterleave(tree, 2)"),
         with("cache(b0)\nrepresentation(preorder)"),
+        // Complete levels in front of existing nodes.
+        with("cache(b0)\nrepresentation(hybrid)"),
+        with("cache(b0)\nrepresentation(hybrid)\ninterleave(tree, 2)"),
+        with("cache(b0)\nrepresentation(hybrid)\nunrollWalk(tree, 4)"),
+        four_rows(8, "vectorize(b2, 4)").replace("quantized", "hybrid"),
         // Rows spread over the banks of shared memory.
         "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
          gpuDimension(b1, block.x)\n"
@@ -159,6 +164,7 @@ fn kinds() -> Vec<String> {
         with("tile(tree, t0, t1, 3)\ncache(t0)\nrepresentation(reorg)\ncache(b0)\ninterleave(t1, 2)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)\ncache(b0)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(preorder)\ncache(b0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(hybrid)\ncache(b0)"),
         with("cache(tree)\ninterleave(tree, 2)"),
         with("tileTrees(3)\nrepresentation(sparse)\ntile(tree, t0, t1, 2)\ncache(t0)"),
         with("split(tree, ta, tb, 1)\ncache(tb)"),
@@ -476,6 +482,7 @@ fn seeded_faults_are_seen() {
     let rows = format!("{DIRECT}cache(b0)");
     let trees = format!("{DIRECT}tile(tree, t0, t1, 2)\ncache(t0)");
     let packed = four_rows(8, "vectorize(b2, 4)");
+    let hybrid = format!("{DIRECT}cache(b0)\nrepresentation(hybrid)");
     let groups = groups_of_trees(3, "b1, t1");
     for (fault, schedule) in [
         (Fault::SlotShared, &groups),
@@ -488,6 +495,7 @@ fn seeded_faults_are_seen() {
         (Fault::CopyStopsShort, &rows),
         (Fault::CopyStopsShort, &trees),
         (Fault::PairsSwapSides, &packed),
+        (Fault::SubtreesShifted, &hybrid),
         (Fault::WordReversesRows, &packed),
         (Fault::RemainderDropped, &packed),
     ] {
@@ -602,6 +610,8 @@ fn walks_read_copies_of_trees() {
         ("levels", "levels_thresholds"),
         ("quantized", "pair_nodes"),
         ("preorder", "preorder_nodes"),
+        ("hybrid", "hybrid_tops"),
+        ("hybrid", "hybrid_subtrees"),
         ("reorg", "reorg_nodes"),
     ];
     let (forest, _) = forests::complete_with_rows(4, 6, 3);
@@ -613,6 +623,20 @@ fn walks_read_copies_of_trees() {
         assert!(text.contains(&format!("= load shared_{table}[")), "{text}");
         // Only the copy reads the table, piece by piece.
         assert_eq!(text.matches(&format!("= load {table}[")).count(), 1, "{text}");
+    }
+}
+
+/// Threads pay for each distinct line of every load, so a load covers both words of a node.
+#[test]
+fn both_words_of_a_node_are_loaded_at_once() {
+    let (forest, _) = forests::complete_with_rows(4, 100, 9);
+    for layout in ["preorder", "hybrid"] {
+        let schedule = format!("{DIRECT}cache(b0)\nrepresentation({layout})\n");
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let text = compiled.lir.kernels[0].1.to_string();
+        let of_nodes = format!("= load {layout}_nodes[");
+        let loads: Vec<&str> = text.lines().filter(|line| line.contains(&of_nodes)).collect();
+        assert!(!loads.is_empty() && loads.iter().all(|load| load.ends_with(": i64")), "{loads:?}");
     }
 }
 

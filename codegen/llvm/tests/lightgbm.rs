@@ -23,11 +23,13 @@ const FIXTURES: [&str; 9] = [
     "multiclass",
 ];
 
-const SCHEDULES: [&str; 8] = [
+const SCHEDULES: [&str; 10] = [
     "\n",
     "representation(sparse)\ninterleave(tree, 2)\n",
     "representation(sparse)\nvectorize(tree, 4)\n",
     "representation(preorder)\n",
+    "representation(hybrid)\n",
+    "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\nrepresentation(hybrid)\nvectorize(b1, 8)\n",
     "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\nrepresentation(array)\nvectorize(b1, 8)\n",
     "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(levels)\nvectorize(b1, 8)\n\
      interleave(b1, 2)\nunrollAndJam(tree)\n",

@@ -126,6 +126,7 @@ fn copies_and_slots_are_in_shared_memory_after_barriers() {
         "cache(b0)".to_string(),
         "cache(b0)\nrepresentation(quantized)".to_string(),
         "cache(b0)\nrepresentation(preorder)".to_string(),
+        "cache(b0)\nrepresentation(hybrid)".to_string(),
         format!("{trees}cache(t0)"),
         format!("{trees}gpuDimension(t0, block.y)\nsharedReduce(t0)"),
     ] {

@@ -150,9 +150,10 @@ impl Kernel {
 /// loads. Code that reads features in shared memory reads nothing else there. Without a copy of rows, a step
 /// loads the number of the feature, its value and the threshold. A thread with four rows loads a word at each
 /// of the first seven nodes, and a byte for each row at the nodes of the two levels below.
-const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
+const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 9] = [
     ("direct", Pipe::Global, 3, 1),
     ("four_rows", Pipe::Shared, 15, 20),
+    ("hybrid", Pipe::Shared, 1, 1),
     ("quantized", Pipe::Shared, 1, 1),
     ("shared_data", Pipe::Shared, 1, 1),
     ("shared_rows", Pipe::Shared, 1, 1),

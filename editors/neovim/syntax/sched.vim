@@ -14,7 +14,7 @@ syntax keyword schedRow batch
 syntax keyword schedTree tree
 syntax match schedDirective /\%(^\|[;{]\)\s*\zs\h\w*\ze\s*(/
 syntax match schedDimension /\<\%(grid\|block\)\.[xyz]\>/
-syntax match schedWord /\<\%(depth\|array\|sparse\|levels\|quantized\|preorder\|oblivious\|reorg\|uniform\|probability\)\>\ze\s*)/
+syntax match schedWord /\<\%(depth\|array\|sparse\|levels\|quantized\|preorder\|oblivious\|reorg\|hybrid\|uniform\|probability\)\>\ze\s*)/
 syntax match schedNumber /\<\d\+\>/
 syntax match schedOperator /[-+*%=<>]\|\/\ze[^/]/
 syntax region schedString start=/"/ skip=/\\./ end=/"\|$/ oneline

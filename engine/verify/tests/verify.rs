@@ -198,6 +198,7 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
         (Fault::BinsFlipTies, "representation(quantized)".to_string()),
         (Fault::SweepForgetsPlace, vectors("representation(preorder)\nvectorize(b1, 16)")),
         (Fault::ReachFallsShort, "representation(preorder)".to_string()),
+        (Fault::SubtreesShifted, "representation(hybrid)".to_string()),
         (Fault::CompareUnordered, "representation(array)".to_string()),
     ];
     let mut faults: Vec<_> = of_example.into_iter().map(|(fault, text)| (fault, text, EXAMPLE)).collect();

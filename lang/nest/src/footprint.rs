@@ -16,6 +16,17 @@ pub const PADDED_TILE_BYTES: u64 = 64;
 /// Bytes of the smallest record of a node.
 pub const MIN_RECORD_BYTES: u64 = 8;
 
+/// Most complete levels of a tree in `hybrid`: the last of these levels has 64 nodes of 16 bits, which all
+/// banks of a GPU's shared memory, or a line of its first-level cache, deliver at once.
+pub const MOST_TOP_LEVELS: u32 = 7;
+
+/// Number of complete levels at the top of `trees` trees with `leaves` leaves in all, in `hybrid`: those of a
+/// complete tree with no more leaves than the mean tree has, at most [`MOST_TOP_LEVELS`].
+pub fn top_levels(trees: u64, leaves: u64) -> u32 {
+    let mean = leaves / trees.max(1);
+    mean.checked_ilog2().unwrap_or(0).min(MOST_TOP_LEVELS)
+}
+
 /// Number of records of a complete tree of this depth, including one unused record.
 pub fn complete_nodes(depth: u32) -> u64 {
     1_u64.checked_shl(depth.saturating_add(1)).unwrap_or(u64::MAX)

@@ -60,6 +60,8 @@ impl StepFigures {
 
 /// The step of layouts with straight-line walks, which differ little. The figures are those of `quantized`.
 const STRAIGHT_STEP: StepFigures = StepFigures::new(5.05, 195.0, 1.0);
+/// The step over existing nodes in preorder.
+const PREORDER_STEP: StepFigures = StepFigures::new(20.1, 60.5, 1.54);
 
 /// Declares the layouts in the order of proposals. The columns of the table come first, each with the comment
 /// of its method. A row is: variant, word of the language, and the columns.
@@ -113,13 +115,17 @@ layouts! {
         /// Whether walks are straight-line to the leaf: all trees that are walked together are complete and
         /// of one depth.
         has_straight_line_walks: bool,
+        /// Whether the top levels of a tree are complete and stored apart from the nodes below them.
+        has_top_levels: bool,
         /// Whether the same node of neighbouring trees is adjacent, for threads that walk one tree each.
         has_adjacent_trees: bool,
         /// Traversal of a tree by a vector of rows.
         row_vectors: RowVectors,
         /// Position among all layouts, from 1, in the order in which schedc tries them when it chooses a
         /// schedule. Layouts whose walks take fewer instructions come first.
-        trial_position: u32,
+        /// `None` if nobody has measured the layout: schedc then chooses no schedule with it, and a search
+        /// tries it only if a GPU measures schedules.
+        trial_position: Option<u32>,
         /// Position among the layouts that schedc tries when it tunes a schedule for GPUs, from 1. `None` if
         /// schedc neither chooses nor tunes GPU schedules with the layout.
         gpu_trial_position: Option<u32>,
@@ -131,7 +137,8 @@ layouts! {
         has_cpu_vectors: bool,
         /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
         gpu_lanes: u32,
-        /// Cost of a step of a walk on a GPU.
+        /// Cost of a step of a walk on a GPU. Steps over top levels that are stored apart cost those of
+        /// straight-line walks ([`Layout::gpu_top_step`]).
         gpu_step: StepFigures,
         /// Whether nodes may be tiles of several nodes.
         holds_tiles: bool,
@@ -147,8 +154,8 @@ layouts! {
     /// Complete trees in level order.
     Array "array" {
         nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false,
-        has_adjacent_trees: false, row_vectors: Steps,
-        trial_position: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
+        has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
+        trial_position: Some(6), has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(2), is_in_silvanforge: true, cpu_alternative: None,
         gpu_step: StepFigures::new(14.1, 283.0, 1.0),
         node_bytes: 8, value_bytes: 4,
@@ -158,8 +165,8 @@ layouts! {
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
         nodes: Existing, operands: Values, shapes: Any, has_straight_line_walks: false,
-        has_adjacent_trees: false, row_vectors: Steps,
-        trial_position: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
+        has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
+        trial_position: Some(5), has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
         gpu_trial_position: Some(4), is_in_silvanforge: true, cpu_alternative: Some(Layout::Levels),
         gpu_step: StepFigures::new(20.5, 326.0, 1.0),
         node_bytes: 8, value_bytes: 4,
@@ -169,8 +176,8 @@ layouts! {
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
         nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: true,
-        has_adjacent_trees: false, row_vectors: Steps,
-        trial_position: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
+        trial_position: Some(4), has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: Some(Layout::Sparse),
         gpu_step: STRAIGHT_STEP,
         node_bytes: 4, value_bytes: 4,
@@ -180,8 +187,8 @@ layouts! {
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, shapes: Any, has_straight_line_walks: true,
-        has_adjacent_trees: false, row_vectors: Steps,
-        trial_position: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false,
+        has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
+        trial_position: Some(2), has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false,
         gpu_trial_position: Some(1), is_in_silvanforge: false, cpu_alternative: Some(Layout::Preorder),
         gpu_step: STRAIGHT_STEP,
         node_bytes: 3, value_bytes: 1,
@@ -192,10 +199,10 @@ layouts! {
     /// tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, shapes: Any, has_straight_line_walks: false,
-        has_adjacent_trees: false, row_vectors: Sweep,
-        trial_position: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        has_top_levels: false, has_adjacent_trees: false, row_vectors: Sweep,
+        trial_position: Some(3), has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(5), is_in_silvanforge: false, cpu_alternative: Some(Layout::Quantized),
-        gpu_step: StepFigures::new(20.1, 60.5, 1.54),
+        gpu_step: PREORDER_STEP,
         node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
@@ -204,8 +211,8 @@ layouts! {
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
         nodes: Complete, operands: Bins, shapes: Oblivious, has_straight_line_walks: true,
-        has_adjacent_trees: false, row_vectors: Steps,
-        trial_position: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
+        has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
+        trial_position: Some(1), has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: None, is_in_silvanforge: false, cpu_alternative: None,
         gpu_step: STRAIGHT_STEP,
         node_bytes: 2, value_bytes: 1,
@@ -215,8 +222,8 @@ layouts! {
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
         nodes: Complete, operands: Values, shapes: Any, has_straight_line_walks: false,
-        has_adjacent_trees: true, row_vectors: Steps,
-        trial_position: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
+        has_top_levels: false, has_adjacent_trees: true, row_vectors: Steps,
+        trial_position: Some(7), has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(3), is_in_silvanforge: true, cpu_alternative: None,
         gpu_step: StepFigures::new(3.96, 79.6, 1.0),
         node_bytes: 8, value_bytes: 4,
@@ -224,9 +231,26 @@ layouts! {
                   threads with one tree each.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
     }
+    /// Complete top levels as in `Quantized`, and existing nodes below them as in `Preorder`.
+    Hybrid "hybrid" {
+        nodes: Existing, operands: Bins, shapes: Any, has_straight_line_walks: false,
+        has_top_levels: true, has_adjacent_trees: false, row_vectors: Steps,
+        trial_position: None, has_cpu_vectors: false, gpu_lanes: 4, holds_tiles: false,
+        gpu_trial_position: Some(6), is_in_silvanforge: false, cpu_alternative: None,
+        gpu_step: PREORDER_STEP,
+        node_bytes: 4, value_bytes: 1,
+        meaning: "complete top levels in level order, and below them only the nodes that exist, each before \
+                  its subtrees; rows are quantized.",
+        smaller_layouts: "use representation(preorder), which has no complete levels",
+    }
 }
 
 impl Layout {
+    /// Cost of a step over the top levels on a GPU, if these are stored apart.
+    pub const fn gpu_top_step(self) -> StepFigures {
+        if self.has_top_levels() { STRAIGHT_STEP } else { self.gpu_step() }
+    }
+
     /// Whether nodes compare bins of values with threshold bins.
     pub const fn compares_bins(self) -> bool {
         matches!(self.operands(), Operands::Bins)

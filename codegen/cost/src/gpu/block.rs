@@ -1,16 +1,14 @@
 //! The work of one block of threads.
 
 use super::columns::ColumnWork;
-use super::figures;
+use super::figures::{self, PACKED_ROWS};
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
 use super::sums::{ThreadSums, selects_class};
 use super::trees::{TreeMemory, row_bytes, sum_bytes};
-use sched_nest::{ModelInfo, StepFigures};
+use sched_nest::ModelInfo;
 
-/// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
-const PACKED_ROWS: u64 = 4;
 /// Most steps of the search for a bin of 8 bits, and for one of 16 bits.
 const MOST_SEARCH_STEPS: [f64; 2] = [8.0, 14.0];
 /// Bytes of the first-level cache that are left to trees, at least, however much stacks take.
@@ -80,7 +78,6 @@ struct BlockEstimator<'a> {
     rows: f64,
     threads: f64,
     warps: f64,
-    step: StepFigures,
     sums: ThreadSums,
     work: BlockWork,
 }
@@ -109,10 +106,6 @@ impl BlockWork {
             rows: launch.rows_per_block.min(rows) as f64,
             threads,
             warps: (threads / f64::from(gpu.kind.warp)).ceil(),
-            step: match launch.lanes {
-                PACKED_ROWS => figures::PACKED_STEP,
-                _ => launch.layout.gpu_step(),
-            },
             work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK_OVERHEAD, tree_bytes: 0.0 },
         };
         estimator.add_instructions(estimator.warps * figures::BLOCK_OVERHEAD / f64::from(gpu.kind.warp / 8));
@@ -149,7 +142,7 @@ impl BlockEstimator<'_> {
     }
 
     fn add_walks(&mut self, call_rows: u64) {
-        let (launch, step) = (self.launch, &self.step);
+        let launch = self.launch;
         let warps = self.walking_warps(call_rows);
         let rows = launch.rows_per_block.div_ceil(launch.row_threads * launch.lanes).max(1) as f64;
         let walks = launch.thread_trees as f64 * rows;
@@ -157,14 +150,15 @@ impl BlockEstimator<'_> {
         let accesses = self.occupancy.busiest * warps * walks * reads.sectors;
         let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
         self.work.tree_bytes = misses.sectors * figures::SECTOR_BYTES;
-        let waiting = misses.steps * step.miss_factor;
+        let waiting = misses.steps * reads.miss_factor;
         let classes = if selects_class(self.model) { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
         // then wait for each other's sums.
         let waits = classes > 0.0 && launch.layout.has_straight_line_walks() && launch.layout.compares_bins();
         let overlap = if waits { 0.0 } else { figures::INTERLEAVING_OVERLAP };
         let overlap = 1.0 + (launch.walks_in_flight() as f64 - 1.0) * overlap;
-        let cycles = reads.steps * (step.cycles + waiting * figures::MISS_CYCLES)
+        let cycles = reads.cycles
+            + reads.steps * waiting * figures::MISS_CYCLES
             + waiting * reads.sectors * figures::SECTOR_CYCLES
             + figures::WALK_CYCLES;
         let following = 1.0 + (walks - 1.0) * figures::NEXT_WALK_SHARE;
@@ -174,7 +168,7 @@ impl BlockEstimator<'_> {
             let misses = 1.0 - (figures::KEPT_SHARE * self.first_cache / all).min(1.0);
             self.work.chain += walks * reads.steps * figures::ROW_MISS_CYCLES * misses;
         }
-        let instructions = reads.steps * step.instructions + figures::CLASS_INSTRUCTIONS * classes;
+        let instructions = reads.instructions + figures::CLASS_INSTRUCTIONS * classes;
         self.add_instructions(warps * walks * instructions);
         let of_rows = match (launch.copies_rows, launch.trees_in_lanes) {
             (true, true) => figures::BANK_CONFLICTS,

@@ -118,8 +118,17 @@ pub const ROW_WAVEFRONTS: f64 = 0.287;
 /// one line.
 pub const LINE_WAVEFRONTS: f64 = 0.38;
 
+/// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
+pub const PACKED_ROWS: u64 = 4;
 /// The step of four rows whose bins share a word.
 pub const PACKED_STEP: StepFigures = StepFigures::new(26.5, 46.6, 1.0);
+
+/// Instructions with which a walk enters the subtree below complete levels: an address, the load of the
+/// subtree's entry, and its first leaf position. Counted, not fitted, as are the cycles: no GPU has been
+/// measured with such a layout. Its steps cost those of its two parts.
+pub const SUBTREE_INSTRUCTIONS: f64 = 6.0;
+/// Cycles of that load from the first-level cache.
+pub const SUBTREE_CYCLES: f64 = 40.0;
 
 /// Instructions of a term of a sum that is a column: two loads, shared by eight sums, a product and an
 /// addition in double precision. Counted, not fitted, as are the next three.

@@ -1,11 +1,14 @@
 //! Reads of nodes: the parts of the trees that the warps of a multiprocessor read, and the cache that serves
 //! them.
 
-use super::figures::{DRIFT, KEPT_SHARE, LINE_BYTES, SECTOR_BYTES, WALKS_OF_A_WARP};
+use super::figures::{
+    DRIFT, KEPT_SHARE, LINE_BYTES, PACKED_ROWS, PACKED_STEP, SECTOR_BYTES, SUBTREE_CYCLES,
+    SUBTREE_INSTRUCTIONS, WALKS_OF_A_WARP,
+};
 use super::machine::Occupancy;
 use super::mapping::LaunchMapping;
 use super::trees::{TreeLevel, TreeMemory};
-use sched_nest::Layout;
+use sched_nest::{Layout, StepFigures};
 
 /// Bytes of a leaf, for the estimate of the part of a tree that rows read.
 const LEAF_BYTES: f64 = 4.0;
@@ -19,6 +22,12 @@ const LINES_OF_LEAVES: f64 = 8.0;
 pub struct WalkReads {
     /// Steps until the slowest walk of the warp ends.
     pub steps: f64,
+    /// Instructions of these steps.
+    pub instructions: f64,
+    /// Cycles of these steps if the first-level cache has the nodes.
+    pub cycles: f64,
+    /// Misses of the first-level cache, as a multiple of those in most layouts.
+    pub miss_factor: f64,
     /// Distinct sectors of all steps.
     pub sectors: f64,
     /// Distinct lines of all steps.
@@ -31,6 +40,21 @@ pub struct Misses {
     pub sectors: f64,
     /// Share of steps that wait for the second-level cache.
     pub steps: f64,
+}
+
+/// Figures of the step at a level. Rows whose bins share a word share the instructions of the first levels
+/// only, if levels below are stored otherwise.
+fn step_of(trees: &TreeMemory, launch: &LaunchMapping, level: usize) -> StepFigures {
+    let is_top = level < trees.top_levels;
+    match (launch.lanes, launch.layout.has_top_levels()) {
+        (PACKED_ROWS, true) if !is_top => {
+            let step = launch.layout.gpu_step();
+            StepFigures { instructions: PACKED_ROWS as f64 * step.instructions, ..step }
+        }
+        (PACKED_ROWS, _) => PACKED_STEP,
+        _ if is_top => launch.layout.gpu_top_step(),
+        _ => launch.layout.gpu_step(),
+    }
 }
 
 /// Expected number of distinct items after `draws` random draws from `all` items.
@@ -50,14 +74,23 @@ impl WalkReads {
         let lanes = launch.lanes as f64;
         // Threads of a warp that walk different trees read different lines.
         let trees_of_a_warp = trees_of_a_warp(launch);
-        let mut reads = WalkReads { steps: 0.0, sectors: 0.0, lines: 0.0 };
-        for level in &trees.levels {
-            let bytes = level.nodes * trees.node_bytes;
+        let mut reads = WalkReads {
+            steps: 0.0,
+            instructions: 0.0,
+            cycles: 0.0,
+            miss_factor: 0.0,
+            sectors: 0.0,
+            lines: 0.0,
+        };
+        for (depth, level) in trees.levels.iter().enumerate() {
+            let node_bytes = trees.node_bytes_of(depth);
+            let step = step_of(trees, launch, depth);
+            let bytes = level.nodes * node_bytes;
             let walks = WALKS_OF_A_WARP * level.reach;
             let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout.has_adjacent_trees()) {
                 (true, true) => {
                     let nodes = distinct(level.nodes.max(1.0), walks);
-                    walks.min(nodes * (WALKS_OF_A_WARP * trees.node_bytes / unit).max(1.0))
+                    walks.min(nodes * (WALKS_OF_A_WARP * node_bytes / unit).max(1.0))
                 }
                 (true, false) => walks.min((WALKS_OF_A_WARP * trees.tree_bytes() / unit).max(1.0)),
                 (false, _) => {
@@ -70,8 +103,18 @@ impl WalkReads {
                 false => level.reach,
             };
             reads.steps += active;
+            reads.instructions += active * step.instructions;
+            reads.cycles += active * step.cycles;
+            reads.miss_factor += active * step.miss_factor;
             reads.sectors += distinct_of(SECTOR_BYTES).max(1.0) * active;
             reads.lines += distinct_of(LINE_BYTES).max(1.0) * active;
+        }
+        reads.miss_factor /= reads.steps.max(f64::MIN_POSITIVE);
+        if trees.top_levels > 0 {
+            reads.instructions += lanes * SUBTREE_INSTRUCTIONS;
+            reads.cycles += SUBTREE_CYCLES;
+            reads.sectors += lanes * trees_of_a_warp;
+            reads.lines += lanes * trees_of_a_warp;
         }
         reads.sectors += 1.0;
         reads.lines += if launch.trees_in_lanes { LINES_OF_LEAVES } else { 1.0 };
@@ -81,14 +124,14 @@ impl WalkReads {
 
 /// Bytes of one tree that `rows` rows read.
 fn footprint(trees: &TreeMemory, layout: Layout, rows: f64) -> f64 {
-    let sectors = |level: &TreeLevel| {
-        let bytes = level.nodes * trees.node_bytes;
+    let sectors = |(depth, level): (usize, &TreeLevel)| {
+        let bytes = level.nodes * trees.node_bytes_of(depth);
         let read = distinct((bytes / SECTOR_BYTES).max(1.0), rows * level.reach.max(1e-12));
         if layout.has_adjacent_trees() { read.min(bytes / SECTOR_BYTES) } else { read }
     };
     let nodes: f64 = trees.levels.iter().map(|level| level.nodes).sum();
     let leaves = distinct((nodes * LEAF_BYTES / SECTOR_BYTES).max(0.5), rows);
-    let all: f64 = trees.levels.iter().map(sectors).sum();
+    let all: f64 = trees.levels.iter().enumerate().map(sectors).sum();
     SECTOR_BYTES * (all + leaves).min(PARTIAL_SECTORS * trees.tree_bytes() / SECTOR_BYTES)
 }
 

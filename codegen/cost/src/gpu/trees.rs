@@ -1,6 +1,7 @@
 //! The shape of a model's trees on which walks depend: levels and bytes.
 
 use super::figures::LEAF_SHARE;
+use sched_nest::footprint::top_levels;
 use sched_nest::{Layout, ModelInfo, Nodes, Operands};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,10 @@ pub struct TreeMemory {
     pub levels: Vec<TreeLevel>,
     /// Whether the layout stores only existing nodes, so that walks end at different levels.
     pub is_sparse: bool,
+    /// Number of complete levels that are stored apart from the nodes below them. All walks reach these.
+    pub top_levels: usize,
+    /// Bytes of a node of these levels.
+    pub top_node_bytes: f64,
 }
 
 /// A level of a tree; numbers are means over all trees.
@@ -51,9 +56,31 @@ impl TreeMemory {
         let leaf_bytes = values
             * if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
         let existing = existing_levels(&leaves, count, all_leaves);
-        let levels = if is_sparse { existing } else { complete_levels(model, &leaves, &existing) };
-        let bytes = nodes * node_bytes + ends * leaf_bytes;
-        TreeMemory { count, node_bytes, inner_nodes: inner / count, bytes, levels, is_sparse }
+        let mut levels = if is_sparse { existing } else { complete_levels(model, &leaves, &existing) };
+        let top_node_bytes = 2.0 * bin;
+        let mut bytes = nodes * node_bytes + ends * leaf_bytes;
+        let mut top = 0;
+        if layout.has_top_levels() {
+            let complete = top_levels(count as u64, all_leaves as u64);
+            top = levels.len().min(complete as usize);
+            levels[..top].iter_mut().for_each(|level| level.reach = 1.0);
+            bytes += count * 2f64.powi(complete as i32) * (top_node_bytes + SUBTREE_BYTES);
+        }
+        TreeMemory {
+            count,
+            node_bytes,
+            inner_nodes: inner / count,
+            bytes,
+            levels,
+            is_sparse,
+            top_levels: top,
+            top_node_bytes,
+        }
+    }
+
+    /// Bytes of a node of a level.
+    pub fn node_bytes_of(&self, level: usize) -> f64 {
+        if level < self.top_levels { self.top_node_bytes } else { self.node_bytes }
     }
 
     /// Steps of a row through all trees.
@@ -77,6 +104,8 @@ pub fn sum_bytes(model: &ModelInfo) -> f64 {
     f64::from(model.sum_bytes.max(4))
 }
 
+/// Bytes of the entry of a subtree below top levels that are stored apart.
+const SUBTREE_BYTES: f64 = 4.0;
 /// Most levels of a tree in the estimates.
 const MOST_LEVELS: u32 = 30;
 

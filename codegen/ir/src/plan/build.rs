@@ -90,7 +90,7 @@ fn walk_plans(
             deepest: deepest(hir, stored),
         };
         let traversal = info.traversal();
-        let steps = info.steps(&traversal, stored.layout.level_order().is_some());
+        let steps = info.steps(&traversal, &*stored.layout);
         if WalkEmitter::new(&*stored.layout, &Buffers::default(), &traversal, steps).is_none() {
             return Err(unsupported_traversal());
         }

@@ -7,7 +7,7 @@ use crate::mir::Walks;
 use crate::quantize::encode::TAIL;
 use crate::quantize::fetch::{FetchStrategy, MOST_LOOKUP_NODES};
 use crate::repr::traverse::{StepCounts, Traversal, packed_rows};
-use crate::repr::{FormatInfo, NodeFormat, RowVectorTraversal, TestMasks};
+use crate::repr::{FormatInfo, NodeFormat, Representation, RowVectorTraversal, TestMasks};
 use sched_nest::Axis;
 use std::ops::Range;
 
@@ -172,15 +172,20 @@ impl WalkInfo<'_> {
     }
 
     /// The steps of walks. Speculation needs layouts that number nodes by level. Packed rows always speculate
-    /// the first levels.
-    pub fn steps(&self, traversal: &Traversal, level_order: bool) -> StepCounts {
-        let steps = self.walks.steps;
+    /// the first levels. All steps down complete levels are straight-line.
+    pub fn steps(&self, traversal: &Traversal, layout: &dyn Representation) -> StepCounts {
+        let level_order = layout.level_order().is_some();
+        let steps = match layout.complete_levels() {
+            Some(levels) => self.walks.steps.with_straight(levels, self.deepest),
+            None => self.walks.steps,
+        };
         let speculated = match (traversal, steps.speculated) {
             _ if !level_order => 0,
             (Traversal::PackedRows, 0) => DEFAULT_PACKED_LEVELS.min(steps.straight),
             (Traversal::PackedRows, requested) => requested.min(packed_rows::MOST_PACKED_LEVELS),
             (_, requested) => requested,
         };
-        StepCounts { speculated, ..steps }
+        let most = layout.complete_levels().unwrap_or(u32::MAX);
+        StepCounts { speculated: speculated.min(most), ..steps }
     }
 }

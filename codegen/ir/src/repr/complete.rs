@@ -101,6 +101,8 @@ impl CompleteTrees {
                     let entry = |place: u64| LeafEntry { entry: start + place as usize, leaf };
                     leaves.extend(places.map(entry));
                 }
+                // No leaf is deeper than its tree.
+                CompleteNode::Subtree(..) => {}
             });
             leaves
         });
@@ -141,18 +143,24 @@ pub enum CompleteNode<'t> {
     /// positions of all leaves below its number. The nodes in between are not stored, and their tests
     /// do not matter.
     Leaf(Range<u64>, u32),
+    /// An inner node below all levels, with its position among the leaves of the complete tree.
+    Subtree(u64, u32),
 }
 
-/// Calls `visit` with all nodes and leaves of a tree that is treated as complete with `depth` levels;
-/// no leaf may be deeper.
+/// Calls `visit` with all nodes and leaves of a tree that is treated as complete with `depth` levels. A node
+/// below these levels is visited as a subtree.
 pub fn for_each_node<'t>(tree: &'t Tree, depth: u32, mut visit: impl FnMut(CompleteNode<'t>)) {
     let lost = seeded(Fault::PadLosesLeaf);
     let mut todo = vec![(1u64, depth, tree.root)];
     while let Some((mut number, mut below, mut node)) = todo.pop() {
         while let NodeRef::Inner(inner) = node {
+            if below == 0 {
+                visit(CompleteNode::Subtree(number - (1 << depth), inner));
+                break;
+            }
             let inner = &tree.inner[inner as usize];
             visit(CompleteNode::Node(number, inner));
-            (number, below) = (2 * number, below.saturating_sub(1));
+            (number, below) = (2 * number, below - 1);
             todo.push((number + 1, below, inner.right));
             node = inner.left;
         }

@@ -52,6 +52,11 @@ impl TreeEntries {
         TreeSpans { schema, starts: &self.starts, start_field: self.start }
     }
 
+    /// Whether the tables have a tree.
+    pub fn has_tree(&self, tree: usize) -> bool {
+        self.starts.first_record(tree).is_some()
+    }
+
     /// Calls `see` with the index of every entry.
     pub fn each_entry(&self, see: impl FnMut(usize)) {
         (0..self.starts.count() as usize).for_each(see);

@@ -2,6 +2,7 @@
 
 // The tests of `sched-lang` write these lists.
 mod array;
+mod hybrid;
 mod levels;
 mod oblivious;
 mod preorder;
@@ -19,6 +20,7 @@ fn formats(layout: nest::Layout) -> Formats {
         nest::Layout::Preorder => preorder::FORMATS,
         nest::Layout::Oblivious => oblivious::FORMATS,
         nest::Layout::Reorg => reorg::FORMATS,
+        nest::Layout::Hybrid => hybrid::FORMATS,
     }
 }
 

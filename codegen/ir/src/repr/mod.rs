@@ -5,6 +5,7 @@
 //! step of a walk. A traversal ([`traverse`]) emits a whole walk, by steps or otherwise, and knows no
 //! bytes. The plan selects the storage and the traversal of each leaf loop.
 
+mod bin_nodes;
 mod complete;
 mod cursor;
 mod entries;

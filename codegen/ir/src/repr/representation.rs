@@ -60,6 +60,17 @@ pub trait Representation: TreeTables {
     /// vector, a vector of walks takes the step.
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
+    /// Number of complete levels at the top of all trees, if nodes below them are stored otherwise. Walks
+    /// take straight-line steps down these levels, and then enter a subtree.
+    fn complete_levels(&self) -> Option<u32> {
+        None
+    }
+
+    /// Node number of a subtree's root or of a leaf, for the number of a position below the complete levels.
+    fn enter_subtree(&self, _: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
+        node
+    }
+
     /// Largest number of levels of a tree that one step descends.
     fn levels_per_step(&self) -> u32 {
         1

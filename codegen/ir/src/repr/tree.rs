@@ -113,6 +113,13 @@ pub enum TreeExtra {
     /// Number of records from a node to the tree's next node, in layouts with the same node of several trees
     /// in adjacent records.
     SideBySide(i64),
+    /// First top nodes of trees, in layouts with separate tables of complete top levels.
+    Tops {
+        /// Index of the first top node of the (first) tree.
+        first: Value,
+        /// For a vector of trees, the distance of each tree's first top node from `first`.
+        lanes: Option<Value>,
+    },
     /// First tests of trees, in layouts with one test per level.
     Tests {
         /// Index of the first test of the (first) tree.

@@ -51,6 +51,7 @@ pub fn schedules() -> Vec<Named> {
         "representation(levels)",
         "cache(b0)\nrepresentation(quantized)",
         "cache(b0)\nrepresentation(preorder)",
+        "cache(b0)\nrepresentation(hybrid)",
         "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)",
         "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)\natomicReduce(t0)",
         "tile(tree, t0, t1, max(1, num_trees / 4))\ngpuDimension(t0, block.y)\nsharedReduce(t0)",

@@ -69,11 +69,12 @@ const WANTED: [&str; 41] = [
 
 /// Features that need several random choices, or that only few trees allow. They must occur in at least one
 /// of fifty cases.
-const COMBINED: [&str; 11] = [
+const COMBINED: [&str; 12] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
     "cached oblivious trees",
     "preorder",
+    "hybrid",
     "arranged stages of columns",
     "units in lanes",
     "terms in lanes",

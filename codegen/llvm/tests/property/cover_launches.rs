@@ -86,6 +86,7 @@ const FEATURES: &[CoveredFeature] = &[
     feature("levels", |case| says(case, "levels)")),
     feature("quantized", |case| says(case, "quantized)")),
     feature("preorder", |case| says(case, "preorder)")),
+    feature("hybrid", |case| says(case, "hybrid)")),
     feature("param", |case| says(case, "param ")),
     feature("schedules for GPUs and processors", |case| {
         case.has_launches() && case.nests.iter().any(|(_, nest)| !launches(nest))

@@ -166,6 +166,16 @@ fn bins_of_all_widths_are_exact() {
          interleave(b1, 2)\n\
          unrollAndJam(tree)",
         "reorder(tree, batch)\nrepresentation(preorder)\nvectorize(batch, 8)",
+        "representation(hybrid)",
+        "representation(hybrid)\nunrollWalk(tree, 3)\ninterleave(tree, 2)",
+        "representation(hybrid)\npeelWalk(tree, 9)",
+        "representation(hybrid)\nspeculateWalk(tree, 2)",
+        "representation(hybrid)\nvectorize(tree, 4)",
+        "cache(batch)\nrepresentation(hybrid)\ninterleave(tree, 2)",
+        "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ncache(b0)\nrepresentation(hybrid)\n\
+         vectorize(b1, 16)\n\
+         interleave(b1, 4)\nunrollAndJam(tree)",
+        "reorder(tree, batch)\nrepresentation(hybrid)\nvectorize(batch, 8)",
     ];
     let models = [(1, 300, 6), (300, 2, 8), (7, 255, 8), (7, 256, 9), (1, 600, 9), (150, 3, 7)];
     let pairs: Vec<_> = models.chunks(2).collect();
@@ -225,6 +235,7 @@ fn seeded_faults_are_seen() {
         (Fault::SparseForgetsMissing, 1),
         (Fault::TileReversesDecisions, 31),
         (Fault::BinsFlipTies, 17),
+        (Fault::SubtreesShifted, 3),
         (Fault::SweepForgetsPlace, 57),
         (Fault::ReachFallsShort, 20),
         (Fault::LevelRepeated, 28),

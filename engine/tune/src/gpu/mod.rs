@@ -48,7 +48,7 @@ pub fn search(
             depth: facts.max_depth(),
         };
         let mut judge = Judge::new(task, &pricer, *rows, (began, until), state);
-        let mut steps = task.gpu.strategy.begin(size);
+        let mut steps = task.gpu.strategy.begin(size, task.gpu.is_timed());
         judge.begin(own.for_rows(*rows), watch)?;
         loop {
             let next = steps.next(judge.priced_shapes());

@@ -134,7 +134,7 @@ impl<'a> Ranker<'a> {
     fn layout_position(&self, layout: Layout) -> usize {
         let suits = self.model.map_or(layout.shapes() == Shapes::Any, |model| layout.suits(model));
         let behind = if suits { 0 } else { Layout::ALL.len() };
-        behind + layout.trial_position() as usize
+        behind + layout.trial_position().map_or(Layout::ALL.len(), |position| position as usize)
     }
 
     /// Sorts forms of an operation that differ in a number: the best for the target comes first.

@@ -261,10 +261,11 @@ pub(super) fn vector_on_gpu(context: &MessageContext, lanes: Option<u32>) -> Wor
             .fix(Some(context.remove(step)));
     }
     let packed = |layout: &&Layout| layout.gpu_lanes() > 1;
-    let packed =
-        Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
-    let (lanes, word) = packed;
-    let message = format!("on a GPU, only row loops with `representation({word})` can be vectorized");
+    let packed: Vec<&Layout> = Layout::ALL.iter().filter(packed).collect();
+    let (lanes, word) = packed.first().map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
+    let all: Vec<String> =
+        packed.iter().map(|layout| format!("`representation({})`", layout.word())).collect();
+    let message = format!("on a GPU, only row loops with {} can be vectorized", all.join(" or "));
     let wording = Wording::new(message, "no vector on a GPU");
     let level = context.illegal.loops.first().and_then(|id| context.builder.node(*id).gpu_level());
     if let Some(level) = level {

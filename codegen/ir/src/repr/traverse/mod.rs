@@ -70,6 +70,14 @@ pub struct StepCounts {
 }
 
 impl StepCounts {
+    /// The steps of walks that take at least `levels` straight-line steps, in trees of which the deepest has
+    /// `deepest` levels.
+    pub fn with_straight(self, levels: u32, deepest: u32) -> StepCounts {
+        let straight = self.straight.max(levels);
+        let masked = (self.straight + self.masked).saturating_sub(straight);
+        StepCounts { straight, masked, has_loop: deepest > straight + masked, ..self }
+    }
+
     /// Steps to the leaf, if all walks take the same number.
     pub fn to_leaf(self) -> Option<u32> {
         (self.masked == 0 && !self.has_loop).then_some(self.straight)

@@ -48,10 +48,16 @@ impl WalkGroup<'_> {
                 }
             };
         }
-        for level in taken..straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
-            let fetch = self.fetch.get(level as usize).copied();
-            let reloads = self.fetch.contains(&FetchStrategy::ByColumn);
-            cursors = self.step(b, &cursors, Step::Level { level, fetch, reloads });
+        let complete = self.layout.complete_levels();
+        for level in taken..=straight {
+            if complete == Some(level) {
+                cursors = self.enter_subtrees(b, &cursors);
+            }
+            if level < straight.saturating_sub(u32::from(seeded(Fault::WalkStopsEarly))) {
+                let fetch = self.fetch.get(level as usize).copied();
+                let reloads = self.fetch.contains(&FetchStrategy::ByColumn);
+                cursors = self.step(b, &cursors, Step::Level { level, fetch, reloads });
+            }
         }
         let nodes = cursors.into_iter().map(|cursor| cursor.node).collect();
         self.emit_masked(b, nodes, masked)
@@ -102,6 +108,15 @@ impl WalkGroup<'_> {
         let rest = rest.iter().zip(roots);
         ahead.extend(rest.map(|(lane, root)| speculate(b, layout.test(), &lane.row, &nodes, *root)));
         (ahead, self.steps.speculated)
+    }
+
+    /// Cursors of all lanes below the complete levels.
+    fn enter_subtrees(&self, b: &mut Builder, cursors: &[Cursor]) -> Vec<Cursor> {
+        let lanes = self.lanes.iter().zip(cursors);
+        let enter = |(lane, at): (&&Lane, &Cursor)| {
+            Cursor::of(self.layout.enter_subtree(b, self.buffers, &lane.state, at.node))
+        };
+        lanes.map(enter).collect()
     }
 
     /// Emits one step of every lane.

@@ -228,6 +228,8 @@ impl LaneTrees {
                     self.leaves.write(bytes, entry, source, first_leaf + leaf);
                 }
             }
+            // No leaf is deeper than its tree.
+            CompleteNode::Subtree(..) => {}
         });
     }
 

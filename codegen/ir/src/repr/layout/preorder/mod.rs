@@ -19,7 +19,7 @@ mod order;
 mod sets;
 mod test_mask;
 
-use self::node::{EncodedNode, NodeFields, in_all_lanes};
+use self::node::{EncodedNode, NodeFields, NodeNumberTypes, in_all_lanes};
 use self::order::in_order;
 use self::sets::{NodeNumbers, SetNode, SetTables};
 use self::test_mask::TestMaskTables;
@@ -51,6 +51,27 @@ use sched_forest::{Forest, Tree};
 use sched_nest::Layout;
 use std::sync::Arc;
 
+/// Names of the tables of nodes and leaves.
+pub struct PreorderNames {
+    /// Table of nodes.
+    pub nodes: &'static str,
+    /// Table of all leaf positions.
+    pub positions: &'static str,
+    /// Tables of leaves and trees.
+    pub leaves: TableNames,
+}
+
+/// Walks for which trees in preorder are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreorderWalks {
+    /// Steps from node to node.
+    Steps,
+    /// Also sweeps of vectors of rows over all nodes.
+    Sweeps,
+    /// Also test masks of single rows.
+    TestMasks,
+}
+
 /// Trees as nodes in preorder, and leaves from left to right.
 pub struct Preorder {
     schema: Schema,
@@ -58,6 +79,8 @@ pub struct Preorder {
     test: Test,
     /// Element type of leaf positions.
     position_type: Scalar,
+    /// Whether vectors of rows sweep over all nodes.
+    has_sweeps: bool,
     /// Leaves of the largest tree.
     most_leaves: u64,
     node: NodeFields,
@@ -100,12 +123,27 @@ pub const FORMATS: Formats = Formats {
     },
 };
 
-const NAMES: TableNames =
-    TableNames { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
+const NAMES: PreorderNames = PreorderNames {
+    nodes: "preorder_nodes",
+    positions: "preorder_places",
+    leaves: TableNames {
+        nodes: "preorder_leaves",
+        trees: "preorder_trees",
+        leaf_indices: "preorder_leaf_indices",
+    },
+};
 
 /// Number of low bits of a walk's number that hold the entry of its node. The bits above hold the leaf
 /// position.
 const ENTRY_BITS: u32 = 16;
+
+/// Numbers of the walks that are at the nodes and at the leaves of a tree.
+pub struct WalkNumbers {
+    /// Number for each inner node.
+    pub of_nodes: Vec<u64>,
+    /// Number for each leaf.
+    pub of_leaves: Vec<u64>,
+}
 
 /// Entries of a tree: its nodes and one entry behind them.
 fn size(tree: &Tree) -> u64 {
@@ -130,23 +168,35 @@ impl Preorder {
 
     /// The layout without tables for test masks.
     pub fn nodes(request: &LayoutRequest) -> Result<Preorder, CompileError> {
-        Preorder::new(request, false)
+        Preorder::new(request, Layout::Preorder, &NAMES, PreorderWalks::Sweeps)
     }
 
     /// The layout with tables for test masks.
     pub fn with_tests(request: &LayoutRequest) -> Result<Preorder, CompileError> {
-        Preorder::new(request, true)
+        Preorder::new(request, Layout::Preorder, &NAMES, PreorderWalks::TestMasks)
     }
 
-    /// The layout for a forest's used trees; `tests` adds tables for test masks.
-    fn new(request: &LayoutRequest, tests: bool) -> Result<Preorder, CompileError> {
+    /// The trees of a forest that `layout` stores, for some walks.
+    ///
+    /// # Errors
+    ///
+    /// If there are too many leaves or nodes, or if the forest has no bins.
+    pub fn new(
+        request: &LayoutRequest,
+        layout: Layout,
+        names: &PreorderNames,
+        walks: PreorderWalks,
+    ) -> Result<Preorder, CompileError> {
         let Some(bins) = request.bins else { return Err(BinMap::no_bins_error()) };
         let most_leaves = largest_size(request);
         let Some(position_type) = narrowest_unsigned(most_leaves).filter(|scalar| *scalar != Scalar::I32)
         else {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("a tree has {most_leaves} leaves; representation(preorder) supports at most 65535"),
+                format!(
+                    "a tree has {most_leaves} leaves; representation({}) supports at most 65535",
+                    layout.word()
+                ),
                 "use representation(sparse), whose walks step from node to node",
             ));
         };
@@ -154,23 +204,29 @@ impl Preorder {
         let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
         // Each look-up reads as many entries as the largest tree has, so the last tree is padded to that
         // number.
-        if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
+        if walks != PreorderWalks::Steps
+            && let Some(last) = sizes.iter_mut().rfind(|size| **size > 0)
+        {
             *last = TestMaskTables::entries(most_leaves);
         }
         let starts = TreeStarts::new(sizes).check_count("entries")?;
         let mut schema = Schema::default();
         let (threshold_bin, columns) = (bins.element(), bins.columns() + bins.sets().count());
-        let node = NodeFields::declare(&mut schema, position_type, threshold_bin, columns, starts.count());
-        let position_words = schema.add_number_table("preorder_places", Scalar::I32, most_leaves + 1);
-        let tests = TestMaskTables::declare(&mut schema, most_leaves, tests.then(|| starts.count()));
-        let trees = TreeEntries::declare(request, &mut schema, NAMES, starts);
+        let numbers = NodeNumberTypes { position: position_type, threshold_bin, columns };
+        let node = NodeFields::declare(&mut schema, names.nodes, numbers, starts.count());
+        let position_words = if walks == PreorderWalks::Steps { 0 } else { most_leaves + 1 };
+        let position_words = schema.add_number_table(names.positions, Scalar::I32, position_words);
+        let tests = (walks == PreorderWalks::TestMasks).then(|| starts.count());
+        let tests = TestMaskTables::declare(&mut schema, most_leaves, tests);
+        let trees = TreeEntries::declare(request, &mut schema, names.leaves, starts);
         let sets = SetTables::declare(&mut schema, bins);
-        let test = Test::of(request, Layout::Preorder);
+        let test = Test::of(request, layout);
         Ok(Preorder {
             schema,
             bins: Arc::clone(bins),
             test,
             position_type,
+            has_sweeps: walks != PreorderWalks::Steps,
             most_leaves,
             node,
             position_words,
@@ -178,6 +234,42 @@ impl Preorder {
             sets,
             trees,
         })
+    }
+
+    /// Tables of the layout, to which another layout adds its own.
+    pub fn tables(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// First records of the trees in a schema that begins with the tables of this layout.
+    pub fn spans<'s>(&'s self, schema: &'s Schema) -> TreeSpans<'s> {
+        self.trees.spans(schema)
+    }
+
+    /// Whether the layout stores a tree.
+    pub fn has_tree(&self, tree: usize) -> bool {
+        self.trees.has_tree(tree)
+    }
+
+    /// Test at the nodes.
+    pub fn test(&self) -> &Test {
+        &self.test
+    }
+
+    /// Numbers of walks at the nodes and at the leaves of a tree.
+    pub fn walk_numbers(tree: &Tree) -> WalkNumbers {
+        let number = |position: u32, entry: usize| u64::from(position) << ENTRY_BITS | entry as u64;
+        let (order, positions) = in_order(tree);
+        let mut of_nodes = vec![0; tree.inner.len()];
+        for (entry, node) in order.iter().enumerate() {
+            of_nodes[node.inner as usize] = number(node.first_leaf, entry);
+        }
+        // The entry behind the nodes is at no leaf position, so walks there have arrived.
+        let mut of_leaves = vec![0; tree.leaves.len()];
+        for (position, leaf) in (0..).zip(positions) {
+            of_leaves[leaf as usize] = number(position, order.len());
+        }
+        WalkNumbers { of_nodes, of_leaves }
     }
 
     /// Combines a leaf position and a node's entry to a walk's number.
@@ -198,7 +290,9 @@ impl Representation for Preorder {
             column: 0,
         };
         self.trees.each_entry(|entry| self.node.write(bytes, entry, nowhere));
-        node::write_words(bytes, self.position_words, self.position_type, self.most_leaves + 1);
+        if self.has_sweeps {
+            node::write_words(bytes, self.position_words, self.position_type, self.most_leaves + 1);
+        }
         self.tests.clear(bytes);
         if let Some(sets) = &self.sets {
             sets.fill(bytes, &self.bins);
@@ -219,7 +313,7 @@ impl Representation for Preorder {
     }
 
     fn sweep(&self) -> Option<&dyn Sweep> {
-        Some(self)
+        if self.has_sweeps { Some(self) } else { None }
     }
 
     fn test_mask(&self) -> Option<&dyn TestMask> {
@@ -291,7 +385,7 @@ impl Representation for Preorder {
 
 impl InOrder for Preorder {
     fn tree_spans(&self) -> TreeSpans<'_> {
-        self.trees.spans(&self.schema)
+        self.spans(&self.schema)
     }
 
     fn spans_beside(&self, _: u64) -> Option<Vec<RecordSpan>> {

@@ -6,7 +6,7 @@
 //! bins, because the shuffle unit has less to do than the load units.
 
 use crate::bytes::{narrowest_unsigned, write_int};
-use crate::lir::{Address, Builder, Cast, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::schema::{Field, Schema, TableBytes};
 use crate::repr::test::TestOperand;
 use crate::repr::tree::TreeEntry;
@@ -35,16 +35,26 @@ pub(super) struct EncodedNode {
     pub(super) column: u64,
 }
 
+/// Types of the numbers of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeNumberTypes {
+    /// Element type of leaf positions.
+    pub(super) position: Scalar,
+    /// Element type of threshold bins.
+    pub(super) threshold_bin: Scalar,
+    /// Number of columns, which column fields are below.
+    pub(super) columns: u32,
+}
+
 impl NodeFields {
-    /// Adds a table of `count` nodes to a schema. `position_type` is the element type of leaf positions,
-    /// `threshold_bin` that of bins, and column fields are below `columns`.
+    /// Adds a table of `count` nodes to a schema.
     pub(super) fn declare(
         schema: &mut Schema,
-        position_type: Scalar,
-        threshold_bin: Scalar,
-        columns: u32,
+        name: &'static str,
+        numbers: NodeNumberTypes,
         count: u64,
     ) -> NodeFields {
+        let NodeNumberTypes { position: position_type, threshold_bin, columns } = numbers;
         let column = narrowest_unsigned(columns.saturating_sub(1).into()).unwrap_or(Scalar::I32);
         let mut end = 0_u32;
         let offsets = [position_type, position_type, threshold_bin, column].map(|scalar| {
@@ -53,7 +63,7 @@ impl NodeFields {
             at
         });
         let bytes = end.next_multiple_of(4);
-        let table = schema.add_table("preorder_nodes", Scalar::I32, bytes, count);
+        let table = schema.add_table(name, Scalar::I32, bytes, count);
         schema.prefetch_with_trees(table);
         NodeFields {
             first_leaf: schema.add_field(table, "leftmost leaf", position_type, offsets[0]),
@@ -94,13 +104,21 @@ impl NodeFields {
         })
     }
 
-    /// Loads the words of nodes. Lanes gather two words at once, which takes no longer than one.
+    /// Loads the words of nodes. Two words are loaded at once, which takes no longer than one: threads of a
+    /// GPU pay for each distinct line of every load.
     fn load_words(&self, b: &mut Builder, node: TreeEntry) -> Vec<Value> {
         let TreeEntry { buffers, state, entry } = node;
         let first = self.first_leaf.with_scalar(Scalar::I32);
-        if b.ty(entry).lanes > 1 && self.bytes == 8 {
+        if self.bytes == 8 {
             let both = first.with_scalar(Scalar::I64).load(b, buffers, state, entry);
-            return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
+            let ty = b.ty(both);
+            if ty.lanes > 1 {
+                return vec![b.extract_half(both, 0), b.extract_half(both, 1)];
+            }
+            let word = ty.with(Scalar::I32);
+            let bits = b.int_of(ty, 32);
+            let high = b.bin(Bin::Shr, both, bits);
+            return vec![b.cast(Cast::Trunc, both, word), b.cast(Cast::Trunc, high, word)];
         }
         let offsets = (0..self.bytes).step_by(4);
         offsets.map(|offset| first.offset_by(offset).load(b, buffers, state, entry)).collect()
