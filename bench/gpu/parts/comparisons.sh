@@ -8,10 +8,10 @@ compare_schedules() {
     for_gpu=$(fact packed gpu)
     if [ -z "$schedc" ]; then
         left_out sweep "there is no program: only packed schedules are compared"
-    elif ! command -v python3 >/dev/null; then
-        left_out sweep "there is no python3: only packed schedules are compared"
     elif [ "$seconds" -lt 2 ]; then
         left_out sweep "no time: only packed schedules are compared"
+    elif ! command -v python3 >/dev/null; then
+        left_out sweep "there is no python3: only packed schedules are compared"
     else
         timeout -k 5 $((seconds + 10)) python3 "$parts/../sweep.py" "$packed" "$work/sweep.jsonl" \
             --seconds "$seconds" --rows "$rows" --gpu "${for_gpu:-sm_80}" 2>"$work/err"

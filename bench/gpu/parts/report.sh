@@ -13,8 +13,10 @@ quoted() {
 
 # left_out PART WHY [MORE]: reports a skipped part.
 left_out() {
-    echo "left out: $1${3:+ of $3}: $2" >&2
-    printf '{"part":"%s","of":"%s","left_out":%s}\n' "$1" "${3:-}" "$(printf %s "$2" | quoted)" >>"$lines"
+    local of
+    of=$(xargs <<<"${3:-}") # without blanks around it
+    echo "left out: $1${of:+ of $of}: $2" >&2
+    printf '{"part":"%s","of":"%s","left_out":%s}\n' "$1" "$of" "$(printf %s "$2" | quoted)" >>"$lines"
 }
 
 # failed PART MODEL SCHEDULE STATUS WHY: reports an error.

@@ -45,7 +45,7 @@ part == "tuned" {
 }
 part == "predicted" { predicted[key] = get("shared_wavefronts") }
 part == "ncu_sample" { measured[key] += get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum") }
-part == "ncu" { kernels[++num_kernels] = $0 }
+part == "ncu" && get("kernel") { kernels[++num_kernels] = $0 }
 END {
     ascending(batches, num)
     split("kernel resident host", whats, " ")

@@ -23,8 +23,8 @@ counted_pairs() {
 # count_once PART MODEL SCHEDULE ROWS DEADLINE: the counters of the kernels of one call.
 count_once() {
     # shellcheck disable=SC2046 # options without blanks
-    timeout -k 5 "$(($(left "$5") + 5))" "$ncu" --csv --page raw --metrics "$metrics" "$harness" once \
-        $(given "$2") --rows "$4" --artefact "$packed/$2/$3.so" >"$work/ncu" 2>&1
+    timeout -k 5 "$(($(left "$5") + 5))" "$ncu" --csv --page raw --print-units base --metrics "$metrics" \
+        "$harness" once $(given "$2") --rows "$4" --artefact "$packed/$2/$3.so" >"$work/ncu" 2>&1
     if grep -q ERR_NVGPUCTRPERM "$work/ncu"; then
         left_out "$1" "this user may not read the device's counters"
         return 1

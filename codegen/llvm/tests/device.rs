@@ -598,16 +598,17 @@ fn packed_folder() -> PathBuf {
 #[test]
 fn one_call_measures_a_folder() {
     let packed = packed_folder();
-    let run = |driver: &Path| {
+    let run = |driver: &Path, limit: &str| {
         let mut script = Command::new("bash");
         script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/gpu/run.sh")).arg(&packed);
         script.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver).env("ROWS", "500");
+        script.env("LIMIT", limit);
         script.env("SANITIZER", packed.join("sanitizer")).env("NCU", packed.join("ncu"));
         let output = script.output().expect("the script runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
-    let (status, out, err) = run(driver());
+    let (status, out, err) = run(driver(), "240");
     // A tool reports an error, and a model has other predictions than expected.
     assert_eq!(status, Some(1), "{err}{out}");
     assert!(err.contains("failed: initcheck of forest shared: status 1: found something"), "{err}");
@@ -635,7 +636,22 @@ fn one_call_measures_a_folder() {
     let in_sweep = ["\"of\":\"sweep\",\"schedules\":3,"];
     assert_eq!(has(&[&regret[..], &in_sweep].concat()), has_python, "{result}");
     assert!(has(&["\"part\":\"not_built\"", "too large"]) == has_python, "{result}");
-    let (status, out, err) = run(Path::new("no-such-driver.so"));
+    // Without time, only the device is measured, and all else is reported.
+    let (status, out, err) = run(driver(), "1");
+    assert_eq!(status, Some(0), "{err}{out}");
+    for part in [
+        "predict of forest chosen",
+        "expect of forest cpu",
+        "time of forest chosen",
+        "sweep",
+        "ncu of forest chosen",
+    ] {
+        assert!(err.contains(&format!("left out: {part}: no time")), "{part}: {err}");
+    }
+    let result = fs::read_to_string(packed.join("result.json")).expect("a file");
+    assert!(result.contains("\"part\":\"device\"") && result.contains("\"failures\":0"), "{result}");
+    assert!(!result.contains("\"us\":0") && !result.contains("\"part\":\"regret\""), "{result}");
+    let (status, out, err) = run(Path::new("no-such-driver.so"), "240");
     assert!(status == Some(1) && err.contains("this machine has no GPU or no driver"), "{err}{out}");
 }
 
