@@ -1,16 +1,23 @@
 """Writes the tables of docs/performance, which are stored as JSON, into the pages that their rows name, and
-the table of the README.
+the tables of the README and of docs/gpu.md.
 
     python3 bench/pages.py
+    python3 bench/pages.py --gpu RESULT.json    stores a result of bench/gpu/run.sh first
+    python3 bench/pages.py --check              writes nothing, and fails if a page would change
 
 A page has its rows between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measurements write the JSON; this
-program writes the pages, and needs only Python.
+program writes the pages, and needs only Python. gpu/tables.py makes the tables of docs/gpu.md.
 
 """
 
+import argparse
 import json
+import sys
 from datetime import date
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "gpu"))
+import tables  # noqa: E402  it lies in the folder gpu
 
 PERFORMANCE = Path(__file__).resolve().parent.parent / "docs" / "performance"
 FIGURES = PERFORMANCE / "figures"
@@ -73,20 +80,54 @@ def best_of(figures):
     return "\n".join(lines) + f"\n\n{figures['as_of']}, {figures['machine']}.\n"
 
 
-def write_pages():
-    """Writes all tables into their pages. Returns a message for each page that lacks the marks of a table."""
+class Pages:
+    """The texts of pages. Changes are written at the end."""
+
+    def __init__(self):
+        self.before, self.after = {}, {}
+
+    def text(self, path):
+        if path not in self.after:
+            self.before[path] = self.after[path] = path.read_text()
+        return self.after[path]
+
+    def insert(self, path, mark, content):
+        """Puts a table between its marks. Returns whether the page has such marks."""
+        has_marks = f"<!-- {mark} -->\n" in self.text(path)
+        self.after[path] = insert(self.text(path), mark, content)
+        return has_marks
+
+    def changed(self):
+        return [path for path, text in self.after.items() if text != self.before[path]]
+
+    def write(self):
+        for path in self.changed():
+            path.write_text(self.after[path])
+
+
+def fill_pages(pages):
+    """Puts all tables into their pages. Returns a message for each page that lacks the marks of a table."""
     homeless = []
     for path in sorted(FIGURES.glob("*.json")):
         figures = json.loads(path.read_text())
         for name in sorted({row["page"] for row in figures["rows"]}):
             page = PERFORMANCE / f"{name}.md"
-            if not page.exists() or f"<!-- {path.stem} -->\n" not in page.read_text():
+            if not page.exists() or not pages.insert(page, path.stem, table(figures, name)):
                 homeless.append(f"{page.name} has no place for {path.stem}")
-                continue
-            page.write_text(insert(page.read_text(), path.stem, table(figures, name)))
-    readme = PERFORMANCE.parent.parent / "README.md"
-    readme.write_text(insert(readme.read_text(), "best peers",
-                             best_of(json.loads((FIGURES / "peers.json").read_text()))))
+    pages.insert(PERFORMANCE.parent.parent / "README.md", "best peers",
+                 best_of(json.loads((FIGURES / "peers.json").read_text())))
+    page = PERFORMANCE.parent / "gpu.md"
+    for mark, content in tables.sections(tables.stored()).items():
+        if not pages.insert(page, mark, content):
+            homeless.append(f"{page.name} has no place for {mark}")
+    return homeless
+
+
+def write_pages():
+    """Writes all tables into their pages. Returns a message for each page that lacks the marks of a table."""
+    pages = Pages()
+    homeless = fill_pages(pages)
+    pages.write()
     return homeless
 
 
@@ -101,7 +142,21 @@ def write_plots(plots):
     page.write_text(insert(page.read_text(), "plots", "\n".join(links) + "\n"))
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gpu", metavar="RESULT.json", help="a result of bench/gpu/run.sh to store first")
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail if a page would change")
+    arguments = parser.parse_args()
+    if arguments.gpu:
+        print(f"stored as {tables.keep(arguments.gpu)}")
+    if not arguments.check:
+        return write_pages()
+    pages = Pages()
+    problems = fill_pages(pages)
+    return problems + [f"{path.name} has other tables than the stored ones" for path in pages.changed()]
+
+
 if __name__ == "__main__":
-    problems = write_pages()
+    problems = main()
     if problems:
         raise SystemExit("\n".join(problems))

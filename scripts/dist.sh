@@ -28,7 +28,7 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 platform=linux-x64
 
 say 'programs'
-cargo build --locked --profile dist -p schedc --no-default-features --features llvm-static,lld
+build_static_programs
 stage=$(mktemp -d)
 trap 'rm -rf "$stage" editors/vscode/bin' EXIT
 tree=$stage/schedc-$version-$platform

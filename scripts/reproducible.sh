@@ -25,3 +25,9 @@ printf -v CARGO_ENCODED_RUSTFLAGS '%s\x1f%s\x1f%s\x1f%s' \
 CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$target=/target"
 export CFLAGS="$CFLAGS -ffile-prefix-map=$PWD=/schedc"
 export CXXFLAGS=$CFLAGS
+
+# The programs of a release, with LLVM and LLD in them: $CARGO_TARGET_DIR/dist/schedc and schedc-lsp. Needs
+# the packages of `scripts/setup.sh --static`.
+build_static_programs() {
+    cargo build --locked --profile dist -p schedc --no-default-features --features llvm-static,lld
+}

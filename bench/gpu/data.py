@@ -2,6 +2,7 @@
 
     data.py OUT.json SWEEP.jsonl... --stats FOLDER [--held-out a,b]
 
+A SWEEP.jsonl may also be the result.json of run.sh, whose lines include those of the sweep.
 FOLDER has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`, and that of
 `schedc inspect --facts`, as `facts_MODEL.json`. Held-out models are those that were not used for fitting.
 """
@@ -36,6 +37,14 @@ def model(folder, name, held_out):
     }
 
 
+def lines_of(path):
+    """The lines of a sweep, or of the result of run.sh."""
+    text = pathlib.Path(path).read_text()
+    if text.startswith('{"format":'):
+        return json.loads(text)["lines"]
+    return [json.loads(line) for line in text.splitlines()]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
@@ -45,14 +54,13 @@ def main():
     arguments = parser.parse_args()
     exact, times, texts = set(), collections.defaultdict(dict), {}
     for sweep in arguments.sweeps:
-        for line in open(sweep):
-            one = json.loads(line)
+        for one in lines_of(sweep):
             key = one.get("model"), one.get("schedule")
             if one["part"] == "text":
                 texts[key] = one["text"]
-            elif one["part"] == "check" and one.get("exact"):
+            elif one["part"] == "sweep_check" and one.get("exact"):
                 exact.add(key)
-            elif one["part"] == "sweep" and one["schedule"] != "chosen":
+            elif one["part"] == "sweep" and "us" in one and key in texts:
                 times[key][one["batch"]] = one["us"]
     names = sorted({name for name, _ in times})
     held_out = arguments.held_out.split(",")

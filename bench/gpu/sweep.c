@@ -35,7 +35,7 @@ static bool is_right(Handle stream, int64_t count)
         check_on_device(&outcome, stream, 0, count);
     }
     free(out);
-    begin_line("check");
+    begin_line("sweep_check");
     if (status)
         printf(",\"status\":%d,\"ok\":false}\n", (int)status);
     else

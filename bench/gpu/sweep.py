@@ -1,12 +1,15 @@
 """Times the schedules of families.json for models on a machine with a GPU: builds artefacts on its processor,
-checks their margins against code for the processor, and times their kernels.
+checks their margins against code for the processor, and times their kernels. run.sh calls it.
 
     sweep.py FOLDER OUT.jsonl [--seconds 240] [--share 1.0] [--seed 1] [--families a,b] [--models a,b]
              [--gpu sm_90]
 
 FOLDER holds `schedc`, `harness` and a folder for each model, with `model.json`, `model.txt` or `model.onnx`,
-and `X_test.npy`. `--share` is the fraction of a model's schedules to build, drawn with a fixed seed. The
-schedule that schedc chooses is always built; with `--families ''` it is the only one.
+and `sample.npy` or `X_test.npy`. Artefacts that lie there (`cpu.so`, and others for the GPU) are used and
+timed first. `--share` is the fraction of a model's schedules to build, drawn with a fixed seed. The schedule
+that schedc chooses is always timed; with `--families ''` it is the only one that is built.
+
+Each line of OUT.jsonl is written at once, so a run that is ended leaves what it has measured.
 """
 
 import argparse
@@ -21,9 +24,16 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROWS = "sample.npy", "X_test.npy"
+
+
+def rows_of(model):
+    """The path of the rows beside a model, or None."""
+    return next((model.parent / name for name in ROWS if (model.parent / name).exists()), None)
 
 
 def schedules(trees, classes=1, share=1.0, seed=1, families=()):
@@ -53,14 +63,23 @@ def schedules(trees, classes=1, share=1.0, seed=1, families=()):
 
 
 class Sweep:
-    """A run over all models on one machine."""
+    """A run over all models on one machine. Writes the lines of its results to `out`."""
 
-    def __init__(self, arguments, work):
+    def __init__(self, arguments, work, out):
         self.folder = pathlib.Path(arguments.folder).resolve()
         self.arguments = arguments
         self.work = pathlib.Path(work)
         self.schedc = self.folder / "schedc"
+        self.out = out
         self.lines = []
+        self.writing = threading.Lock()
+
+    def add(self, line):
+        """Keeps a line and writes it. Several threads call this."""
+        with self.writing:
+            self.lines.append(line)
+            self.out.write(json.dumps(line, separators=(",", ":")) + "\n")
+            self.out.flush()
 
     def build(self, model, name, text, target):
         """Builds an artefact and returns its path. If that fails, prints the reason and returns None."""
@@ -69,16 +88,14 @@ class Sweep:
         if text is not None:
             schedule = self.work / f"{model.parent.name}.{name}.sched"
             schedule.write_text(text)
-            self.lines.append({"part": "text", "model": model.parent.name, "schedule": name, "text": text})
+            self.add({"part": "text", "model": model.parent.name, "schedule": name, "text": text})
             command += ["-s", schedule]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == 0:
             return out
         error = re.search(r"^\[.*", done.stderr, re.M)
-        self.lines.append(
-            {"part": "left_out", "model": model.parent.name, "schedule": name,
-             "why": error.group(0) if error else done.stderr[-300:]}
-        )
+        self.add({"part": "not_built", "model": model.parent.name, "schedule": name,
+                  "why": error.group(0) if error else done.stderr[-300:]})
         return None
 
     def model(self, model, until):
@@ -89,20 +106,25 @@ class Sweep:
         trees = int(re.search(r"^\s*trees\s+(\d+)", inspected.stdout, re.M).group(1))
         low, high = re.search(r"^\s*leaves\s+(\S+) \S+ ([^\s,]+)", inspected.stdout, re.M).groups()
         magnitude = trees * max(abs(float(low)), abs(float(high)))
-        cpu = self.build(model, "cpu", None, "cpu")
-        classes = int(re.search(r"(\d+) margins", inspected.stdout).group(1))
+        packed = {path.stem: path for path in sorted(model.parent.glob("*.so"))}
+        cpu = packed.pop("cpu", None) or self.build(model, "cpu", None, "cpu")
+        if cpu is None:
+            return
+        classes = int(re.search(r"(\d+) margins?", inspected.stdout).group(1))
         drawn = (self.arguments.share, self.arguments.seed, self.arguments.families.split(","))
         jobs = list(schedules(trees, classes, *drawn)) if self.arguments.families else []
         random.Random(2).shuffle(jobs)
-        jobs.insert(0, ("chosen", None))
+        if "chosen" not in packed:
+            jobs.insert(0, ("chosen", None))
+        ready = sorted(packed.items(), key=lambda entry: entry[0] != "chosen")
         harness = subprocess.Popen(
-            [self.folder / "harness", "sweep", "--sample", model.parent / "X_test.npy", "--rows", "1000000",
+            [self.folder / "harness", "sweep", "--sample", rows_of(model), "--rows", str(self.arguments.rows),
              "--artefact", cpu, "--model", name, "--magnitude", repr(magnitude), "--until", str(until)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         with concurrent.futures.ThreadPoolExecutor() as others, concurrent.futures.ThreadPoolExecutor(
             max_workers=max(1, (os.cpu_count() or 2) - 2)
         ) as builders:
-            output = others.submit(harness.stdout.read)
+            output = others.submit(self.read, harness.stdout)
             errors = others.submit(harness.stderr.read)
 
             def build(job):
@@ -110,7 +132,7 @@ class Sweep:
                     return job[0], self.build(model, *job, f"gpu({self.arguments.gpu})")
                 return job[0], None
 
-            for label, path in builders.map(build, jobs):
+            for label, path in itertools.chain(ready, builders.map(build, jobs)):
                 if path is not None:
                     try:
                         harness.stdin.write(f"{label} {path}\n")
@@ -122,10 +144,16 @@ class Sweep:
             except BrokenPipeError:
                 pass
             status = harness.wait()
-            self.lines += [json.loads(line) for line in output.result().splitlines() if line.startswith("{")]
+            output.result()
             if status != 0:
                 why = errors.result()[-500:]
-                self.lines.append({"part": "failed", "model": name, "status": status, "why": why})
+                self.add({"part": "sweep", "model": name, "failed": status, "why": why})
+
+    def read(self, stream):
+        """Adds the lines that the harness prints."""
+        for line in stream:
+            if line.startswith("{"):
+                self.add(json.loads(line))
 
 
 def main():
@@ -138,32 +166,33 @@ def main():
     parser.add_argument("--families", default=",".join(json.loads((HERE / "families.json").read_text())))
     parser.add_argument("--models", default="")
     parser.add_argument("--gpu", default="sm_90")
+    parser.add_argument("--rows", type=int, default=1000000, help="rows to draw")
     arguments = parser.parse_args()
     end = time.time() + arguments.seconds
     models = pathlib.Path(arguments.folder).glob("*/model.*")
-    found = sorted(path for path in models if (path.parent / "X_test.npy").exists())
+    found = sorted(path for path in models if rows_of(path))
     wanted = [name for name in arguments.models.split(",") if name]
     if wanted:
         found = [model for model in found if model.parent.name in wanted]
+    bad = 0
     with open(arguments.out, "w") as out:
         for number, model in enumerate(found):
             with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as work:
-                sweep = Sweep(arguments, work)
+                sweep = Sweep(arguments, work, out)
                 start = time.time()
                 try:
                     sweep.model(model, start + (end - start) / (len(found) - number))
                 except Exception as error:  # if a model fails, the others are still measured
-                    sweep.lines.append({"part": "failed", "model": model.parent.name, "why": repr(error)})
-                for line in sweep.lines:
-                    out.write(json.dumps(line) + "\n")
-                out.flush()
-                timed = {line["schedule"] for line in sweep.lines if line.get("part") == "sweep"}
-                wrong = [line for line in sweep.lines if line.get("part") == "check" and not line["ok"]]
-                failed = [line for line in sweep.lines if line.get("part") == "failed"]
+                    sweep.add({"part": "sweep", "model": model.parent.name, "failed": 1, "why": repr(error)})
+                timed = {line["schedule"] for line in sweep.lines if "us" in line}
+                wrong = [line for line in sweep.lines if line.get("ok") is False]
+                failed = [line for line in sweep.lines if "failed" in line]
                 took = f"{time.time() - start:.0f} s"
+                bad += len(wrong) + len(failed)
                 print(f"{model.parent.name}: {len(timed)} timed, {len(wrong)} wrong, {took}", *failed,
                       file=sys.stderr, flush=True)
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

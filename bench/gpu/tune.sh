@@ -86,6 +86,7 @@ done
 examples=("$root"/examples/gpu/{four_rows,tree_groups}.sched)
 schedules=("$scratch"/tuned_*.sched "$grid"/*.sched "${examples[@]}")
 SCHEDULES="${schedules[*]}" SIMULATE_SECONDS=${SIMULATE_SECONDS:-10} "$here/pack.sh" "$out" "$model" "$rows"
-cp "$scratch/tuned.txt" "$out/tuned.txt"
+awk '{ printf "{\"part\":\"tuned\",\"strategy\":\"%s\",\"batch\":%d,", $1, $2
+       printf "\"seconds\":%s,\"predicted_us\":%s}\n", $3, $4 }' "$scratch/tuned.txt" >>"$out/facts.jsonl"
 cp "$scratch"/tuned_*.sched "$out/"
 echo "$out/run.sh compares them on a machine with a GPU"

@@ -1,6 +1,7 @@
 //! Tests of the command line, the language server, the documents and the source text.
 
 mod architecture;
+mod bench;
 mod builds;
 mod callers;
 mod cli;

@@ -58,7 +58,6 @@ const FOREIGN_NAMES: &[&str] = &[
     "SCHEDC_TREE",
     "TUMOUR_OK",
     "ValueMap",
-    "depth_first",
     "permutation_importance",
     "pred_early_stop",
     "prob_b",

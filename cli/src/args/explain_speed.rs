@@ -15,7 +15,8 @@ use std::time::Duration;
 Examples:
   schedc explain-speed model.json
   schedc explain-speed fast.sched -i rows.npy --batch 64
-  schedc explain-speed model.json -s fast.sched --threads 8 --static")]
+  schedc explain-speed model.json -s fast.sched --threads 8 --static
+  schedc explain-speed model.json --target 'gpu(sm_90)' --batch 16384 --static")]
 pub struct ExplainSpeed {
     /// A model file, or a schedule that names one
     pub model: PathBuf,
@@ -43,7 +44,7 @@ pub struct ExplainSpeed {
     #[arg(long, help = cpu_help("Processor that the code is compiled for", ""))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Predict by schedc's cost model of the processor only, without timing anything
+    /// Predict by schedc's cost model of the processor or GPU only, without timing anything
     #[arg(long = "static", conflicts_with_all = ["budget", "input"])]
     pub only_static: bool,
     /// Approximate time to measure, such as 500ms or 2s

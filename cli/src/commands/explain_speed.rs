@@ -1,6 +1,9 @@
 //! `schedc explain-speed`: reports the bounds of a schedule's loops, the gain of its directives, and faster
 //! variations.
 
+mod gpu;
+mod report;
+
 use super::bench::table::micros;
 use super::load_job;
 use super::timed_rows::{filled, rows_of};
@@ -8,6 +11,7 @@ use crate::args::ExplainSpeed;
 use crate::environment;
 use crate::stdout::print;
 use crate::terminal::Terminal;
+use report::{FORMAT, count};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::lir::OutputKind;
@@ -51,8 +55,7 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
         &machines::of(args.cpu),
     )?;
     if runs_on_device(&compiled) {
-        let help = "docs/gpu.md describes how launches are counted and timed";
-        return Err(Failure::usage("explain-speed does not support loops on a GPU", help));
+        return gpu::explain(args, (&job, &target), &compiled);
     }
     let threads = match u64::try_from(args.threads) {
         Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, |count| count.get() as u64),
@@ -98,7 +101,7 @@ fn speed_report(
         false => time(args, job, &prepared, once)?.into_iter().next(),
     };
     Ok(SpeedReport {
-        format: 1,
+        format: FORMAT,
         model: args.model.display().to_string(),
         schedule: job.source.name.clone(),
         processor: machine.name,
@@ -143,10 +146,6 @@ impl SpeedReport {
         }
         text
     }
-}
-
-fn count(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Times the schedule, the schedule without each directive, and its variations.

@@ -532,9 +532,9 @@ fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
     );
 }
 
-/// Stand-ins for the programs of the CUDA toolkit that the script calls: one runs the harness, the other
-/// counts its calls.
-const TOOLS: [(&str, &str); 2] = [
+/// Stand-ins for programs that the script calls. Of the CUDA toolkit, one runs the harness, the other counts
+/// its calls. The compiler predicts what was expected, and builds the packed artefact for one schedule.
+const TOOLS: [(&str, &str); 3] = [
     (
         "sanitizer",
         "#!/bin/sh\n[ \"$2\" != initcheck ] || { echo found something; exit 9; }\nshift 4\nexec \"$@\"\n",
@@ -546,51 +546,114 @@ const TOOLS: [(&str, &str); 2] = [
          Name\",\"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum\",\"smsp__inst_executed.sum\"'\n\
          echo '\"\",\"\",\"\",\"inst\"'\necho '\"0\",\"schedc_raw_b0\",\"1,234\",\"77\"'\n",
     ),
+    (
+        "schedc",
+        "#!/bin/sh\ncase $1 in\n--version) echo schedc ;;\n\
+         predict) cp \"$(dirname \"$0\")/forest/expected.csv\" \"$8\" ;;\n\
+         inspect) echo ' trees 20 in 20 iterations'; echo ' rows 5 features, 1 margin'; \
+         echo ' leaves -1 to 1, mean 0' ;;\n\
+         build) case \"$*\" in *rows-64-array-1*) cp \"$(dirname \"$2\")/shared.so\" \"$4\" ;;\n\
+         *) echo '[C0013] error: too large' >&2; exit 1 ;;\nesac ;;\nesac\n",
+    ),
 ];
 
-#[test]
-fn one_call_measures_a_folder() {
+/// Facts that the packing script found.
+const FACTS: &str = "{\"part\":\"packed\",\"gpu\":\"sm_80\",\"version\":\"schedc\"}\n\
+    {\"part\":\"predicted\",\"model\":\"forest\",\"schedule\":\"shared\",\"rows\":40,\
+    \"shared_wavefronts\":4321}\n\
+    {\"part\":\"predicted_time\",\"model\":\"forest\",\"schedule\":\"chosen\",\"batch\":64,\"us\":12.5}\n";
+
+/// A folder as the packing script makes it, with two models. The second one has no artefacts for GPUs, and
+/// expects other predictions.
+fn packed_folder() -> PathBuf {
     let forest = model();
-    let case = Case { folder: folder().join("packed/forest") };
+    let packed = folder().join("packed");
+    let _ = fs::remove_dir_all(&packed);
+    let case = Case { folder: packed.join("forest") };
     fs::create_dir_all(&case.folder).expect("a folder");
     let rows = some_rows(&mut Rng(13), &forest, 40);
     fs::write(case.path("sample.npy"), npy(&rows, forest.num_features)).expect("a file");
+    fs::write(case.path("model.json"), "{}").expect("a file");
+    fs::write(case.path("expected.csv"), "prediction\n1\n2\n").expect("a file");
     harnessed(&case, &forest, "", "cpu.so");
     harnessed(&case, &forest, SHARED, "shared.so");
     for rest in ["launches.so", "launches.o", "counts.c"] {
         fs::remove_file(case.path(rest)).expect("what the artefact was made of");
     }
-    fs::write(case.path("shared.predicted.txt"), "sum shared 4321 wavefronts, global 9 sectors\n")
-        .expect("a file");
-    let packed = folder().join("packed");
-    fs::write(packed.join("models.txt"), "forest 20\n").expect("a file");
+    fs::copy(case.path("shared.so"), case.path("chosen.so")).expect("a file");
+    let other = packed.join("other");
+    fs::create_dir_all(&other).expect("a folder");
+    for name in ["sample.npy", "model.json", "cpu.so"] {
+        fs::copy(case.path(name), other.join(name)).expect("a file");
+    }
+    fs::write(other.join("expected.csv"), "prediction\n1\n3\n").expect("a file");
+    fs::write(packed.join("models.txt"), "forest 20\nother 20\n").expect("a file");
+    fs::write(packed.join("facts.jsonl"), FACTS).expect("a file");
     fs::copy(harness(), packed.join("harness")).expect("a file");
     for (name, script) in TOOLS {
         fs::write(packed.join(name), script).expect("a file");
         fs::set_permissions(packed.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
     }
-    let run = |driver: &Path| {
+    packed
+}
+
+#[test]
+fn one_call_measures_a_folder() {
+    let packed = packed_folder();
+    let run = |driver: &Path, limit: &str| {
         let mut script = Command::new("bash");
         script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/gpu/run.sh")).arg(&packed);
         script.env_remove("FAKE_CUDA").env("SCHEDC_CUDA_DRIVER", driver).env("ROWS", "500");
+        script.env("LIMIT", limit);
         script.env("SANITIZER", packed.join("sanitizer")).env("NCU", packed.join("ncu"));
         let output = script.output().expect("the script runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
-    let (status, out, err) = run(driver());
-    // A tool reports an error.
+    let (status, out, err) = run(driver(), "240");
+    // A tool reports an error, and a model has other predictions than expected.
     assert_eq!(status, Some(1), "{err}{out}");
     assert!(err.contains("failed: initcheck of forest shared: status 1: found something"), "{err}");
+    assert!(err.contains("failed: predict of other chosen: status 1: predictions differ"), "{err}");
+    assert!(!err.contains("failed: predict of forest"), "{err}");
     let line = |words: &[&str]| out.lines().any(|line| line.split_whitespace().eq(words.iter().copied()));
-    assert!(line(&["forest", "shared", "4321", "1234", "77"]), "{out}");
+    assert!(line(&["forest", "shared", "4321", "1234"]), "{out}");
     assert!(out.contains("FAILED: forest shared: initcheck"), "{out}");
+    assert!(out.contains("schedc predict --target gpu, other: 2 rows, 1 different"), "{out}");
     assert!(!out.contains(": check") && !out.contains("WRONG"), "{out}");
     let result = fs::read_to_string(packed.join("result.json")).expect("a file");
-    for part in ["\"part\":\"check\"", "\"part\":\"time\"", "\"part\":\"memcheck\"", "\"failures\":1"] {
-        assert!(result.contains(part), "{part}: {result}");
+    let has = |words: &[&str]| result.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(result.starts_with("{\"format\":2,") && result.contains("\"failures\":3"), "{result}");
+    for part in ["check", "time", "memcheck", "ncu"] {
+        assert!(has(&[&format!("\"part\":\"{part}\""), "\"schedule\":\"chosen\""]), "{part}: {result}");
     }
-    let (status, out, err) = run(Path::new("no-such-driver.so"));
+    assert!(has(&["\"part\":\"predict\",\"model\":\"forest\",\"rows\":2,\"different\":0", "\"ok\":true"]));
+    let regret = ["\"part\":\"regret\",\"model\":\"forest\",\"batch\":64,", "\"predicted_us\":12.5,"];
+    assert!(
+        has(&[&regret[..], &["\"chosen_us\":", "\"fastest_us\":", "\"in_order\":\""]].concat()),
+        "{result}"
+    );
+    let has_python = Command::new("python3").arg("--version").output().is_ok();
+    // The sweep timed the packed artefacts, and the one that was built.
+    let in_sweep = ["\"of\":\"sweep\",\"schedules\":3,"];
+    assert_eq!(has(&[&regret[..], &in_sweep].concat()), has_python, "{result}");
+    assert!(has(&["\"part\":\"not_built\"", "too large"]) == has_python, "{result}");
+    // Without time, only the device is measured, and all else is reported.
+    let (status, out, err) = run(driver(), "1");
+    assert_eq!(status, Some(0), "{err}{out}");
+    for part in [
+        "predict of forest chosen",
+        "expect of forest cpu",
+        "time of forest chosen",
+        "sweep",
+        "ncu of forest chosen",
+    ] {
+        assert!(err.contains(&format!("left out: {part}: no time")), "{part}: {err}");
+    }
+    let result = fs::read_to_string(packed.join("result.json")).expect("a file");
+    assert!(result.contains("\"part\":\"device\"") && result.contains("\"failures\":0"), "{result}");
+    assert!(!result.contains("\"us\":0") && !result.contains("\"part\":\"regret\""), "{result}");
+    let (status, out, err) = run(Path::new("no-such-driver.so"), "240");
     assert!(status == Some(1) && err.contains("this machine has no GPU or no driver"), "{err}{out}");
 }
 
