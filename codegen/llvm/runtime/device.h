@@ -30,6 +30,8 @@ struct schedc_lane {
     cu_handle done;               /* event: the last run is done */
     schedc_area rows_in, base_in, results_out; /* pinned */
     schedc_area rows, margins, out;
+    schedc_area counters; /* of launches: 0 between launches, from the call on that `counters_are_zero` */
+    bool counters_are_zero;
     schedc_scratch *scratch;
     int64_t first, n_rows; /* the run under way; n_rows is 0 if there is none */
 };
