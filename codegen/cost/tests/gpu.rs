@@ -1,6 +1,7 @@
 //! The cost model for GPUs, compared with times of an H100. Tests bound the slowdown of the schedule that the
 //! model prefers against the fastest one, and the errors of predicted times. `bench/gpu/sweep.py` took the
-//! times, and `bench/gpu/data.py` wrote them.
+//! times, and `bench/gpu/data.py` wrote them. At that time, a second launch folded all slots in the device's
+//! memory.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_lang::{CheckPurpose, check};
@@ -92,7 +93,8 @@ struct Call {
 
 /// All timed calls of a model.
 fn calls(model: &Value, times: &[Timed]) -> Vec<Call> {
-    let gpu = GpuMachine::named("sm_90").expect("it is known");
+    let mut gpu = GpuMachine::named("sm_90").expect("it is known");
+    gpu.folds_in_second_launch = true;
     let info = Arc::new(info(model));
     let mut calls = Vec::new();
     for one in times {
@@ -192,4 +194,29 @@ fn predicted_times_of_fast_schedules_are_near_the_measured_ones() {
         println!("held out {held_out}: mean {mean:.3}, deviation {deviation:.3}, {within:.2} within 1.25");
         assert!(mean.abs() <= 0.08 && deviation <= 0.21 && within >= 0.8, "{mean} {deviation} {within}");
     }
+}
+
+/// Schedules whose blocks share the trees of their rows are predicted to take less time if the last block folds,
+/// by most of a launch in calls that do not fill the device.
+#[test]
+fn a_fold_by_the_last_block_saves_most_of_a_launch() {
+    let data = data();
+    let gpu = GpuMachine::named("sm_90").expect("it is known");
+    let timed = GpuMachine { folds_in_second_launch: true, ..gpu };
+    let info = Arc::new(info(&data["models"]["abalone"]));
+    let saved = |schedule: &str, rows: u64| {
+        let nest = nest(&info, schedule);
+        let us = |gpu: &GpuMachine| cost_on(gpu, &info, &nest, rows).expect("a mapped nest").us;
+        us(&timed) - us(&gpu)
+    };
+    let few = "tile(batch, b0, b1, 32)\ntile(tree, t0, t1, 125)\nreorder(b0, t0, b1, t1)\n\
+               gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n";
+    for rows in [1, 64, 1024] {
+        let saved = saved(few, rows);
+        assert!((0.8..1.78).contains(&saved), "{rows} rows: {saved} us");
+    }
+    let many = "tile(batch, b0, r, 1024)\ntile(r, b1, b2, 32)\ntile(tree, t0, t1, 125)\n\
+                reorder(b0, t0, b1, t1, b2)\ngpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\n\
+                gpuDimension(b1, block.x)\n";
+    assert_eq!(saved(many, 1024), 0.0, "each thread would fold 32 sums of 8 slots");
 }

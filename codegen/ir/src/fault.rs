@@ -21,6 +21,12 @@ pub enum Fault {
     FoldForgetsSlot,
     /// MIR: threads begin with the model's base values although the caller gives base margins.
     GivenBaseIgnored,
+    /// LIR: a block that folds the slots of other blocks makes no fence.
+    FenceDropped,
+    /// LIR: the last but one block of a group folds the group's slots.
+    TicketMiscounted,
+    /// LIR: a counter of tickets keeps its number after the launch.
+    CounterKept,
     /// LIR: slots that no iteration fills are folded.
     EmptySlotFolded,
     /// LIR: all iterations of loops with slots add to the first slot.

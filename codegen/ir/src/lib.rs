@@ -68,7 +68,7 @@ pub fn compile(
 ) -> Result<Compiled, CompileError> {
     let forests = forests.into();
     let forest = forest_for(&forests, &nests)?;
-    let nests = nests.try_map(|_, nest| build_legal_mir(forest, profile, nest, budget))?;
+    let nests = nests.try_map(|max_rows, nest| build_legal_mir(forest, profile, (nest, max_rows), budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
@@ -111,11 +111,11 @@ fn forest_for<'f>(
     Ok(forests.with_feasible_set_tests(hir::choose_set_tests(source, nests.iter().map(|(_, nest)| nest))))
 }
 
-/// Compiles a nest up to its legalised MIR.
+/// Compiles a nest, for calls of at most `max_rows` rows, up to its legalised MIR.
 fn build_legal_mir(
     forest: &KernelForest,
     profile: Option<&Profile>,
-    nest: Nest,
+    (nest, max_rows): (Nest, Option<u32>),
     budget: &Budget,
 ) -> Result<(hir::Hir, mir::Mir), CompileError> {
     let hir = hir::build(forest, profile, nest, budget)?;
@@ -125,6 +125,7 @@ fn build_legal_mir(
     let mir = mir::launch::separate_launches(mir)?;
     let mir = mir::columns::place_columns_of_launches(mir, &hir, budget)?;
     let mir = mir::launch::guard_launches(mir)?;
+    let mir = mir::fold_in_last_blocks(mir, hir.forest.num_margins, max_rows);
     Ok((hir, mir))
 }
 

@@ -295,6 +295,151 @@ fn choices_and_loops_of_all_threads_may_have_barriers() {
     assert_eq!(outcome(&function).unwrap(), (0..ALL as i32).map(expected).collect::<Vec<_>>());
 }
 
+/// A function in which each thread stores its number, and the last block adds up the numbers of the same
+/// thread of all blocks. `around` emits the statements before the ticket, for true, and after it. Blocks
+/// count up to `count`.
+fn added_by_last_block(count: i64, is_reset: bool, around: impl Fn(&mut Builder, bool)) -> Function {
+    let mut b = Builder::with_index("k", Scalar::I32);
+    let out = b.buffer("out", Space::Output, Scalar::I32);
+    let (blocks, one, zero, word) = (b.int(BLOCKS), b.int(1), b.int(0), b.int(4));
+    let bytes = b.int(4 * ALL);
+    b.alloc("slots", Scalar::I32, bytes, |b, slots| {
+        b.alloc_in(Space::Counters, "counters", Scalar::I32, word, |b, counters| {
+            b.launch("work", [blocks, one, one], [THREADS, 1, 1], |b| {
+                let (block, thread) = (b.id(BLOCK), b.id(THREAD));
+                let before = b.mul_int(block, THREADS.into());
+                let number = b.add(before, thread);
+                b.store(at(slots, number), number);
+                around(b, true);
+                b.alloc_in(Space::Shared, "ticket", Scalar::I32, word, |b, shared| {
+                    let ticket = b.ticket(at(counters, zero), shared);
+                    let newest = b.int(count - 1);
+                    let is_last = b.cmp(Cmp::Eq, ticket, newest);
+                    b.when(is_last, |b| {
+                        around(b, false);
+                        let first = b.cmp(Cmp::Eq, thread, zero);
+                        b.when(first, |b| {
+                            if is_reset {
+                                b.store(at(counters, zero), zero);
+                            }
+                        });
+                        // Each thread reads the slots of another thread of the block.
+                        let last = b.int(i64::from(THREADS) - 1);
+                        let other = b.sub(last, thread);
+                        let sum = b.for_loop((zero, blocks, 1), &[zero], |b, block, sum| {
+                            let before = b.mul_int(block, THREADS.into());
+                            let slot = b.add(before, other);
+                            let slot = b.load(I32, at(slots, slot));
+                            vec![b.add(sum[0], slot)]
+                        });
+                        for block in 0..BLOCKS {
+                            let place = b.add_int(other, block * i64::from(THREADS));
+                            b.store(at(out, place), sum[0]);
+                        }
+                    });
+                });
+            });
+        });
+    });
+    b.finish()
+}
+
+/// The statements that order accesses: a barrier before a fence, and a fence before a barrier.
+fn in_order(b: &mut Builder, is_before: bool) {
+    if is_before {
+        b.barrier();
+        b.fence();
+    } else {
+        b.fence();
+        b.barrier();
+    }
+}
+
+#[test]
+fn the_last_block_sees_what_others_wrote_before_their_tickets() {
+    let sums = outcome(&added_by_last_block(BLOCKS, true, in_order)).unwrap();
+    let sum = |n: i32| (0..4).map(|block| 8 * block + n % 8).sum::<i32>();
+    assert_eq!(sums, (0..ALL as i32).map(sum).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_missing_fence_or_barrier_of_a_ticket_is_a_race() {
+    let only = |has: [bool; 4]| {
+        move |b: &mut Builder, is_before: bool| {
+            let [barrier, fence] = if is_before { [has[0], has[1]] } else { [has[3], has[2]] };
+            if is_before && barrier {
+                b.barrier();
+            }
+            if fence {
+                b.fence();
+            }
+            if !is_before && barrier {
+                b.barrier();
+            }
+        }
+    };
+    for missing in 0..4 {
+        let mut has = [true; 4];
+        has[missing] = false;
+        let race = race(&added_by_last_block(BLOCKS, true, only(has)));
+        assert_eq!((race.threads, race.access.buffer.as_str()), (Some(THREADS), "slots"), "{missing}");
+    }
+    // A barrier on the wrong side orders nothing.
+    race(&added_by_last_block(BLOCKS, true, |b, _| {
+        b.fence();
+        b.barrier();
+    }));
+}
+
+#[test]
+fn miscounted_blocks_and_kept_counters_are_found() {
+    let early = call(&added_by_last_block(BLOCKS - 1, true, in_order), 0);
+    assert!(matches!(early, Err(InterpreterError::Uninitialised(_))), "{early:?}");
+    for function in
+        [added_by_last_block(BLOCKS + 1, true, in_order), added_by_last_block(BLOCKS, false, in_order)]
+    {
+        let kept = InterpreterError::CounterKept { buffer: "counters".to_string() };
+        assert_eq!(call(&function, 0), Err(kept.clone()));
+        assert!(kept.to_string().contains("a counter of `counters` is not 0"));
+    }
+}
+
+#[test]
+fn tickets_are_for_counters_and_whole_blocks() {
+    let with = |space: Space, some: bool| {
+        let mut b = Builder::with_index("k", Scalar::I32);
+        let (one, zero, bytes) = (b.int(1), b.int(0), b.int(4));
+        b.alloc_in(space, "counters", Scalar::I32, bytes, |b, counters| {
+            b.launch("work", [one; 3], [THREADS, 1, 1], |b| {
+                b.alloc_in(Space::Shared, "ticket", Scalar::I32, bytes, |b, shared| {
+                    let thread = b.id(THREAD);
+                    let below = b.cmp(Cmp::Lt, thread, one);
+                    let all = b.cmp(Cmp::Eq, zero, zero);
+                    b.when(if some { below } else { all }, |b| drop(b.ticket(at(counters, zero), shared)));
+                });
+            });
+        });
+        b.finish()
+    };
+    verify(&with(Space::Counters, false)).unwrap();
+    refused(&with(Space::Counters, true), "a ticket is in divergent control flow");
+    refused(&with(Space::Private, false), "a ticket takes `counters` for Counters");
+    let fence = launch(|b, here| {
+        let three = b.int(3);
+        let some = b.cmp(Cmp::Lt, here.thread, three);
+        b.when(some, |b| b.fence());
+    });
+    refused(&fence, "a fence is in divergent control flow");
+    let inside = launch(|b, _| {
+        let bytes = b.int(4);
+        b.alloc_in(Space::Counters, "c", Scalar::I32, bytes, |_, _| {});
+    });
+    refused(&inside, "the counters of buffer `c` are allocated inside a launch");
+    let mut b = Builder::with_index("k", Scalar::I32);
+    b.fence();
+    refused(&b.finish(), "a fence is outside all launches");
+}
+
 #[test]
 fn barriers_that_some_threads_miss_are_refused() {
     let below = |b: &mut Builder, here: &Here| {

@@ -264,7 +264,8 @@ static void end_session(schedc_device *device, schedc_session *session)
     for (schedc_lane *lane = session->lanes; lane < session->lanes + SCHEDC_LANES; lane++) {
         schedc_end_graph(lane);
         schedc_area *areas[] = {&lane->rows_in, &lane->base_in, &lane->results_out,
-                                &lane->rows,    &lane->margins, &lane->out};
+                                &lane->rows,    &lane->margins, &lane->out,
+                                &lane->counters};
         for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
             end_area(device, areas[i]);
         while (lane->scratch) {

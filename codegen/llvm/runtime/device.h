@@ -49,6 +49,8 @@ struct schedc_lane {
     cu_handle done;               /* event: the last run is done */
     schedc_area rows_in, base_in, results_out; /* pinned */
     schedc_area rows, margins, out;
+    schedc_area counters; /* of launches: 0 between launches, from the call on that `counters_are_zero` */
+    bool counters_are_zero;
     schedc_scratch *scratch;
     int64_t growths; /* number of times that memory of the lane was allocated */
     schedc_graph graph;

@@ -68,6 +68,8 @@ enum {
       (void *to, cu_pointer from, size_t bytes, cu_handle stream)) \
     X(copy_async, "cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync", \
       (cu_pointer to, cu_pointer from, size_t bytes, cu_handle stream)) \
+    X(fill_async, "cuMemsetD8Async", "hipMemsetD8Async", \
+      (cu_pointer to, unsigned char value, size_t bytes, cu_handle stream)) \
     X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", \
       (cu_handle * stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", \

@@ -16,6 +16,8 @@ enum schedc_fault {
     SCHEDC_FAILURE_NOT_AWAITED,  /* a failing call returns while its copies are under way */
     SCHEDC_RELEASE_NOT_AWAITED,  /* a model is released while a call of it is under way */
     SCHEDC_GRAPH_OUTLIVES_MEMORY, /* a graph is launched after memory that it uses has been replaced */
+    SCHEDC_COUNTERS_NOT_CLEARED, /* launches count from what new memory holds */
+    SCHEDC_FAILURE_KEEPS_COUNTERS, /* launches count from what a launch left that failed in part */
     SCHEDC_UNLOAD_WITHOUT_CONTEXT, /* code stays loaded if loading fails later */
 };
 

@@ -11,6 +11,7 @@ enum {
     PIECE_ROWS = 16 * 1024,        /* fewest rows of a piece: fewer leave most of a device idle */
     PACKED_BYTES = 64 * 1024 * 1024, /* bytes of rows that columns on a device are packed into at a time */
     MAX_GRID_YZ = 65535,           /* blocks of one launch in the directions y and z */
+    COUNTER_BYTES = 4096,          /* fewest bytes of counters: enough for 1024 groups of blocks */
 };
 
 /* Temporary memory of kernels. */
@@ -49,6 +50,24 @@ static void device_free(schedc_ctx *ctx, void *memory)
             piece->is_free = true;
 }
 
+void *schedc_rt_counters(schedc_ctx *ctx, int64_t bytes)
+{
+    schedc_lane *lane = ctx->team->lane;
+    schedc_area *counters = &lane->counters;
+    size_t wanted = bytes > COUNTER_BYTES ? (size_t)bytes : COUNTER_BYTES;
+    if (wanted > counters->size)
+        lane->counters_are_zero = false;
+    int32_t status = schedc_area_device(lane, counters, wanted);
+    if (status == SCHEDC_OK && !lane->counters_are_zero && !schedc_seeded(SCHEDC_COUNTERS_NOT_CLEARED))
+        status = schedc_driver_status(
+            lane->device->driver->fill_async(counters->device, 0, counters->size, lane->stream));
+    lane->counters_are_zero = status == SCHEDC_OK;
+    if (status == SCHEDC_OK)
+        return (void *)(uintptr_t)counters->device;
+    schedc_rt_fail(ctx, status);
+    return NULL;
+}
+
 void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int64_t z, void **arguments)
 {
     if (ctx->status != SCHEDC_OK || x <= 0 || y <= 0 || z <= 0)
@@ -77,8 +96,12 @@ void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int
                                                    launch->block[0], launch->block[1], launch->block[2],
                                                    launch->shared, lane->stream,
                                                    arguments, NULL);
-            if (error != CU_OK)
+            if (error != CU_OK) {
                 schedc_rt_fail(ctx, schedc_driver_status(error));
+                /* An earlier part of the launch may have counted. */
+                if (!schedc_seeded(SCHEDC_FAILURE_KEEPS_COUNTERS))
+                    lane->counters_are_zero = false;
+            }
         }
     }
 }

@@ -52,7 +52,9 @@ int32_t schedc_put_work(schedc_lane *lane, const schedc_work *work,
     schedc_graph *graph = &lane->graph;
     if (!driver->has_graphs || graph->is_refused)
         return enqueue(p, lane, work);
-    if (graph->runs == 0 || !is_same(&graph->work, work)) {
+    /* A graph does not clear counters that a failed launch has left. */
+    bool must_clear = lane->counters.size > 0 && !lane->counters_are_zero;
+    if (graph->runs == 0 || must_clear || !is_same(&graph->work, work)) {
         schedc_end_graph(lane);
         graph->work = *work;
     }
@@ -61,7 +63,9 @@ int32_t schedc_put_work(schedc_lane *lane, const schedc_work *work,
     if (!graph->executable)
         return enqueue(p, lane, work);
     int32_t status = schedc_driver_status(driver->graph_launch(graph->executable, lane->stream));
-    if (status != SCHEDC_OK)
+    if (status != SCHEDC_OK) {
         schedc_end_graph(lane);
+        lane->counters_are_zero = false;
+    }
     return status;
 }

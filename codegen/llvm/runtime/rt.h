@@ -181,6 +181,10 @@ void schedc_rt_free(schedc_ctx *ctx, void *memory);
  * memory, also those of schedc_rt_alloc. */
 void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int64_t z, void **arguments);
 
+/* Returns `bytes` bytes of the device's memory for counters of launches, all 0. Launches must leave them 0.
+ * They last until the run ends. Returns null if there is no memory, and records a status. */
+void *schedc_rt_counters(schedc_ctx *ctx, int64_t bytes);
+
 /* Runs a checked call on a device. */
 int32_t schedc_rt_execute_on_device(const struct schedc_plan *plan);
 

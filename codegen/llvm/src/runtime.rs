@@ -361,13 +361,14 @@ fn message(model: &ModelDescriptor, code: i32) -> &'static str {
 
 /// Names and addresses of functions that generated code may call: the runtime, and a few functions of the C
 /// library.
-pub fn symbols() -> [(&'static str, *const ()); 13] {
+pub fn symbols() -> [(&'static str, *const ()); 14] {
     [
         ("schedc_rt_parallel", schedc_rt_parallel as *const ()),
         ("schedc_rt_alloc", schedc_rt_alloc as *const ()),
         ("schedc_rt_free", schedc_rt_free as *const ()),
         ("schedc_rt_fail", schedc_rt_fail as *const ()),
         ("schedc_rt_launch", schedc_rt_launch as *const ()),
+        ("schedc_rt_counters", schedc_rt_counters as *const ()),
         ("schedc_rt_predict", schedc_rt_predict as *const ()),
         ("schedc_rt_predict_raw", schedc_rt_predict_raw as *const ()),
         ("schedc_rt_predict_ex", schedc_rt_predict_ex as *const ()),
@@ -415,6 +416,7 @@ unsafe extern "C" {
     pub fn schedc_rt_fail(ctx: *mut Ctx, status: i32);
 
     fn schedc_rt_launch(ctx: *mut Ctx, number: i32, x: i64, y: i64, z: i64, arguments: *mut *mut c_void);
+    fn schedc_rt_counters(ctx: *mut Ctx, bytes: i64) -> *mut c_void;
     fn schedc_rt_execute_on_device(plan: *const c_void) -> i32;
     fn schedc_rt_capability(ordinal: i32) -> i32;
     fn schedc_rt_release_devices(gpu: *const GpuDescriptor);

@@ -135,12 +135,42 @@ fn every_schedule_has_code() {
             let text = amdgpu_text(&module, gpu(of)).expect("assembly");
             assert_eq!(text.matches(".amdhsa_kernel ").count(), launches_of(&module).len(), "{name}, {of}");
             assert!(!text.contains("s_swappc"), "{name}, {of}: {text}");
-            assert_eq!(
-                text.contains("global_atomic_"),
-                schedule.contains("atomicReduce"),
-                "{name}, {of}: {text}"
-            );
+            let takes_tickets =
+                module.kernels.iter().any(|(_, kernel)| kernel.to_string().contains(" = ticket of "));
+            let has_atomics = takes_tickets || schedule.contains("atomicReduce");
+            assert_eq!(text.contains("global_atomic_"), has_atomics, "{name}, {of}: {text}");
         }
+    }
+}
+
+/// Each thread's slots are complete on the device before the block takes a ticket. The last block drops what
+/// its caches hold before it loads slots.
+#[test]
+fn the_last_block_folds_behind_fences() {
+    let schedule = "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 25)\nreorder(b0, t0, b1, t1)\n\
+                    gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n";
+    let module = lir(&model(), schedule);
+    for name in gpus().map(|kind| kind.name) {
+        let text = amdgpu_text(&module, gpu(name)).expect("assembly");
+        let start = text.find("\nschedc_raw_b0:").expect("the kernel of margins");
+        let lines: Vec<&str> =
+            text[start..].lines().map(str::trim).take_while(|line| !line.starts_with("s_endpgm")).collect();
+        let first = |from: usize, words: &[&str]| {
+            let has = |line: &&str| words.iter().any(|word| line.starts_with(word));
+            lines[from..].iter().position(has).map(|at| from + at)
+        };
+        let stored = first(0, &["global_store_"]).expect("a slot is stored");
+        let count = first(stored, &["global_atomic_add"]).expect("a ticket");
+        let complete = |line: &&str| {
+            line.starts_with("s_waitcnt") && (line.contains("vmcnt(0)") || line.contains("vscnt null, 0x0"))
+        };
+        assert!(lines[stored..count].iter().any(complete), "{name}: {text}");
+        let invalidations = ["buffer_wbinvl1", "buffer_inv sc1", "buffer_gl1_inv"];
+        let dropped = first(count, &invalidations).expect("caches are dropped");
+        let loaded = first(count, &["global_load_"]).expect("slots are loaded");
+        assert!(dropped < loaded, "{name}: {text}");
+        assert!(first(count, &["s_barrier"]).is_some(), "{name}: {text}");
+        assert!(!text.contains("s_swappc") && !text.contains("schedc_fence@"), "calls are left: {text}");
     }
 }
 

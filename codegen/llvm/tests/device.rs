@@ -216,8 +216,8 @@ fn several_margins(float: Float, value: Vec<Transform>) -> Forest {
 }
 
 /// Calls pass base margins. Those on rows of the host copy them in pieces, as they copy rows, also if rows
-/// are transferred as bins. The schedules add sums in threads, in another launch, or in the threads of a
-/// block.
+/// are transferred as bins. The schedules add sums in threads, in the last block of a group, or in the
+/// threads of a block.
 #[test]
 fn sums_begin_with_the_base_margins_of_rows() {
     let mut rng = Rng(23);

@@ -40,7 +40,7 @@ fn compare(forest: &Forest, module: &Module, host: &mut Host, rows: &[f64], what
 }
 
 /// Schedules of small blocks.
-const SMALL: [&str; 9] = [
+const SMALL: [&str; 13] = [
     // Rows and their bins in shared memory.
     "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
      interleave(tree, 2)\nrepresentation(sparse)\n",
@@ -52,9 +52,22 @@ const SMALL: [&str; 9] = [
     "tile(batch, g0, a, 12)\ntile(a, g1, b, 6)\ntile(b, x, y, 2)\n\
      gpuDimension(g0, grid.y)\ngpuDimension(g1, grid.x)\ngpuDimension(x, block.y)\n\
      gpuDimension(y, block.x)\n",
-    // Trees in blocks and threads, whose sums another launch adds up.
+    // Trees in blocks and threads.
     "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 4)\ntile(t1, t2, t3, 2)\n\
      gpuDimension(t0, grid.y)\ngpuDimension(t2, block.y)\n",
+    // Trees in blocks whose last one adds up the sums; blocks of threads over rows.
+    "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
+     gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n",
+    // The same, with trees outermost, and groups of blocks in two directions.
+    "tile(batch, g0, a, 6)\ntile(a, g1, b1, 3)\ntile(tree, t0, t1, 2)\nreorder(t0, g0, g1, b1, t1)\n\
+     gpuDimension(t0, grid.x)\ngpuDimension(g0, grid.y)\ngpuDimension(g1, grid.z)\n\
+     gpuDimension(b1, block.x)\n",
+    // The same in launches of a loop of the host.
+    "tile(tree, h, t, 4)\ntile(t, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(h, b0, t0, b1, t1)\n\
+     gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n",
+    // Trees in threads alone: each block adds up its own sums.
+    "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
+     gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(b1, block.x)\n",
     // Two runs of trees, one of which is divided among threads of a dimension that the other run does not
     // use.
     "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\

@@ -46,11 +46,12 @@ fn with_fault(fault: &str) -> PathBuf {
 fn cases() -> Vec<(&'static str, String)> {
     let turns = (1..=12).map(|seed| format!("turns:{seed}"));
     let modes = [String::new(), "pageable:1".to_string()].into_iter().chain(turns);
-    let calls = modes.map(|mode| ("calls", mode));
+    let calls = modes.flat_map(|mode| [("calls", mode.clone()), ("counted", mode)]);
     let turns = ["", "turns:13", "turns:14", "capture:1", "instantiate:1", "graph:1"];
     let repeats = turns.map(|mode| ("repeats", mode.to_string()));
     let faulty = [
         ("fails", "launch:2"),
+        ("split", "launch:2"),
         ("unrecorded", "record:1"),
         ("unloaded", "stream:1"),
         ("unloaded", "alloc:1"),
@@ -89,7 +90,7 @@ fn seeded_faults_are_seen() {
     let named = header.lines().filter_map(|line| line.trim().strip_prefix("SCHEDC_")?.split_once(','));
     let faults: Vec<String> = named.map(|(name, _)| format!("SCHEDC_{name}")).collect();
     let [none, seeded @ ..] = faults.as_slice() else { panic!("no faults") };
-    assert!(none == "SCHEDC_NO_FAULT" && seeded.len() >= 10, "{faults:?}");
+    assert!(none == "SCHEDC_NO_FAULT" && seeded.len() >= 12, "{faults:?}");
     for fault in seeded {
         let program = with_fault(fault);
         let fails = |(case, mode): &(&str, String)| {

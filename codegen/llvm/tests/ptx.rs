@@ -137,6 +137,47 @@ fn copies_and_slots_are_in_shared_memory_after_barriers() {
     }
 }
 
+/// The last block of a group orders its reads of slots after the other blocks' writes. It must not read slots
+/// through a cache that is not coherent.
+#[test]
+fn the_last_block_folds_behind_fences() {
+    let schedule = "tile(batch, b0, b1, 32)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
+                    gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n";
+    let module = compiled(5, schedule).lir;
+    for (name, fence) in
+        [("sm_60", "membar.gl"), ("sm_80", "fence.acq_rel.gpu"), ("sm_90", "fence.acq_rel.gpu")]
+    {
+        let ptx = ptx_text(&module, gpu(name)).expect("PTX");
+        let kernels: Vec<&str> = ptx.lines().filter(|line| line.contains(".entry")).collect();
+        assert_eq!(
+            kernels.len(),
+            3,
+            "for margins, leaf indices and columns, and none for folds: {kernels:?}"
+        );
+        let start = ptx.find(".entry schedc_raw_b0(").expect("the kernel of margins");
+        let kernel = &ptx[start..];
+        let kernel = &kernel[..kernel.find("\n}").expect("its end")];
+        let lines: Vec<&str> = kernel.lines().map(str::trim).collect();
+        let all = |word: &str| -> Vec<usize> {
+            let has = |(at, line): (usize, &&str)| line.contains(word).then_some(at);
+            lines.iter().enumerate().filter_map(has).collect()
+        };
+        let (fences, barriers, counts) = (all(fence), all("bar.sync"), all("atom.global.add.u32"));
+        let stores = all("st.global.");
+        let plain = |at: &usize| !lines[*at].contains("ld.global.nc.");
+        let slots: Vec<usize> = all("ld.global.").into_iter().filter(plain).collect();
+        let ([release, acquire], [count]) = (fences.as_slice(), counts.as_slice()) else {
+            panic!("{fences:?} {counts:?}\n{kernel}")
+        };
+        let between = |from: usize, to: usize| barriers.iter().any(|at| from < *at && *at < to);
+        let (stored, read) = (stores[0], *slots.last().expect("slots are read"));
+        let in_order = stored < *release && release < count && count < acquire && *acquire < read;
+        assert!(in_order && slots.iter().all(|at| at > acquire), "{kernel}");
+        let waits = [(stored, *release), (*release, *count), (*count, *acquire), (*acquire, read)];
+        assert!(waits.into_iter().all(|(from, to)| between(from, to)), "{kernel}");
+    }
+}
+
 #[test]
 fn atomic_additions_are_instructions() {
     let schedule = "tile(batch, b0, b1, 32)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\

@@ -152,7 +152,7 @@ impl<'a> ValueStates<'a> {
                 }
             }
             (Space::ModelTable(_), None)
-            | (Space::Input | Space::Private | Space::Shared | Space::Output, _) => {
+            | (Space::Input | Space::Private | Space::Shared | Space::Output | Space::Counters, _) => {
                 result.dependences = result.dependences | Dependences::DATA;
             }
             _ => {}

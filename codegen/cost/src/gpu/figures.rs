@@ -103,6 +103,10 @@ pub const FILL_INSTRUCTIONS: f64 = 16.1;
 pub const FILL_CYCLES: f64 = 190.0;
 /// Cycles for adding up a slot in the device's memory.
 pub const DEVICE_FOLD_CYCLES: f64 = 30.7;
+/// Cycles from the last store of a block to its first load of slots, if it is the last block of its group: a
+/// fence, a ticket and another fence, each with an access to the second-level cache. Counted, not fitted: the
+/// times in `tests/h100.json` are those of second launches.
+pub const TICKET_CYCLES: f64 = 3.0 * MISS_CYCLES;
 /// Threads of each multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
 /// Traffic of the second-level cache for each byte of slots that is written or read.

@@ -13,6 +13,9 @@ pub struct GpuMachine {
     /// The GPU's row in the table of GPUs.
     pub kind: &'static GpuKind,
     pub(super) sheet: &'static DataSheet,
+    /// Whether a second launch folds all slots in the device's memory, as when the times behind the model's
+    /// figures were taken. Otherwise the last blocks of a launch fold where that takes less time.
+    pub folds_in_second_launch: bool,
 }
 
 /// The blocks of a launch on one multiprocessor.
@@ -37,7 +40,7 @@ impl GpuMachine {
     pub fn named(name: &str) -> Option<GpuMachine> {
         let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
         let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
-        Some(GpuMachine { kind, sheet: kind.sheet.as_ref()? })
+        Some(GpuMachine { kind, sheet: kind.sheet.as_ref()?, folds_in_second_launch: false })
     }
 
     /// The GPU whose figures are used for GPUs that the table lacks.

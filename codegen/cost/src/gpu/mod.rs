@@ -22,6 +22,7 @@ use block::{BlockWork, shared_bytes};
 use columns::ColumnWork;
 use machine::Occupancy;
 use mapping::LaunchMapping;
+use sched_ir::mir::folds_in_launch;
 use sched_nest::{ModelInfo, Nest};
 use trees::{TreeMemory, row_bytes, sum_bytes};
 
@@ -92,7 +93,8 @@ fn call_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping, row
     rows as f64 * (read + results)
 }
 
-/// Microseconds of the launch that adds up slots in the device's memory; 0 without such slots.
+/// Microseconds of adding up slots in the device's memory, by the last blocks of the launch or by a second
+/// launch; 0 without such slots.
 fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u64) -> f64 {
     if launch.device_slots == 0 {
         return 0.0;
@@ -108,5 +110,15 @@ fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u6
     let is_kept = bytes <= (gpu.sheet.l2_mib << 20) as f64 * figures::SLOT_CACHE_SHARE;
     let wait = if is_kept { 1.0 } else { figures::MEMORY_FOLD_FACTOR };
     let rounds = (rows * margins / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
-    figures::LAUNCH_US + moved + gpu.us(slots * figures::DEVICE_FOLD_CYCLES * wait * rounds)
+    let sums = launch.rows_per_block * u64::from(model.num_classes.max(1));
+    let in_launch = folds_in_launch(launch.device_slots, sums, launch.threads());
+    let (before, rounds) = match in_launch && !gpu.folds_in_second_launch {
+        true => {
+            let rounds = rounds.max(sums.div_ceil(launch.threads()) as f64);
+            let waits = if launch.tree_blocks > 1 { figures::TICKET_CYCLES } else { figures::BARRIER_CYCLES };
+            (gpu.us(waits), rounds)
+        }
+        false => (figures::LAUNCH_US, rounds),
+    };
+    before + moved + gpu.us(slots * figures::DEVICE_FOLD_CYCLES * wait * rounds)
 }

@@ -38,7 +38,7 @@ impl MemoryModel {
             Space::ModelTable(number) => {
                 module.tables.get(number as usize).map_or(0.0, |table| table.bytes.len() as f64)
             }
-            Space::Private | Space::Shared => f64::INFINITY,
+            Space::Private | Space::Shared | Space::Counters => f64::INFINITY,
         });
         MemoryModel { sizes: sizes.collect(), phase: Phase::Recording(Vec::new()) }
     }

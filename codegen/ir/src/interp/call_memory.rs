@@ -44,7 +44,7 @@ pub(super) fn regions<'m>(
             Space::Input => Region::constant(memory.input),
             Space::InputOrder => Region::read_only(order.clone()),
             Space::Output => Region::borrowed(output.take().unwrap_or_default(), options.adds_to_output),
-            Space::Private | Space::Shared => Region::constant(&[]),
+            Space::Private | Space::Shared | Space::Counters => Region::constant(&[]),
             Space::ModelTable(n) => match memory.tables.get(n as usize) {
                 Some(table) => Region::constant(&table.bytes),
                 None => return Err(InterpreterError::NoTable { buffer: buffer.name.clone(), table: n }),

@@ -33,6 +33,11 @@ pub enum InterpreterError {
         /// Remaining memory of the run in bytes.
         left: u64,
     },
+    /// A counter of tickets is not 0 after the launches that use it.
+    CounterKept {
+        /// The buffer of the counter.
+        buffer: String,
+    },
     /// The run exceeded its limit of steps.
     TooLong {
         /// Limit of steps.
@@ -116,6 +121,9 @@ impl Display for InterpreterError {
             InterpreterError::Race(race) => race.fmt(f),
             InterpreterError::Allocation { buffer, bytes, left } => {
                 write!(f, "buffer `{buffer}` cannot get {bytes} bytes: {left} bytes of memory are left")
+            }
+            InterpreterError::CounterKept { buffer } => {
+                write!(f, "a counter of `{buffer}` is not 0 after the launches that use it")
             }
             InterpreterError::TooLong { steps } => {
                 write!(

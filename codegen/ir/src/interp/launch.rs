@@ -1,13 +1,13 @@
 //! Launches: threads run one after the other between barriers, in a scrambled order, and so do blocks.
 //!
-//! The verifier has proved that barriers are in uniform control flow. So the threads of a block run
+//! The verifier has proved that barriers, fences and tickets are in uniform control flow. So the threads of a block run
 //! statements that contain barriers *in step*: conditions are the same for all threads. Between two barriers,
 //! one thread after the other runs from the first to the second.
 
 use super::order::Order;
 use super::threads::ThreadCoordinates;
 use super::{Interpreter, InterpreterError, Region};
-use crate::lir::{Alloc, Block, Carried, For, If, Launch, Space, Stmt, While};
+use crate::lir::{Alloc, Block, Carried, For, If, Launch, Scalar, Space, Stmt, Ticket, Ty, While};
 use std::mem::swap;
 
 /// State of a thread while others run.
@@ -57,10 +57,10 @@ impl<'f, 'm> Interpreter<'f, 'm> {
         Ok(())
     }
 
-    /// Whether a statement contains a barrier or an allocation of shared memory.
+    /// Whether a statement contains a barrier, a fence, a ticket or an allocation of shared memory.
     fn is_cooperative(&self, stmt: &Stmt) -> bool {
         let here = match stmt {
-            Stmt::Barrier => true,
+            Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) => true,
             Stmt::Alloc(stmt) => self.is_shared(stmt),
             _ => false,
         };
@@ -89,16 +89,57 @@ impl<'f, 'm> Interpreter<'f, 'm> {
         Ok(())
     }
 
-    /// Runs a statement that contains a barrier or an allocation of shared memory.
+    /// Passes a barrier.
+    fn barrier(&mut self) -> Result<(), InterpreterError> {
+        if let Some(counter) = &mut self.access_counter {
+            counter.barrier();
+        }
+        self.tasks.barrier().ok_or(InterpreterError::TooLong { steps: self.options.max_steps })
+    }
+
+    /// Takes a ticket: the first thread adds to the counter, and passes the old value through shared memory.
+    fn ticket(
+        &mut self,
+        threads: &mut Threads<'m>,
+        stmt: &'f Stmt,
+        ticket: &'f Ticket,
+    ) -> Result<(), InterpreterError> {
+        let Ticket { number, counter, shared } = ticket;
+        let (ty, to) = (Ty::of(Scalar::I32), shared.0 as usize);
+        self.barrier()?;
+        self.for_each_thread(threads, |it| {
+            if it.coordinates.thread != [0; 3] {
+                return Ok(());
+            }
+            let start = it.start_byte(counter);
+            it.count_access((stmt, 0), counter.buffer, start, ty.bytes());
+            let region = &mut it.regions[counter.buffer.0 as usize];
+            let old = region
+                .count_up(&it.tasks, start)
+                .map_err(|trap| it.trap_error(stmt, counter.buffer, trap))?;
+            it.tasks.take_ticket((counter.buffer.0 as usize, start));
+            it.regions[to].store(&it.tasks, 0, ty, &[old]).map_err(|trap| it.trap_error(stmt, *shared, trap))
+        })?;
+        self.barrier()?;
+        self.for_each_thread(threads, |it| {
+            let mut lanes = [0];
+            it.regions[to]
+                .load(&it.tasks, 0, ty, &mut lanes)
+                .map_err(|trap| it.trap_error(stmt, *shared, trap))?;
+            it.set_int(*number, lanes[0] as i64);
+            Ok(())
+        })
+    }
+
+    /// Runs a statement that contains a barrier, a fence, a ticket or an allocation of shared memory.
     fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), InterpreterError> {
         match stmt {
-            Stmt::Barrier => {
-                if let Some(counter) = &mut self.access_counter {
-                    counter.barrier();
-                }
-                self.tasks.barrier().ok_or(InterpreterError::TooLong { steps: self.options.max_steps })?;
+            Stmt::Barrier => self.barrier(),
+            Stmt::Fence => {
+                self.tasks.fence();
                 Ok(())
             }
+            Stmt::Ticket(ticket) => self.ticket(threads, stmt, ticket),
             Stmt::Alloc(stmt) if self.is_shared(stmt) => {
                 let (buffer, size) = self.reserve_memory(stmt)?;
                 self.regions[buffer] = Region::owned(size as usize, 0);

@@ -61,6 +61,11 @@ impl<'m> Region<'m> {
         Region::new(RegionBytes::Owned(vec![0; size]), vec![false; size], depth)
     }
 
+    /// Counters for launches: temporary memory of `size` bytes that are 0.
+    pub fn counters(size: usize) -> Region<'m> {
+        Region::new(RegionBytes::Owned(vec![0; size]), vec![true; size], 0)
+    }
+
     /// Temporary memory of `size` bytes for one thread of a launch.
     pub fn of_thread(size: usize) -> Region<'m> {
         Region::owned(size, usize::MAX)
@@ -73,6 +78,11 @@ impl<'m> Region<'m> {
     /// Whether the region is temporary memory of one thread.
     pub fn is_of_thread(&self) -> bool {
         self.depth == usize::MAX && matches!(self.bytes, RegionBytes::Owned(_))
+    }
+
+    /// Whether all bytes are 0.
+    pub fn is_zero(&self) -> bool {
+        self.get().iter().all(|byte| *byte == 0)
     }
 
     /// Size in bytes.
@@ -130,6 +140,16 @@ impl<'m> Region<'m> {
         let range = self.range(start, ty.bytes())?;
         self.record_access(tasks, &range, AccessKind::Write)?;
         self.write(range, ty.scalar, lanes)
+    }
+
+    /// Adds 1 to an integer of 32 bits in memory, and returns its old value.
+    pub fn count_up<'f>(&mut self, tasks: &Tasks<'f>, start: i128) -> Result<u64, Trap<'f>> {
+        let range = self.range(start, Scalar::I32.bytes())?;
+        self.record_access(tasks, &range, AccessKind::Atomic)?;
+        self.initialised(&range)?;
+        let old = ops::decode(Scalar::I32, &self.get()[range.clone()]);
+        self.write(range, Scalar::I32, &[ops::bin(crate::lir::Bin::Add, Scalar::I32, old, 1)])?;
+        Ok(old)
     }
 
     /// Adds a float to memory.

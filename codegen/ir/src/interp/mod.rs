@@ -16,6 +16,7 @@ mod options;
 mod order;
 mod race;
 mod threads;
+mod tickets;
 mod vector;
 mod warp;
 
@@ -24,7 +25,7 @@ pub use error::{AccessKind, InterpreterError, InvalidAccess, Race};
 pub use options::InterpreterOptions;
 pub use warp::{AccessCost, LaunchCost};
 
-use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Stmt, Value, While};
+use crate::lir::{Alloc, Block, Carried, For, Function, If, Op, Parallel, Space, Stmt, Value, While};
 use crate::verify::verify;
 use call_memory::regions;
 use memory::Region;
@@ -194,8 +195,8 @@ impl<'f, 'm> Interpreter<'f, 'm> {
                 Stmt::Parallel(stmt) => self.parallel(stmt)?,
                 Stmt::Alloc(stmt) => self.alloc(stmt)?,
                 Stmt::Launch(stmt) => self.launch(stmt)?,
-                // `launch.rs` runs all threads up to the barrier.
-                Stmt::Barrier => {}
+                // `launch.rs` runs all threads up to these.
+                Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) => {}
             }
         }
         Ok(())
@@ -436,11 +437,17 @@ impl<'f, 'm> Interpreter<'f, 'm> {
 
     fn alloc(&mut self, stmt: &'f Alloc) -> Result<(), InterpreterError> {
         let (buffer, size) = self.reserve_memory(stmt)?;
+        let are_counters = self.function.buffer(stmt.buffer).space == Space::Counters;
         self.regions[buffer] = match self.tasks.in_launch() {
             true => Region::of_thread(size as usize),
+            false if are_counters => Region::counters(size as usize),
             false => Region::owned(size as usize, self.tasks.depth()),
         };
         self.block(&stmt.body)?;
+        if are_counters && !self.regions[buffer].is_zero() {
+            let buffer = self.function.buffer(stmt.buffer).name.clone();
+            return Err(InterpreterError::CounterKept { buffer });
+        }
         self.regions[buffer] = Region::constant(&[]);
         self.memory_left += size;
         Ok(())

@@ -14,6 +14,7 @@ use super::conflict::{Concurrent, Conflict};
 use super::error::AccessKind;
 use super::order::Order;
 use super::threads::LaunchTime;
+use super::tickets::TicketCounter;
 use crate::lir::{Launch, Parallel};
 
 /// Time of an access: the number of its iteration. Zero is an access outside all iterations, or none.
@@ -74,6 +75,20 @@ impl<'f> Tasks<'f> {
     /// Passes a barrier of the block. `None` if numbers have run out.
     pub fn barrier(&mut self) -> Option<()> {
         self.clock.as_mut()?.barrier()
+    }
+
+    /// Passes a fence of the block.
+    pub fn fence(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            clock.fence();
+        }
+    }
+
+    /// Takes a ticket of a counter for the block.
+    pub fn take_ticket(&mut self, counter: TicketCounter) {
+        if let Some(clock) = &mut self.clock {
+            clock.take_ticket(counter);
+        }
     }
 
     /// Switches to a thread of the block.

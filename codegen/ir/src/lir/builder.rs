@@ -6,7 +6,7 @@ pub use blocks::BuildStmts;
 
 use super::{
     Address, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined, Keep, Math, Op,
-    Origins, Scalar, Space, Stmt, Ty, Value,
+    Origins, Scalar, Space, Stmt, Ticket, Ty, Value,
 };
 use crate::lir::bit_width;
 use sched_nest::GpuDimension;
@@ -59,7 +59,7 @@ impl Builder {
     /// Declares a buffer. Equal buffers that are not temporary share one declaration. A name in use
     /// gets a number.
     pub fn buffer(&mut self, name: &str, space: Space, element: Scalar) -> BufferId {
-        let made = matches!(space, Space::Private | Space::Shared);
+        let made = matches!(space, Space::Private | Space::Shared | Space::Counters);
         let same = |b: &Buffer| !made && b.space == space && b.element == element;
         if let Some(at) = self.function.buffers.iter().position(same) {
             return BufferId(at as u32);
@@ -374,6 +374,18 @@ impl Builder {
     /// A barrier of a block's threads.
     pub fn barrier(&mut self) {
         self.push(Stmt::Barrier);
+    }
+
+    /// A fence of all threads of a block.
+    pub fn fence(&mut self) {
+        self.push(Stmt::Fence);
+    }
+
+    /// A ticket of a counter for the block, passed to its threads through a buffer of shared memory.
+    pub fn ticket(&mut self, counter: Address, shared: BufferId) -> Value {
+        let number = self.fresh(Ty::of(Scalar::I32));
+        self.push(Stmt::Ticket(Ticket { number, counter, shared }));
+        number
     }
 
     /// Appends finished statements.

@@ -2,21 +2,27 @@
 //!
 //! A [`Launch`] runs its body once for each thread of each block of a grid. Blocks are independent of each
 //! other; the threads of a block wait for each other at [`Stmt::Barrier`]s. Two threads may touch the same
-//! bytes only by loads, by [`Stmt::AtomicAdd`], or, if they are in one block, with a barrier between the two
-//! accesses.
+//! bytes only by loads, by [`Stmt::AtomicAdd`], or if their accesses are in order: with a barrier between
+//! them, if they are in one block, or by tickets.
+//!
+//! [`Stmt::Ticket`] orders accesses of different blocks. One block makes the accesses, a barrier, a
+//! [`Stmt::Fence`] and a ticket. Another block later takes a ticket of the same counter, and then makes a
+//! fence, a barrier and its own accesses. A fence and the ticket beside it order nothing without the barrier,
+//! since one thread takes the ticket: the barrier puts the accesses of the other threads before the fence of
+//! that thread, and its later fence before their accesses.
 //!
 //! The code around a launch runs on the host. Its values are visible in the body and equal for all
 //! threads. Launches of one function run one after the other.
 //!
 //! Inside a launch an [`Stmt::Alloc`] of a [`Space::Private`] buffer is memory of one thread, and of a
 //! [`Space::Shared`] buffer memory of one block. Both have a constant size. Outside it is device
-//! memory, which all threads share.
+//! memory, which all threads share. A [`Space::Counters`] buffer is such memory, for tickets.
 //!
-//! Barriers and shared memory must be in *uniform* control flow: all threads of a block reach them, or
-//! none. The verifier proves it (`verify/launch.rs`). So a launch contains no parallel loop and no
+//! Barriers, fences, tickets and shared memory must be in *uniform* control flow: all threads of a block
+//! reach them, or none. The verifier proves it (`verify/launch.rs`). So a launch contains no parallel loop and no
 //! launch.
 
-use super::{Block, BufferId, Function, Op, Space, Stmt, Value};
+use super::{Address, Block, BufferId, Function, Op, Space, Stmt, Value};
 use std::collections::BTreeMap;
 
 pub use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
@@ -40,6 +46,19 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Statements of a thread.
     pub body: Block,
+}
+
+/// A ticket for a block: the number of blocks that have taken one from the same counter before. All threads
+/// of the block wait for each other. Then one thread adds 1 to the counter and passes its old value to the
+/// others, through shared memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticket {
+    /// The ticket, an `i32`: the same in all threads of the block.
+    pub number: Value,
+    /// The counter, an `i32` of a [`Space::Counters`] buffer.
+    pub counter: Address,
+    /// Shared memory of the block, for one `i32` that no other statement accesses.
+    pub shared: BufferId,
 }
 
 /// Processor that runs a variant of a model's kernels.

@@ -40,7 +40,7 @@ pub use encodings::EncodedTables;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{OperandChecks, OperandType, bit_width};
-pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind};
+pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind, Ticket};
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
@@ -143,6 +143,9 @@ pub enum Space {
     Private,
     /// Memory of one [`Stmt::Alloc`] that the threads of a block share; only inside a launch.
     Shared,
+    /// Memory of one [`Stmt::Alloc`] around launches: counters of [`Stmt::Ticket`]. They are 0 at the start
+    /// of its body, and must be 0 at the end.
+    Counters,
 }
 
 /// Declaration of a buffer.
@@ -326,6 +329,10 @@ pub enum Stmt {
     Launch(Box<Launch>),
     /// All threads of a block wait for each other here, and then see each other's earlier writes.
     Barrier,
+    /// A fence of all threads of a block, which orders accesses of different blocks (`launch.rs`).
+    Fence,
+    /// A ticket for each block of a group.
+    Ticket(Ticket),
 }
 
 /// Statements in order.

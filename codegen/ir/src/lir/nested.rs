@@ -17,7 +17,9 @@ impl Stmt {
             | Stmt::StoreMasked(..)
             | Stmt::AtomicAdd(..)
             | Stmt::Prefetch(_)
-            | Stmt::Barrier => Vec::new(),
+            | Stmt::Barrier
+            | Stmt::Fence
+            | Stmt::Ticket(_) => Vec::new(),
         }
     }
 
@@ -35,7 +37,9 @@ impl Stmt {
             | Stmt::StoreMasked(..)
             | Stmt::AtomicAdd(..)
             | Stmt::Prefetch(_)
-            | Stmt::Barrier => Vec::new(),
+            | Stmt::Barrier
+            | Stmt::Fence
+            | Stmt::Ticket(_) => Vec::new(),
         }
     }
 

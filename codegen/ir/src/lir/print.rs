@@ -60,7 +60,7 @@ impl Display for Function {
                 Space::Input => writeln!(f, "  buffer {}: input {}", buffer.name, buffer.element)?,
                 Space::Output => writeln!(f, "  buffer {}: output {}", buffer.name, buffer.element)?,
                 Space::ModelTable(n) => writeln!(f, "  buffer {}: table #{n}", buffer.name)?,
-                Space::Private | Space::Shared => {}
+                Space::Private | Space::Shared | Space::Counters => {}
             }
         }
         let names = names_of_values(self);
@@ -172,8 +172,12 @@ impl Printer<'_> {
             Stmt::Alloc(stmt) => {
                 let buffer = self.function.buffer(stmt.buffer);
                 let (name, bytes) = (self.buffer(stmt.buffer), self.name(stmt.bytes));
-                let shared = if buffer.space == Space::Shared { "shared " } else { "" };
-                self.line(f, format!("alloc {shared}{name}: {} of {bytes} bytes {{", buffer.element))?;
+                let kind = match buffer.space {
+                    Space::Shared => "shared ",
+                    Space::Counters => "counters ",
+                    _ => "",
+                };
+                self.line(f, format!("alloc {kind}{name}: {} of {bytes} bytes {{", buffer.element))?;
                 self.indented(f, &stmt.body)?;
                 self.line(f, "}")
             }
@@ -185,6 +189,11 @@ impl Printer<'_> {
                 self.line(f, "}")
             }
             Stmt::Barrier => self.line(f, "barrier"),
+            Stmt::Fence => self.line(f, "fence"),
+            Stmt::Ticket(Ticket { number, counter, shared }) => {
+                let (number, shared) = (self.name(*number), self.buffer(*shared));
+                self.line(f, format!("{number} = ticket of {} through {shared}", self.place(counter)))
+            }
         }
     }
 

@@ -79,13 +79,15 @@ fn definitions(stmts: &[Stmt]) -> Vec<Value> {
         }
         Stmt::If(stmt) => defined.extend(stmt.joined.iter().map(|joined| joined.after)),
         Stmt::Parallel(stmt) => defined.push(stmt.iv),
+        Stmt::Ticket(ticket) => defined.push(ticket.number),
         Stmt::Store(..)
         | Stmt::StoreMasked(..)
         | Stmt::AtomicAdd(..)
         | Stmt::Prefetch(_)
         | Stmt::Alloc(_)
         | Stmt::Launch(_)
-        | Stmt::Barrier => {}
+        | Stmt::Barrier
+        | Stmt::Fence => {}
     });
     defined
 }

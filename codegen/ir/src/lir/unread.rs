@@ -67,7 +67,17 @@ fn renumber(block: &mut Block, numbers: &[Option<BufferId>]) {
             Stmt::Prefetch(at) => Some(&mut at.buffer),
             Stmt::Alloc(stmt) => Some(&mut stmt.buffer),
             Stmt::For(stmt) => return !(stmt.body.is_empty() && stmt.carried.is_empty()),
-            Stmt::While(_) | Stmt::If(_) | Stmt::Parallel(_) | Stmt::Launch(_) | Stmt::Barrier => None,
+            Stmt::Ticket(ticket) => {
+                let new = |buffer: BufferId| numbers.get(buffer.0 as usize).copied().flatten();
+                ticket.shared = new(ticket.shared).unwrap_or(ticket.shared);
+                Some(&mut ticket.counter.buffer)
+            }
+            Stmt::While(_)
+            | Stmt::If(_)
+            | Stmt::Parallel(_)
+            | Stmt::Launch(_)
+            | Stmt::Barrier
+            | Stmt::Fence => None,
         };
         let Some(buffer) = buffer else { return true };
         let new = numbers.get(buffer.0 as usize).copied().flatten();

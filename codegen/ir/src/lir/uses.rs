@@ -60,7 +60,11 @@ impl Uses {
             Stmt::Launch(stmt) => {
                 self.whole_values.extend(stmt.grid);
             }
-            Stmt::Barrier => {}
+            Stmt::Ticket(ticket) => {
+                self.address(&ticket.counter);
+                self.buffers.insert(ticket.shared);
+            }
+            Stmt::Barrier | Stmt::Fence => {}
         }
     }
 

@@ -41,15 +41,18 @@ impl DeviceFold<'_> {
     /// Adds slots to a target in their order, by the threads of a block.
     pub(super) fn in_block(self, k: &mut KernelBuilder, threads: [u32; 3]) {
         k.b.barrier();
+        let begin = k.b.int(0);
+        self.by_threads(k, threads, (begin, self.private.used_size));
+    }
+
+    /// Adds the slots of the sums in a range to the target, in their order, by the threads of a block.
+    pub(super) fn by_threads(self, k: &mut KernelBuilder, threads: [u32; 3], (begin, end): (Value, Value)) {
         let block_threads = block_threads(k, threads);
-        k.for_loop(
-            (block_threads.thread, self.private.used_size, block_threads.count),
-            &[],
-            |k, index, _| {
-                self.sum(k, index);
-                Vec::new()
-            },
-        );
+        let first = k.b.add(begin, block_threads.thread);
+        k.for_loop((first, end, block_threads.count), &[], |k, index, _| {
+            self.sum(k, index);
+            Vec::new()
+        });
     }
 
     /// Folds one sum of the target: its start value plus the slots.

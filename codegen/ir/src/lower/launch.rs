@@ -1,6 +1,7 @@
 //! Code of a GPU: launches, and loops whose iterations are blocks or threads.
 
 use super::kernel_builder::{EmitStmt, KernelBuilder};
+use super::last_block;
 use super::scope::InScope;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
@@ -11,7 +12,11 @@ impl EmitStmt for MirLaunch {
     /// Emits a launch with as many blocks as its longest loops need.
     fn emit(&self, k: &mut KernelBuilder) {
         let grid = self.grid.each_ref().map(|loops| extent(k, loops));
-        k.launch(&self.name, grid, self.block, |k| k.in_launch(self.block, |k| self.body.emit(k)));
+        let body = |k: &mut KernelBuilder| k.in_launch(self.block, |k| self.body.emit(k));
+        match self.last_block.as_ref().filter(|_| k.ports.results.are_sums()) {
+            Some(last) => last_block::launch_with_folds(k, (self, last), grid, body),
+            None => k.launch(&self.name, grid, self.block, body),
+        }
     }
 }
 

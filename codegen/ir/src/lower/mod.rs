@@ -21,6 +21,7 @@ mod device_sums;
 mod elements;
 mod group;
 mod kernel_builder;
+mod last_block;
 mod launch;
 mod leaf;
 mod leaf_loop;

@@ -3,6 +3,7 @@
 use super::device_sums::DeviceFold;
 use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::ports::SumRounding;
+use super::scope::WindowRows;
 use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget, SummedMargins};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
@@ -162,25 +163,53 @@ fn clear(k: &mut KernelBuilder, buffer: BufferId, start: Value, end: Value) {
     });
 }
 
-impl EmitStmt for Fold {
-    /// Adds all slots to the target, slot by slot in iteration order, `width` sums at a time.
-    fn emit(&self, k: &mut KernelBuilder) {
+impl Fold {
+    /// Emits the fold of some rows' sums by the threads of a block.
+    pub(super) fn emit_rows(&self, k: &mut KernelBuilder, rows: WindowRows, threads: [u32; 3]) {
+        self.with_operands(k, |k, device| {
+            let margins = k.ports.margins();
+            let begin = k.b.sub(rows.first, device.private.first_row);
+            let begin = k.b.mul_int(begin, margins);
+            let count = k.b.mul_int(rows.count, margins);
+            let end = k.b.add(begin, count);
+            device.by_threads(k, threads, (begin, end));
+        });
+    }
+
+    /// Calls `emit` with the operands of the fold on a GPU, if its slots are in scope.
+    fn with_operands(&self, k: &mut KernelBuilder, emit: impl FnOnce(&mut KernelBuilder, DeviceFold)) {
         let Some(private) = k.scope().private(self.from).cloned() else { return };
         let into = k.sums(&self.into);
         let skipped = k.b.mul_int(private.first_row, k.ports.margins());
         let first = k.b.add(into.origin, skipped);
-        let (zero, mut slots) = (k.b.int(0), private.slots);
+        let mut slots = private.slots;
         if seeded(Fault::FoldForgetsSlot) {
             slots = k.b.add_int(slots, -1);
         }
-        let device = DeviceFold { private: &private, slots, into: &into, first, start: &self.start };
-        if let Some(threads) = k.block_threads() {
-            return device.in_block(k, threads);
-        }
-        if k.is_on_device() {
-            return device.in_launch(k, self.from);
-        }
-        let host = HostFold { private: &private, into: &into, first };
+        emit(k, DeviceFold { private: &private, slots, into: &into, first, start: &self.start });
+    }
+}
+
+impl EmitStmt for Fold {
+    fn emit(&self, k: &mut KernelBuilder) {
+        self.with_operands(k, |k, device| {
+            if let Some(threads) = k.block_threads() {
+                return device.in_block(k, threads);
+            }
+            if k.is_on_device() {
+                return device.in_launch(k, self.from);
+            }
+            self.on_host(k, device);
+        });
+    }
+}
+
+impl Fold {
+    /// Adds all slots to the target, slot by slot in iteration order, `width` sums at a time.
+    fn on_host(&self, k: &mut KernelBuilder, fold: DeviceFold) {
+        let DeviceFold { private, slots, into, first, .. } = fold;
+        let zero = k.b.int(0);
+        let host = HostFold { private, into, first };
         let is_one_by_one = into.atomic || matches!(into.rounding, SumRounding::ByMargin(_));
         let width = if is_one_by_one { 1 } else { i64::from(self.width.max(1)) };
         k.for_loop((zero, slots, 1), &[], |k, slot, _| {

@@ -111,6 +111,7 @@ fn base_launch(stmt: MirStmt, vars: &mut Vec<VarInfo>) -> MirStmt {
         block: [BASE_THREADS, 1, 1],
         walks: WalkRange::default(),
         body: vec![mapped(GpuLevel::Grid, false, blocks, vec![inner])],
+        last_block: None,
     })
 }
 
@@ -191,7 +192,7 @@ impl LaunchBuilder<'_> {
             return Err(CompileError::ill_formed(message));
         }
         let body = SharedCopies { vars: self.vars, block, threads: Vec::new() }.all(body)?;
-        Ok(MirLaunch { name, grid: extents.grid, block, walks, body })
+        Ok(MirLaunch { name, grid: extents.grid, block, walks, body, last_block: None })
     }
 
     /// Name of a loop as a C identifier.

@@ -15,10 +15,12 @@
 //! [`launch::separate_launches`] then separates the code of a GPU from the host's: each outermost loop with a
 //! `gpuDimension` becomes a [`MirLaunch`].
 
+mod affine;
 mod build;
 pub mod columns;
 mod guards;
 mod inside;
+mod last_block;
 pub mod launch;
 pub mod mapped;
 mod owners;
@@ -31,6 +33,7 @@ mod uses;
 mod window;
 
 pub use build::build;
+pub use last_block::{LastBlock, fold_in_last_blocks, folds_in_launch};
 pub use uses::{LeafUse, LeafUses, WalkRange};
 pub(crate) use window::ScratchBytes;
 
@@ -236,6 +239,8 @@ pub struct MirLaunch {
     pub walks: WalkRange,
     /// Code of one thread.
     pub body: Vec<MirStmt>,
+    /// Folds of slots at the end of the launch.
+    pub last_block: Option<LastBlock>,
 }
 
 /// Rows `base + low .. min(base + high, n_rows)`.
@@ -470,29 +475,5 @@ impl Iter {
     pub fn most_trips(&self, vars: &[VarInfo]) -> Option<i64> {
         let stop = self.stops.iter().filter_map(|stop| stop.most(vars, None)).min()?;
         Some(((stop - self.start + self.step - 1) / self.step).max(0))
-    }
-}
-
-impl Affine {
-    /// The sum of a single variable.
-    pub fn var(var: Var) -> Affine {
-        Affine { vars: vec![var], plus: 0 }
-    }
-
-    /// The sum with `value` in place of a variable.
-    pub fn with_value(&self, var: Var, value: i64) -> Affine {
-        let mut sum = self.clone();
-        if let Some(at) = sum.vars.iter().position(|v| *v == var) {
-            sum.vars.remove(at);
-            sum.plus += value;
-        }
-        sum
-    }
-
-    /// The sum plus `var`.
-    pub fn with(&self, var: Var) -> Affine {
-        let mut sum = self.clone();
-        sum.vars.push(var);
-        sum
     }
 }

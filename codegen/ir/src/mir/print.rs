@@ -159,7 +159,12 @@ impl MirPrinter<'_> {
                 let grid = launch.grid.each_ref().map(|loops| self.extent(loops)).join(" x ");
                 let block = launch.block.map(|extent| extent.to_string()).join(" x ");
                 let head = format!("launch {} of {grid} blocks of {block} threads", launch.name);
-                self.braced(f, head, &launch.body)
+                self.line(f, format!("{head} {{"))?;
+                self.depth += 1;
+                self.block(f, &launch.body)?;
+                launch.last_block.iter().try_for_each(|last| self.last_block(f, last))?;
+                self.depth -= 1;
+                self.line(f, "}")
             }
             MirStmt::Case(var, arms) => arms.iter().try_for_each(|(value, body)| {
                 self.braced(f, format!("if {} = {value}", self.name(*var)), body)
@@ -197,14 +202,29 @@ impl MirPrinter<'_> {
             }
             MirStmt::Zero(id, var) => self.line(f, format!("private{}[{}][..] = -0", id.0, self.name(*var))),
             MirStmt::ZeroAll(id) => self.line(f, format!("private{}[*][..] = -0", id.0)),
-            MirStmt::Fold(fold) => {
-                let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
-                let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };
-                let into = self.target(&fold.into);
-                let start = self.start_suffix(&fold.start);
-                self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}{start}", fold.from.0))
-            }
+            MirStmt::Fold(fold) => self.fold(f, fold),
         }
+    }
+
+    fn fold(&self, f: &mut Formatter, fold: &Fold) -> fmt::Result {
+        let (how, width) = (if fold.into.atomic { "atomic " } else { "" }, fold.width);
+        let vector = if width > 1 { format!(", {width} at a time") } else { String::new() };
+        let into = self.target(&fold.into);
+        let start = self.start_suffix(&fold.start);
+        self.line(f, format!("{how}{into}[..] += private{}[*][..]{vector}{start}", fold.from.0))
+    }
+
+    fn last_block(&mut self, f: &mut Formatter, last: &LastBlock) -> fmt::Result {
+        let members: Vec<String> = last.members.iter().map(GpuDimension::to_string).collect();
+        let which = match members.as_slice() {
+            [] => "each block".to_string(),
+            some => format!("last block of {}", some.join(" x ")),
+        };
+        self.line(f, format!("{which}, rows {} {{", self.window(&last.window)))?;
+        self.depth += 1;
+        last.folds.iter().try_for_each(|fold| self.fold(f, fold))?;
+        self.depth -= 1;
+        self.line(f, "}")
     }
 
     fn walks(&mut self, f: &mut Formatter, walks: &Walks) -> fmt::Result {

@@ -334,6 +334,11 @@ fn same_buffer(a: Accumulator, b: Accumulator) -> bool {
     }
 }
 
+/// Whether a statement adds to an accumulator.
+pub(super) fn adds_to(stmt: &MirStmt, of: Accumulator) -> bool {
+    adds(stmt, of, false)
+}
+
 /// Whether a statement adds to an accumulator; with `atomically`, whether it does so atomically.
 fn adds(stmt: &MirStmt, of: Accumulator, atomically: bool) -> bool {
     let any = |body: &[MirStmt]| body.iter().any(|stmt| adds(stmt, of, atomically));

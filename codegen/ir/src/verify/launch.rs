@@ -1,4 +1,5 @@
-//! Proves that barriers are in uniform control flow: all threads of a block reach them, or none.
+//! Proves that barriers, fences and tickets are in uniform control flow: all threads of a block reach them, or
+//! none.
 //!
 //! A value is *varying* if threads of one block may compute different values for it. Thread numbers vary, and
 //! so do loads from memory that threads write, and results of varying operands. Values that leave divergent
@@ -68,7 +69,10 @@ impl Uniformity<'_> {
                 | Stmt::Prefetch(_)
                 | Stmt::Parallel(_)
                 | Stmt::Launch(_)
-                | Stmt::Barrier => {}
+                | Stmt::Barrier
+                | Stmt::Fence
+                // One thread takes the ticket for all.
+                | Stmt::Ticket(_) => {}
             }
         }
     }
@@ -90,7 +94,8 @@ impl Uniformity<'_> {
     }
 
     fn result_varies(&self, op: &Op) -> bool {
-        let written = |space| matches!(space, Space::Output | Space::Private | Space::Shared);
+        let written =
+            |space| matches!(space, Space::Output | Space::Private | Space::Shared | Space::Counters);
         let mut varies = match op {
             Op::Id(dimension) => dimension.level == GpuLevel::Block,
             op => op.buffer().is_some_and(|buffer| written(self.function.buffer(buffer).space)),
@@ -112,6 +117,8 @@ impl Uniformity<'_> {
         };
         block.iter().try_for_each(|stmt| match stmt {
             Stmt::Barrier => uniform("a barrier"),
+            Stmt::Fence => uniform("a fence"),
+            Stmt::Ticket(_) => uniform("a ticket"),
             Stmt::Alloc(stmt) => {
                 if self.function.buffer(stmt.buffer).space == Space::Shared {
                     uniform("shared memory")?;

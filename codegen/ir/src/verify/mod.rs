@@ -6,7 +6,7 @@ mod launch;
 
 use crate::lir::{
     Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Launch, MAX_THREADS, Module,
-    Op, OperandChecks, OperandType, Parallel, Scalar, Space, Stmt, Ty, Value, While, bit_width,
+    Op, OperandChecks, OperandType, Parallel, Scalar, Space, Stmt, Ticket, Ty, Value, While, bit_width,
 };
 use check_result::{CheckResult, ensure, value_name};
 use std::collections::HashSet;
@@ -45,7 +45,11 @@ pub fn verify_interface(module: &Module) -> Result<(), String> {
             let agreed = match buffer.space {
                 Space::Input => input,
                 Space::Output => output,
-                Space::InputOrder | Space::ModelTable(_) | Space::Private | Space::Shared => continue,
+                Space::InputOrder
+                | Space::ModelTable(_)
+                | Space::Private
+                | Space::Shared
+                | Space::Counters => continue,
             };
             let Function { name, .. } = function;
             let Buffer { name: place, element, .. } = buffer;
@@ -69,7 +73,7 @@ enum CodePosition {
 }
 
 fn is_temporary(space: Space) -> bool {
-    matches!(space, Space::Private | Space::Shared)
+    matches!(space, Space::Private | Space::Shared | Space::Counters)
 }
 
 struct Verifier<'f> {
@@ -163,9 +167,9 @@ impl<'f> Verifier<'f> {
             Stmt::Parallel(stmt) => self.parallel(stmt),
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(stmt) => self.launch(stmt),
-            Stmt::Barrier => ensure(self.inside == CodePosition::Launch, || {
-                "a barrier is outside all launches".to_string()
-            }),
+            Stmt::Barrier => self.ensure_in_launch("a barrier"),
+            Stmt::Fence => self.ensure_in_launch("a fence"),
+            Stmt::Ticket(stmt) => self.ticket(stmt),
         })
     }
 
@@ -265,6 +269,23 @@ impl<'f> Verifier<'f> {
         launch::check(self.function, stmt)
     }
 
+    fn ensure_in_launch(&self, what: &str) -> CheckResult {
+        ensure(self.inside == CodePosition::Launch, || format!("{what} is outside all launches"))
+    }
+
+    fn ticket(&mut self, ticket: &'f Ticket) -> CheckResult {
+        self.ensure_in_launch("a ticket")?;
+        self.check_address(&ticket.counter)?;
+        self.check_access(ticket.shared, 4)?;
+        for (buffer, space) in [(ticket.counter.buffer, Space::Counters), (ticket.shared, Space::Shared)] {
+            ensure(self.function.buffer(buffer).space == space, || {
+                format!("a ticket takes {} for {space:?}", self.buffer_name(buffer))
+            })?;
+        }
+        self.define(ticket.number)?;
+        self.expect(ticket.number, Ty::of(Scalar::I32), "a ticket")
+    }
+
     fn alloc(&mut self, stmt: &'f Alloc) -> CheckResult {
         self.expect(stmt.bytes, self.index(), "the size of temporary memory")?;
         let i = stmt.buffer.0 as usize;
@@ -274,8 +295,11 @@ impl<'f> Verifier<'f> {
             format!("buffer `{}` is allocated, but not private", buffer.name)
         })?;
         let in_launch = self.inside == CodePosition::Launch;
-        ensure(in_launch || buffer.space == Space::Private, || {
+        ensure(in_launch || buffer.space != Space::Shared, || {
             format!("buffer `{}` is allocated in shared memory outside a launch", buffer.name)
+        })?;
+        ensure(self.inside == CodePosition::Host || buffer.space != Space::Counters, || {
+            format!("the counters of buffer `{}` are allocated inside a launch or loop", buffer.name)
         })?;
         ensure(!in_launch || self.constants[stmt.bytes.0 as usize].is_some(), || {
             format!("the memory of buffer `{}` in a launch has a size that is not constant", buffer.name)

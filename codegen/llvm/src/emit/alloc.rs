@@ -14,7 +14,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         if let (true, Some(size)) = (self.memory.in_launch, bytes.get_sign_extended_constant()) {
             return self.alloc_in_launch(alloc, reserved_bytes(size));
         }
-        let on_stack = bytes.get_sign_extended_constant().map(reserved_bytes);
+        let buffer = self.operands.source.buffers.get(alloc.buffer.0 as usize);
+        let may_be_on_stack = buffer.is_some_and(|buffer| buffer.space == Space::Private);
+        let on_stack = bytes.get_sign_extended_constant().map(reserved_bytes).filter(|_| may_be_on_stack);
         match on_stack {
             Some(size) if self.operands.frame.take_stack(size) => self.alloc_on_stack(alloc, size),
             _ => self.alloc_on_heap(alloc, bytes),
@@ -44,9 +46,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.block(&alloc.body)
     }
 
+    /// Reserves memory of the runtime. The runtime itself keeps counters, since they are 0 when they are used
+    /// again.
     fn alloc_on_heap(&mut self, alloc: &Alloc, bytes: IntValue<'ctx>) -> Result<(), LlvmError> {
         let ctx = self.operands.frame.ctx;
-        let (get, give) = (self.ir().runtime_alloc(), self.ir().runtime_free());
+        let buffer = self.operands.source.buffers.get(alloc.buffer.0 as usize);
+        let are_counters = buffer.is_some_and(|buffer| buffer.space == Space::Counters);
+        let get = if are_counters { self.ir().runtime_counters() } else { self.ir().runtime_alloc() };
         let long = self.ir().context.i64_type();
         let bytes = self.ir().builder.build_int_s_extend_or_bit_cast(bytes, long, "")?;
         let call = self.ir().builder.build_call(get, &[ctx.into(), bytes.into()], "memory")?;
@@ -59,7 +65,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.ir().builder.build_conditional_branch(failed, done, some)?;
         self.ir().builder.position_at_end(some);
         self.block(&alloc.body)?;
-        self.ir().builder.build_call(give, &[ctx.into(), memory.into()], "")?;
+        if !are_counters {
+            self.ir().builder.build_call(self.ir().runtime_free(), &[ctx.into(), memory.into()], "")?;
+        }
         self.ir().builder.build_unconditional_branch(done)?;
         self.ir().builder.position_at_end(done);
         Ok(())

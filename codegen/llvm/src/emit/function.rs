@@ -213,7 +213,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
                     self.ir().describe_table(base, if readable { table.bytes.len() } else { 0 })?;
                     base
                 }
-                Space::Private | Space::Shared => continue,
+                Space::Private | Space::Shared | Space::Counters => continue,
             };
             self.operands.frame.set_buffer(BufferId(id), base)?;
         }
@@ -255,6 +255,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             }
             Stmt::For(stmt) => self.mark_origin(stmt.iv),
             Stmt::Parallel(stmt) => self.mark_origin(stmt.iv),
+            Stmt::Ticket(ticket) => self.mark_origin(ticket.number),
             _ => {}
         }
     }
@@ -287,6 +288,8 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(stmt) => self.launch(stmt),
             Stmt::Barrier => self.device()?.barrier(self.ir()),
+            Stmt::Fence => self.device()?.fence(self.ir()),
+            Stmt::Ticket(ticket) => self.ticket(ticket),
         }
     }
 

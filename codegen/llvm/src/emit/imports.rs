@@ -23,9 +23,18 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
 
     /// `void *schedc_rt_alloc(ctx, bytes)`
     pub(super) fn runtime_alloc(&self) -> FunctionValue<'ctx> {
+        self.import_alloc("schedc_rt_alloc")
+    }
+
+    /// `void *schedc_rt_counters(ctx, bytes)`
+    pub(super) fn runtime_counters(&self) -> FunctionValue<'ctx> {
+        self.import_alloc("schedc_rt_counters")
+    }
+
+    fn import_alloc(&self, name: &str) -> FunctionValue<'ctx> {
         let pointer = types::pointer(self.context);
         let parameters: [BasicMetadataTypeEnum; 2] = [pointer.into(), self.context.i64_type().into()];
-        let function = self.import("schedc_rt_alloc", pointer.fn_type(&parameters, false));
+        let function = self.import(name, pointer.fn_type(&parameters, false));
         let noalias = Attribute::get_named_enum_kind_id("noalias");
         function.add_attribute(AttributeLoc::Return, self.context.create_enum_attribute(noalias, 0));
         function

@@ -35,7 +35,10 @@ fn device(machine: &LlvmMachine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
         MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
-        MachineKind::Nvptx => Some(Rc::<nvptx::NvidiaGpu>::default()),
+        MachineKind::Nvptx => {
+            let name = machine.llvm.get_cpu();
+            Some(Rc::new(nvptx::NvidiaGpu::new(&name.to_string_lossy())))
+        }
         MachineKind::Host => Some(Rc::<host::HostDevice>::default()),
     }
 }
@@ -80,7 +83,7 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
             device(machine).ok_or_else(|| LlvmError::ill_formed("a launch in code for a processor"))?;
         let name = launch_symbol(function, launch);
         let given = LaunchParameters::of(function, launch);
-        let mut parameters = self.parameter_types(&given)?;
+        let mut parameters = self.parameter_types(launch, &given)?;
         let split = is_split(launch);
         if split {
             let int = || KernelParameter::Value(self.context.i32_type().into());
@@ -150,10 +153,20 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
     }
 
     /// The types of the parameters, as the host passes them.
-    fn parameter_types(&self, given: &LaunchParameters) -> Result<Vec<KernelParameter<'ctx>>, LlvmError> {
+    fn parameter_types(
+        &self,
+        launch: &Launch,
+        given: &LaunchParameters,
+    ) -> Result<Vec<KernelParameter<'ctx>>, LlvmError> {
+        let mut has_barriers = false;
+        Stmt::visit_all(&launch.body, |stmt| {
+            has_barriers |= matches!(stmt, Stmt::Barrier | Stmt::Ticket(_));
+        });
         let buffers = given.buffers.iter().map(|buffer| {
             let space = self.source.function.buffer(*buffer).space;
-            Ok(KernelParameter::Buffer { is_read_only: matches!(space, Space::Input | Space::ModelTable(_)) })
+            let is_read_only = matches!(space, Space::Input | Space::ModelTable(_));
+            let is_exchanged = has_barriers && matches!(space, Space::Private | Space::Counters);
+            Ok(KernelParameter::Buffer { is_read_only, is_exchanged })
         });
         let values = given.values.iter().map(|value| {
             let ty = self.source.function.types.get(value.0 as usize).copied().unwrap_or(Ty::I1);

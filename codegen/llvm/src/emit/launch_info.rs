@@ -147,12 +147,14 @@ fn definitions(body: &Block) -> Definitions {
         Stmt::If(stmt) => defined.values.extend(stmt.joined.iter().map(|j| j.after)),
         Stmt::Alloc(stmt) => drop(defined.buffers.insert(stmt.buffer)),
         Stmt::Parallel(stmt) => drop(defined.values.insert(stmt.iv)),
+        Stmt::Ticket(ticket) => drop(defined.values.insert(ticket.number)),
         Stmt::Store(..)
         | Stmt::StoreMasked(..)
         | Stmt::AtomicAdd(..)
         | Stmt::Prefetch(_)
         | Stmt::Launch(_)
-        | Stmt::Barrier => {}
+        | Stmt::Barrier
+        | Stmt::Fence => {}
     });
     defined
 }

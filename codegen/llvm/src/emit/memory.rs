@@ -4,7 +4,6 @@ use super::annotations::{TABLE_ALIGNMENT, instruction};
 use super::operands::OperandReader;
 use super::types;
 use crate::error::LlvmError;
-use inkwell::AtomicOrdering;
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
@@ -12,6 +11,7 @@ use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{
     AsValueRef, BasicValueEnum, InstructionOpcode, InstructionValue, IntValue, MetadataValue, PointerValue,
 };
+use inkwell::{AtomicOrdering, AtomicRMWBinOp};
 use sched_ir::lir::{self, Address, Keep, KernelKind, Scalar, Space, Ty, Value};
 
 /// Alias scopes of a function: one for each piece of memory that overlaps no other.
@@ -28,7 +28,7 @@ impl<'ctx> AliasScopes<'ctx> {
     fn new(context: &'ctx Context, kind: KernelKind, function: &lir::Function) -> AliasScopes<'ctx> {
         let in_place = matches!(kind, KernelKind::Output(kind) if kind.finishes_margins());
         let memory = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
-            Space::Private | Space::Shared => format!("private {number}"),
+            Space::Private | Space::Shared | Space::Counters => format!("private {number}"),
             Space::ModelTable(n) => format!("table {n}"),
             Space::InputOrder => "order".to_string(),
             Space::Output if !in_place => "output".to_string(),
@@ -183,7 +183,7 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
             Space::ModelTable(_) => operands.ir.mark_invariant(loaded)?,
             Space::InputOrder => operands.ir.mark_invariant(loaded)?,
             Space::Input if self.scopes.input_is_constant => operands.ir.mark_invariant(loaded)?,
-            Space::Input | Space::Output | Space::Private | Space::Shared => {}
+            Space::Input | Space::Output | Space::Private | Space::Shared | Space::Counters => {}
         }
         Ok(loaded)
     }
@@ -227,10 +227,23 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         Ok(())
     }
 
+    /// An atomic addition of 1 to a counter, which orders no other access. Returns the old value.
+    pub(super) fn count_up(
+        &self,
+        operands: &OperandReader<'_, 'ctx>,
+        counter: &Address,
+    ) -> Result<IntValue<'ctx>, LlvmError> {
+        Memory::check_writable(operands, counter)?;
+        let pointer = self.pointer(operands, counter, true)?;
+        let one = operands.ir.context.i32_type().const_int(1, false);
+        let (add, order) = (AtomicRMWBinOp::Add, AtomicOrdering::Monotonic);
+        Ok(operands.ir.builder.build_atomicrmw(add, pointer, one, order)?)
+    }
+
     /// Refuses writes to read-only memory.
     pub(super) fn check_writable(operands: &OperandReader, to: &Address) -> Result<(), LlvmError> {
         match operands.space(to)? {
-            Space::Output | Space::Private | Space::Shared => Ok(()),
+            Space::Output | Space::Private | Space::Shared | Space::Counters => Ok(()),
             Space::Input | Space::InputOrder | Space::ModelTable(_) => {
                 Err(LlvmError::ill_formed("a write to a buffer that is read only"))
             }
@@ -265,7 +278,7 @@ pub(super) fn reserved_bytes(bytes: i64) -> u64 {
 /// their elements only.
 fn alignment(space: Space, at: &Address, scalar: Scalar) -> u32 {
     let base = match space {
-        Space::ModelTable(_) | Space::Private | Space::Shared => TABLE_ALIGNMENT,
+        Space::ModelTable(_) | Space::Private | Space::Shared | Space::Counters => TABLE_ALIGNMENT,
         Space::Input | Space::InputOrder | Space::Output => scalar.bytes(),
     };
     let even = |n: u32| if n == 0 { TABLE_ALIGNMENT } else { 1 << n.trailing_zeros() };

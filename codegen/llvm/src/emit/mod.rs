@@ -54,6 +54,7 @@ mod predicate;
 mod shared;
 mod shared_call;
 mod table;
+mod ticket;
 mod types;
 mod vector;
 mod x86;

@@ -6,6 +6,9 @@
  *   released.
  * - order IMAGE MAKER fails: a call that fails after some of its work has begun, then a larger call. Needs
  *   FAKE_CUDA=launch:2.
+ * - order IMAGE MAKER counted: the calls of `calls`, with a launch that counts its blocks.
+ * - order IMAGE MAKER split: a call whose launch counts its blocks and fails in part, then another call.
+ *   Needs FAKE_CUDA=launch:2.
  * - order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
  * - order IMAGE MAKER repeats: calls that repeat the same work, which becomes a graph where the driver has
  *   graphs. With FAKE_CUDA=capture:1 or instantiate:1 it cannot become one; with graph:1 the first
@@ -40,6 +43,9 @@ static void on_host(schedc_ctx *ctx)
     }
 }
 
+/* Blocks for each row of a launch that folds in its last blocks; 0: a second launch folds. */
+static int64_t blocks_of_row;
+
 static void raw(schedc_ctx *ctx)
 {
     if (!ctx->team->lane) {
@@ -50,6 +56,15 @@ static void raw(schedc_ctx *ctx)
     void *parts = schedc_rt_alloc(ctx, 8 * ctx->n_rows);
     if (!parts)
         return;
+    if (blocks_of_row) {
+        void *counters = schedc_rt_counters(ctx, 4 * ctx->n_rows);
+        void *arguments[] = {&ctx->rows, (void *)&ctx->tables[0], &parts, &ctx->n_rows, &features, &counters,
+                             &ctx->out, &blocks_of_row, NULL, NULL};
+        if (counters)
+            schedc_rt_launch(ctx, 3, ctx->n_rows, blocks_of_row, 1, arguments);
+        schedc_rt_free(ctx, parts);
+        return;
+    }
     schedc_rt_launch(ctx, 0, ctx->n_rows, 1, 1, (void *[]){&ctx->rows, (void *)&ctx->tables[0], &parts,
                                                            &ctx->n_rows, &features});
     schedc_rt_launch(ctx, 1, ctx->n_rows, 1, 1, (void *[]){&parts, &ctx->out, &ctx->n_rows});
@@ -70,12 +85,13 @@ static const schedc_launch launches[] = {
     {.name = "parts", .block = {1, 1, 1}, .num_arguments = 5},
     {.name = "fold", .block = {1, 1, 1}, .num_arguments = 3},
     {.name = "value", .block = {1, 1, 1}, .num_arguments = 3},
+    {.name = "counted", .block = {1, 1, 1}, .num_arguments = 8, .is_split = 1},
 };
 static const int64_t table_bytes[] = {sizeof table};
 static schedc_range ranges[] = {{INT64_MAX, 1}, {INT64_MAX, 1}};
 static void *state;
 static schedc_gpu gpu = {.num_images = 1,
-                         .num_launches = 3,
+                         .num_launches = 4,
                          .num_tables = 1,
                          .images = &image,
                          .launches = launches,
@@ -240,6 +256,21 @@ static void calls(void)
     CHECK(bytes("fake_memory") == 0);
 }
 
+static void counted(void)
+{
+    blocks_of_row = 2;
+    calls();
+}
+
+static void split(void)
+{
+    blocks_of_row = 65537;
+    CHECK(call_from_host(0, 1) == SCHEDC_ERR_LAUNCH);
+    blocks_of_row = 2;
+    CHECK(call_from_host(0, 50) == SCHEDC_OK);
+    release();
+}
+
 static void fails(void)
 {
     CHECK(call_from_host(0, 50) == SCHEDC_ERR_LAUNCH);
@@ -344,8 +375,8 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"calls", calls}, {"fails", fails}, {"unrecorded", unrecorded},
-                 {"repeats", repeats}, {"unloaded", unloaded}};
+    } cases[] = {{"calls", calls}, {"counted", counted},       {"split", split},     {"repeats", repeats},
+                 {"fails", fails}, {"unrecorded", unrecorded}, {"unloaded", unloaded}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(argv[3], cases[i].name) == 0)
             cases[i].run();

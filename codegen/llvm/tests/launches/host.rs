@@ -39,7 +39,7 @@ impl<'m> Host<'m> {
                 Space::Input => input.as_ptr().cast_mut(),
                 Space::Output => output.as_mut_ptr(),
                 Space::ModelTable(table) => bytes(&mut self.tables[table as usize]).as_mut_ptr(),
-                Space::InputOrder | Space::Private | Space::Shared => continue,
+                Space::InputOrder | Space::Private | Space::Shared | Space::Counters => continue,
             };
             buffers.insert(number, base as usize);
         }
@@ -123,9 +123,17 @@ impl FunctionRun<'_> {
             }
             Stmt::Alloc(stmt) => {
                 let mut lines = memory(self.value(stmt.bytes).max(0) as usize);
+                let are_counters = self.function.buffer(stmt.buffer).space == Space::Counters;
+                if are_counters {
+                    bytes(&mut lines).fill(0);
+                }
                 self.buffers.insert(stmt.buffer.0, lines.as_mut_ptr() as usize);
                 self.block(&stmt.body);
                 self.buffers.remove(&stmt.buffer.0);
+                assert!(
+                    !are_counters || bytes(&mut lines).iter().all(|byte| *byte == 0),
+                    "a counter is kept"
+                );
             }
             Stmt::Launch(stmt) => self.launch(stmt),
             other => panic!("the host does more than launch: {other:?}"),

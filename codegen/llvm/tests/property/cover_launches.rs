@@ -44,6 +44,9 @@ const FEATURES: &[CoveredFeature] = &[
         let trees = |nest: &Nest, level| nest.loops.iter().any(|this| on(this, level, Axis::Tree));
         case.nests.iter().any(|(_, nest)| trees(nest, GpuLevel::Grid) && trees(nest, GpuLevel::Block))
     }),
+    feature("fold by the last block", |case| case.folds().0),
+    feature("fold in each block", |case| case.folds().1),
+    feature("fold by a second launch", |case| case.folds().2),
     feature("loop of the host around launches", |case| {
         in_nests(case, |nest, _, above| {
             let mapped = |id: &LoopId| nest.get(*id).annotations.gpu_dimension.is_some();

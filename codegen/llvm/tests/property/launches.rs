@@ -4,6 +4,7 @@ use super::case::{Case, bytes, doubles, forest_of, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::{KernelKind, OutputKind};
+use sched_ir::mir::MirStmt;
 use sched_ir::{Budget, Compiled, codes, compile};
 use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
@@ -37,6 +38,22 @@ pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
 pub fn stages(compiled: &Compiled) -> String {
     let each = compiled.variants.iter().map(|(_, s)| format!("{}\n{}\n{}\n", s.hir, s.mir, s.plan));
     each.collect::<String>() + &compiled.lir.to_string()
+}
+
+/// Adds the places of the folds outside of launches and at their ends: the last block, each block, and a
+/// second launch.
+fn add_folds(stmts: &[MirStmt], folds: &mut (bool, bool, bool)) {
+    for stmt in stmts {
+        match stmt {
+            MirStmt::Fold(_) => folds.2 = true,
+            MirStmt::Launch(launch) => {
+                let members = launch.last_block.as_ref().map(|last| last.members.is_empty());
+                folds.0 |= members == Some(false);
+                folds.1 |= members == Some(true);
+            }
+            other => other.inside().into_iter().for_each(|body| add_folds(body, folds)),
+        }
+    }
 }
 
 impl Case {
@@ -113,6 +130,20 @@ impl Case {
             }
         }
         places
+    }
+
+    /// Whether the last block of a group folds slots in device memory, whether each block folds its own, and
+    /// whether a second launch folds.
+    pub fn folds(&self) -> (bool, bool, bool) {
+        let launched = self.nests.iter().any(|(_, nest)| launches(nest));
+        let Some(compiled) = self.compile(&[OutputKind::Raw]).ok().filter(|_| launched) else {
+            return (false, false, false);
+        };
+        let mut folds = (false, false, false);
+        for (_, stages) in compiled.variants.iter().filter(|(_, stages)| stages.mir.has_launches()) {
+            add_folds(&stages.mir.body, &mut folds);
+        }
+        folds
     }
 
     /// If rows are transferred as bins, compares the margins of the kernels that read bins with those of the

@@ -18,9 +18,10 @@ const ID_INTRINSICS: [&str; 2] = ["llvm.amdgcn.workgroup.id", "llvm.amdgcn.worki
 /// The calling convention of kernels, as LLVM numbers it.
 const AMDGPU_KERNEL: u32 = 91;
 
-/// A barrier of a block's threads that orders their accesses to memory. It is text, because LLVM's C
-/// interface cannot build fences for one block. LLVM inlines the body into each call.
-const BARRIER_IR: &str = "\
+/// A barrier of a block's threads that orders their accesses to memory, and a fence for all threads of the
+/// device. They are text, because LLVM's C interface cannot build fences for a part of the system. LLVM
+/// inlines the bodies into each call.
+const ORDER_IR: &str = "\
 define void @schedc_barrier() alwaysinline convergent nounwind {
   fence syncscope(\"workgroup\") release
   call void @llvm.amdgcn.s.barrier()
@@ -28,10 +29,15 @@ define void @schedc_barrier() alwaysinline convergent nounwind {
   ret void
 }
 declare void @llvm.amdgcn.s.barrier() convergent nounwind willreturn
+define void @schedc_fence() alwaysinline convergent nounwind {
+  fence syncscope(\"agent\") acq_rel
+  ret void
+}
 \0";
 
-/// Symbol of [`BARRIER_IR`].
+/// Symbols of [`ORDER_IR`].
 const BARRIER_SYMBOL: &str = "schedc_barrier";
+const FENCE_SYMBOL: &str = "schedc_fence";
 
 /// Attributes of kernels that take no implicit parameters from the host.
 const UNUSED_IMPLICIT_PARAMETERS: [&str; 9] = [
@@ -49,6 +55,26 @@ const UNUSED_IMPLICIT_PARAMETERS: [&str; 9] = [
 /// A GPU of AMD.
 pub(crate) struct AmdGpu;
 
+/// Calls a function of [`ORDER_IR`].
+fn call_order(ir: &IrBuilder, symbol: &str) -> Result<(), LlvmError> {
+    if ir.module.get_function(symbol).is_none() {
+        let text = MemoryBuffer::create_from_memory_range_copy(ORDER_IR.as_bytes(), "order");
+        let refused = |message: inkwell::support::LLVMString| LlvmError::ill_formed(message.to_string());
+        let functions = ir.context.create_module_from_ir(text).map_err(refused)?;
+        functions.set_triple(&ir.module.get_triple());
+        functions.set_data_layout(&ir.module.get_data_layout());
+        ir.module.link_in_module(functions).map_err(refused)?;
+    }
+    for symbol in [BARRIER_SYMBOL, FENCE_SYMBOL] {
+        let function = ir.module.get_function(symbol);
+        function.inspect(|function| function.set_linkage(Linkage::Internal));
+    }
+    let function = ir.module.get_function(symbol);
+    let function = function.ok_or_else(|| LlvmError::ill_formed(format_args!("`{symbol}` is not there")))?;
+    ir.builder.build_call(function, &[], "")?;
+    Ok(())
+}
+
 impl Device for AmdGpu {
     fn id<'ctx>(
         &self,
@@ -59,19 +85,11 @@ impl Device for AmdGpu {
     }
 
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
-        if ir.module.get_function(BARRIER_SYMBOL).is_none() {
-            let text = MemoryBuffer::create_from_memory_range_copy(BARRIER_IR.as_bytes(), "barrier");
-            let refused = |message: inkwell::support::LLVMString| LlvmError::ill_formed(message.to_string());
-            let barrier = ir.context.create_module_from_ir(text).map_err(refused)?;
-            barrier.set_triple(&ir.module.get_triple());
-            barrier.set_data_layout(&ir.module.get_data_layout());
-            ir.module.link_in_module(barrier).map_err(refused)?;
-        }
-        let barrier = ir.module.get_function(BARRIER_SYMBOL);
-        let barrier = barrier.ok_or_else(|| LlvmError::ill_formed("the barrier is not there"))?;
-        barrier.set_linkage(Linkage::Internal);
-        ir.builder.build_call(barrier, &[], "")?;
-        Ok(())
+        call_order(ir, BARRIER_SYMBOL)
+    }
+
+    fn fence(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        call_order(ir, FENCE_SYMBOL)
     }
 
     fn reserve_shared<'ctx>(

@@ -6,11 +6,11 @@ use crate::emit::ir::IrBuilder;
 use crate::emit::types;
 use crate::error::LlvmError;
 use crate::host_thread::HostThread;
-use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use inkwell::{AddressSpace, AtomicOrdering};
 use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
 use std::cell::Cell;
 use std::mem::offset_of;
@@ -70,6 +70,12 @@ impl Device for HostDevice {
         let pointer = types::pointer(ir.context);
         let ty = ir.context.void_type().fn_type(&[pointer.into()], false);
         ir.builder.build_indirect_call(ty, function, &[fiber.into()], "")?;
+        Ok(())
+    }
+
+    /// Threads of a launch are fibers of one thread, which sees its own accesses in order.
+    fn fence(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        ir.builder.build_fence(AtomicOrdering::AcquireRelease, true, "")?;
         Ok(())
     }
 

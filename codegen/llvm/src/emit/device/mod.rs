@@ -27,6 +27,9 @@ pub(super) trait Device {
     /// A barrier of the threads of a block.
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
 
+    /// A fence that orders the thread's accesses for all threads of the device: it releases and acquires.
+    fn fence(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
+
     /// The address space of memory that all blocks can access: rows, results and tables.
     fn global_space(&self) -> AddressSpace {
         AddressSpace::from(GLOBAL_SPACE)
@@ -84,6 +87,9 @@ pub(super) enum KernelParameter<'ctx> {
     Buffer {
         /// Whether the kernel only reads it.
         is_read_only: bool,
+        /// Whether a thread may read what other threads of the launch have written. LLVM must then assume that
+        /// barriers and fences change the memory.
+        is_exchanged: bool,
     },
     /// A number.
     Value(BasicTypeEnum<'ctx>),
@@ -139,9 +145,9 @@ fn declare_with_convention<'ctx>(
     llvm.set_call_conventions(convention);
     for (parameter, at) in kernel.parameters.iter().zip(0..) {
         let attributes: &[&str] = match parameter {
-            KernelParameter::Buffer { is_read_only: true } => &["noalias", "readonly"],
-            KernelParameter::Buffer { is_read_only: false } => &["noalias"],
-            KernelParameter::Value(_) => &[],
+            KernelParameter::Buffer { is_read_only: true, .. } => &["noalias", "readonly"],
+            KernelParameter::Buffer { is_exchanged: false, .. } => &["noalias"],
+            KernelParameter::Buffer { .. } | KernelParameter::Value(_) => &[],
         };
         for attribute in attributes {
             let attribute = Attribute::get_named_enum_kind_id(attribute);

@@ -25,11 +25,28 @@ const SHARED_MEMORY_SYMBOL: &str = "schedc_shared";
 /// Blocks that a multiprocessor of every supported GPU can run at a time.
 const MOST_BLOCKS: u32 = 16;
 
+/// A fence that releases and acquires for all threads of the device.
+const FENCE: &str = "fence.acq_rel.gpu;";
+
+/// The first compute capability with [`FENCE`]. Older devices have only `membar`, which is slower on newer
+/// ones.
+const FENCE_CAPABILITY: u32 = 70;
+
 /// A GPU of NVIDIA.
-#[derive(Default)]
 pub(crate) struct NvidiaGpu {
     /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
+    has_fences: bool,
+}
+
+impl NvidiaGpu {
+    /// A GPU with LLVM's name for its compute capability, such as `sm_80`.
+    pub(crate) fn new(llvm_name: &str) -> NvidiaGpu {
+        let digits = llvm_name.trim_start_matches("sm_").trim_end_matches('a');
+        let capability: Option<u32> = digits.parse().ok();
+        let has_fences = capability.is_some_and(|capability| capability >= FENCE_CAPABILITY);
+        NvidiaGpu { shared: Cell::new(0), has_fences }
+    }
 }
 
 /// Threads that a multiprocessor runs at a time, at least, if their kernel computes functions. A thread then
@@ -54,6 +71,18 @@ impl Device for NvidiaGpu {
 
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
         ir.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
+        Ok(())
+    }
+
+    fn fence(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        if !self.has_fences {
+            ir.intrinsic("llvm.nvvm.membar.gl", &[], &[])?;
+            return Ok(());
+        }
+        let ty = ir.context.void_type().fn_type(&[], false);
+        let (text, clobbers) = (FENCE.to_string(), "~{memory}".to_string());
+        let fence = ir.context.create_inline_asm(ty, text, clobbers, true, false, None, false);
+        ir.builder.build_indirect_call(ty, fence, &[], "")?;
         Ok(())
     }
 
