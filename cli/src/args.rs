@@ -40,7 +40,7 @@ pub use model_and_schedules::{ModelAndSchedules, ModelChoice};
 pub use package::{ModelServer, Package};
 pub use predict::Predict;
 pub use profile::ProfileCommand;
-pub use rows::{ColumnOptions, RowOptions, TimedRowOptions};
+pub use rows::{ColumnOptions, RowMemoryOption, RowOptions, TimedRowOptions};
 pub use tune::{Calibrate, GpuStrategy, Tune};
 pub use values::ValueOptions;
 pub use verify::Verify;

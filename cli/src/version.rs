@@ -36,7 +36,7 @@ pub fn details() -> String {
         ("LLVM", format!("{}, {llvm}", about.llvm)),
         ("linker", linker),
         ("targets", about.targets.join(", ")),
-        ("times of GPUs", cuda.to_string()),
+        ("names of GPUs", cuda.to_string()),
         ("processor", format!("{}, {level}", host_cpu_name())),
         ("instructions", Cpu::Native.features().join(", ")),
     ];

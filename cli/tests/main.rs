@@ -8,6 +8,7 @@ mod cli;
 mod damaged;
 mod documents;
 mod glossary;
+mod kernel_times;
 mod lsp;
 mod models;
 mod pipelines;

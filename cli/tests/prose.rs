@@ -25,10 +25,8 @@ const CLAIMED_NAMES: &str =
     "Batch Builder Fault Group Index Level Levels LoopTree Site Sum Tile Trap WalkContext";
 
 /// Names that several types may have, each with the reason.
-const SHARED_NAMES: &[(&str, &str)] = &[
-    ("ResidentRows", "a build has one of the two: with CUDA or without"),
-    ("Result", "as in the standard library, with the module's own error"),
-];
+const SHARED_NAMES: &[(&str, &str)] =
+    &[("Result", "as in the standard library, with the module's own error")];
 
 /// Longest line of sources and documents, in characters.
 const WIDEST: usize = 110;

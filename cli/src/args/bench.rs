@@ -2,7 +2,9 @@
 
 use super::numbers::{integer, whole};
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu};
+use super::{
+    MOST_THREADS, ModelOptions, RowMemoryOption, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu,
+};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_measure::ledger::{NumberSweep, SweepNumber};
@@ -15,8 +17,8 @@ const MOST_ROWS: u64 = 1 << 24;
 const MOST_SAMPLES: u64 = 1000;
 
 /// Options that cannot be combined with --prefixes, --ablate and --sweep.
-const OPTIONS_WITHOUT_LEDGERS: [&str; 9] =
-    ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline", "peers"];
+const OPTIONS_WITHOUT_LEDGERS: [&str; 10] =
+    ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline", "peers", "rows_in"];
 
 /// `schedc bench`
 #[derive(Debug, Args)]
@@ -27,6 +29,7 @@ Examples:
   schedc bench model.json -i rows.npy --compare before.json --exit-code
   schedc bench --load before.json --with peers.json --plot speed.svg
   schedc bench model.json -i rows.npy --peers
+  schedc bench model.json -s a.sched -s b.sched --target gpu --rows-in device
   schedc bench model.json -s a.sched --prefixes --ablate
   schedc bench model.json -s a.sched --sweep ROWS --sweep 7:15=16,32,64
 The schedules are timed in turns. A figure is the median of the samples, its spread the two quartiles,
@@ -53,6 +56,11 @@ pub struct Bench {
     /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
     #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
+    /// Memory that has the rows of the timed calls on a GPU: host (whole calls, with transfers, and the
+    /// kernels beside them) or device (the kernels alone)
+    #[arg(long, value_enum, default_value = "host", value_name = "MEMORY", hide_possible_values = true)]
+    #[arg(conflicts_with = "load")]
+    pub rows_in: RowMemoryOption,
     /// Also time each schedule on the same rows in column-major order, as calls with Arrow columns pass them
     #[arg(long, conflicts_with = "load")]
     pub columns: bool,

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sched_categories as categories;
+use schedc_driver::RowMemory;
 use std::path::PathBuf;
 
 /// The treatment of a category that the model does not know.
@@ -83,6 +84,24 @@ pub struct ColumnOptions {
     #[command(flatten)]
     /// Options about categories.
     pub categories: CategoryOptions,
+}
+
+/// The memory of the rows of timed calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RowMemoryOption {
+    /// Host memory.
+    Host,
+    /// The memory of a GPU.
+    Device,
+}
+
+impl From<RowMemoryOption> for RowMemory {
+    fn from(option: RowMemoryOption) -> RowMemory {
+        match option {
+            RowMemoryOption::Host => RowMemory::Host,
+            RowMemoryOption::Device => RowMemory::Device,
+        }
+    }
 }
 
 /// Rows of timed calls.

@@ -2,7 +2,9 @@
 
 use super::numbers::whole;
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu};
+use super::{
+    MOST_THREADS, ModelOptions, RowMemoryOption, RowType, TimedRowOptions, ValueOptions, cpu_help, parse_cpu,
+};
 use clap::{Args, ValueEnum};
 use sched_llvm::Cpu;
 use schedc_tune::Strategy;
@@ -20,6 +22,7 @@ Examples:
   schedc tune model.json -i rows.npy --batch 1,64,1024 --threads 1,0 --budget 30s -o fast.sched
   schedc tune model.json -s mine.sched -o better.sched
   schedc tune model.json --target 'gpu(sm_90)' --batch 1024,16384 --budget 20s -o fast.sched
+  schedc tune model.json --target gpu --rows-in device --batch 1024,16384 -o fast.sched
   schedc tune model.json --lock schedc.lock -o fast.sched
   schedc tune model.json --save search.json --budget 1m -o fast.sched
   schedc tune model.json --resume search.json --budget 1m -o fast.sched
@@ -43,6 +46,10 @@ pub struct Tune {
     /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
     #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
+    /// Memory that has the rows of the timed calls on a GPU: host (whole calls, with transfers) or device
+    /// (the kernels alone)
+    #[arg(long, value_enum, default_value = "host", value_name = "MEMORY", hide_possible_values = true)]
+    pub rows_in: RowMemoryOption,
     /// Rows per call to tune for: numbers, separated by commas. Each has an equal part of the budget
     #[arg(long, value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
     #[arg(value_parser = whole::<u64>(1..=MOST_ROWS), allow_negative_numbers = true)]

@@ -3,8 +3,9 @@
 use crate::args::{RowType, TimedRowOptions};
 use crate::model_rows::{precision_of, rows_of_file};
 use sched_forest::Float;
+use sched_llvm::Gpu;
 use schedc_data::FeatureValues;
-use schedc_driver::{Failure, Model};
+use schedc_driver::{Failure, Model, RowMemory};
 use schedc_measure::{RowNumbers, draw_rows};
 use std::path::Path;
 
@@ -67,10 +68,25 @@ fn repeated<T: Copy>(mut values: Vec<T>, features: usize, largest: usize) -> Res
     Ok(values)
 }
 
-/// The rows in single precision, as GPUs read them. Rounding does not affect times.
-pub fn narrow(rows: &RowNumbers) -> Vec<f32> {
-    match rows {
-        RowNumbers::F32(values) => values.clone(),
-        RowNumbers::F64(values) => values.iter().map(|x| *x as f32).collect(),
+/// Refuses to time kernels on rows in a GPU's memory without a GPU, or with an option that has no effect on
+/// them.
+pub fn check_rows_in(rows_in: RowMemory, threads: &[i32]) -> Result<(), Failure> {
+    if rows_in == RowMemory::Host {
+        return Ok(());
     }
+    if threads != [1] {
+        return Err(Failure::usage(
+            "--threads has no effect on kernels, which --rows-in device times",
+            "leave out --threads, or time whole calls with --rows-in host",
+        ));
+    }
+    if Gpu::installed().is_none() {
+        return Err(Failure::usage(
+            "--rows-in device times kernels on a GPU of NVIDIA, and this machine has none, or no driver for \
+             one (libcuda.so.1)",
+            "use a machine with a GPU and its driver; without one, `schedc tune --by-counts` compares \
+             schedules",
+        ));
+    }
+    Ok(())
 }

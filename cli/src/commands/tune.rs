@@ -1,6 +1,6 @@
 //! `schedc tune`: searches for fast schedules by the cost model and by timing.
 
-use super::timed_rows::{filled, rows_of};
+use super::timed_rows::{check_rows_in, filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
 use crate::outputs::{refuse_collisions, refuse_overwriting};
 use crate::stdout::print;
@@ -9,13 +9,14 @@ use crate::{environment, interrupt};
 use sched_forest::Float;
 use sched_lang::Target;
 use sched_llvm::host_cpu_name;
+use sched_machines::Maker;
 use schedc_data::{FeatureValues, write_atomically};
 use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{EntryKey, Figures, LockEntry, LockFile, Measurement, target_name};
-use schedc_driver::{Failure, Model, ScheduleSource, reason};
+use schedc_driver::{Failure, Model, RowMemory, ScheduleSource, reason};
 use schedc_measure::{DRAW_SEED, OrderedRows, Quartiles};
 use schedc_tune::{
-    GpuSearchOptions, SearchProgress, SearchResult, SearchState, Strategy, TuningTask, calls_text,
+    GpuSearchOptions, SearchProgress, SearchResult, SearchState, Strategy, TuningTask, calls_text, rows_text,
     schedule_of_size, schedule_text, speed_ratio_text, tune,
 };
 use serde_json::json;
@@ -45,7 +46,11 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     refuse_lock_as_schedule(&args.out)?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
-    let gpu = GpuSearchOptions { strategy: args.strategy.into(), by_cost_model: args.by_counts };
+    let gpu = GpuSearchOptions {
+        strategy: args.strategy.into(),
+        by_cost_model: args.by_counts,
+        rows_in: args.rows_in.into(),
+    };
     check_options(args, &target, gpu)?;
     let place = TunedDevice::of(&target, gpu)?;
     let mut model =
@@ -99,12 +104,18 @@ fn refuse_lock_as_schedule(out: &Path) -> Result<(), Failure> {
     Err(Failure::usage(message, format!("store it in the lock with --lock {}", out.display())))
 }
 
+/// Ends of the device's name in saved searches whose figures are not times of whole calls.
+const BY_COUNTS: &str = ", by counts";
+const OF_KERNELS: &str = ", kernels";
+
 /// The processor or GPU that a search tunes for, and the source of its figures.
 struct TunedDevice {
     /// The processor or the GPU.
     name: String,
     /// The strategy of a search for a GPU whose schedules are not timed.
     counted: Option<Strategy>,
+    /// The memory of the rows of timed calls, if the GPU is timed.
+    rows_in: Option<RowMemory>,
     /// The schedule's header line that names the target.
     target: Option<String>,
 }
@@ -112,18 +123,30 @@ struct TunedDevice {
 impl TunedDevice {
     fn of(target: &Target, gpu: GpuSearchOptions) -> Result<TunedDevice, Failure> {
         if !target.is_gpu() {
-            return Ok(TunedDevice { name: host_cpu_name(), counted: None, target: None });
+            return Ok(TunedDevice { name: host_cpu_name(), counted: None, rows_in: None, target: None });
         }
         let name = format!("gpu({})", gpu_of(target)?);
         let counted = (!gpu.is_timed()).then_some(gpu.strategy);
-        Ok(TunedDevice { target: Some(name.clone()), name, counted })
+        let rows_in = gpu.is_timed().then_some(gpu.rows_in);
+        Ok(TunedDevice { target: Some(name.clone()), name, counted, rows_in })
     }
 
     /// The device, and the kind of figures, by which saved searches are recognized.
     fn searched(&self) -> String {
-        match self.counted {
-            Some(_) => format!("{}, by counts", self.name),
-            None => self.name.clone(),
+        let kind = match (self.counted, self.rows_in) {
+            (Some(_), _) => BY_COUNTS,
+            (None, Some(RowMemory::Device)) => OF_KERNELS,
+            (None, _) => "",
+        };
+        format!("{}{kind}", self.name)
+    }
+
+    /// The kind of figures of a search for this device.
+    fn kind(&self, search: &SearchState) -> &'static str {
+        match search.processor.strip_prefix(&self.name) {
+            Some(BY_COUNTS) => "predictions from counts",
+            Some(OF_KERNELS) => "times of kernels",
+            _ => "times of whole calls",
         }
     }
 }
@@ -137,6 +160,9 @@ fn check_options(args: &Tune, target: &Target, gpu: GpuSearchOptions) -> Result<
             "add --target gpu, or leave them out",
         ));
     }
+    if gpu.rows_in == RowMemory::Device {
+        check_timed_kernels(args, target)?;
+    }
     if target.is_gpu() && args.lock.is_some() && !gpu.is_timed() {
         return Err(Failure::usage(
             "a lock stores measured times, and times on this GPU are only predicted from counts",
@@ -145,6 +171,31 @@ fn check_options(args: &Tune, target: &Target, gpu: GpuSearchOptions) -> Result<
         ));
     }
     Ok(())
+}
+
+/// Refuses to time kernels if the target has none, or if nothing is timed.
+fn check_timed_kernels(args: &Tune, target: &Target) -> Result<(), Failure> {
+    if !target.is_gpu() {
+        return Err(Failure::usage(
+            "--rows-in device times kernels, and needs a GPU as target",
+            "add --target gpu, or leave it out",
+        ));
+    }
+    if args.by_counts {
+        return Err(Failure::usage(
+            "--rows-in device times kernels, and --by-counts times nothing",
+            "leave out one of the two",
+        ));
+    }
+    check_rows_in(RowMemory::Device, &args.threads)?;
+    let gpu = gpu_of(target)?;
+    match gpu.maker() {
+        Maker::Nvidia => Ok(()),
+        Maker::Amd => Err(Failure::usage(
+            format!("--rows-in device times kernels on GPUs of NVIDIA, and {gpu} is one of AMD"),
+            "time whole calls with --rows-in host",
+        )),
+    }
 }
 
 /// Stores the fastest schedules in a lock. They replace the lock's entries for the same calls.
@@ -160,6 +211,7 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
             let measured = Measurement {
                 schedule: figures(&figure.us_per_row),
                 default: figures(&figure.chosen_us_per_row),
+                rows_in: figure.rows_in.unwrap_or_default(),
                 seed: DRAW_SEED,
                 budget: args.budget,
             };
@@ -184,10 +236,19 @@ fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<SearchState,
         .map_err(|error| unusable(format!("it cannot be read: {}", reason(&error))))?;
     let saved =
         SearchState::from_json(&text).map_err(|why| unusable(format!("it is not a saved search: {why}")))?;
-    match saved.is_about(&new) {
-        true => Ok(saved),
-        false => Err(unusable("it belongs to another model, another processor or other threads".to_string())),
+    if saved.is_about(&new) {
+        return Ok(saved);
     }
+    // Other figures of the same GPU.
+    let is_other_kind = place.target.is_some() && saved.processor.starts_with(&place.name);
+    if is_other_kind && (&saved.fingerprint, &saved.threads) == (&new.fingerprint, &new.threads) {
+        return Err(Failure::unreadable(
+            path.display(),
+            format!("it has {}, and this search has {}", place.kind(&saved), place.kind(&new)),
+            "continue it with its own --rows-in and --by-counts, or leave out --resume",
+        ));
+    }
+    Err(unusable("it belongs to another model, another processor or other threads".to_string()))
 }
 
 /// Runs the search with a progress bar, until it ends or the user interrupts it.
@@ -204,7 +265,8 @@ fn searched(
         bar.advance(now.saturating_sub(advanced));
         advanced = advanced.max(now);
         if let Some(best) = progress.best {
-            bar.say(&format!("{} rows: {best:.3} \u{b5}s a row", progress.rows));
+            let rows = rows_text(progress.rows, progress.rows_in);
+            bar.say(&format!("{rows}: {best:.3} \u{b5}s a row"));
         }
         if interrupt::was_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
@@ -228,7 +290,11 @@ fn write_result(
         match place.counted {
             Some(strategy) =>
                 format!("compared by the cost model, none timed (strategy {})", strategy.name()),
-            None => "timed".to_string(),
+            None => match place.rows_in {
+                None => "timed".to_string(),
+                Some(RowMemory::Host) => "timed, from host memory to host memory".to_string(),
+                Some(RowMemory::Device) => "timed, kernels alone on rows in the GPU's memory".to_string(),
+            },
         }
     );
     let schedule = schedule_text(found, &head, place.target.as_deref());
@@ -239,6 +305,7 @@ fn write_result(
             "fingerprint": model.fingerprint,
             "processor": place.name,
             "timed": place.counted.is_none(),
+            "rows_in": place.rows_in.map(RowMemory::word),
             "strategy": place.target.as_ref().map(|_| Strategy::from(args.strategy).name()),
             "sizes": found.best,
             "bounds": found.bounds,
@@ -262,7 +329,7 @@ fn write_result(
 fn print_gains(found: &SearchResult, place: &TunedDevice, terminal: &Terminal) {
     let end = if place.counted.is_some() { ", predicted, not timed" } else { "" };
     for best in &found.best {
-        for (threads, gain) in best.gains() {
+        for (timed, gain) in best.gains() {
             let speed = match (best.is_own, best.slower) {
                 (true, Some(slower)) => {
                     format!("{} schedc's own schedule: kept schedc's own", speed_ratio_text(1.0 / slower))
@@ -270,7 +337,7 @@ fn print_gains(found: &SearchResult, place: &TunedDevice, terminal: &Terminal) {
                 (true, None) => format!("schedc's own schedule is the fastest of {}", best.tried),
                 (false, _) => format!("{} schedc's own schedule", speed_ratio_text(gain)),
             };
-            terminal.say(&format!("{}: {speed}{end}", calls_text(best.rows, threads)));
+            terminal.say(&format!("{}: {speed}{end}", calls_text(best.rows, timed)));
         }
     }
 }

@@ -1,9 +1,14 @@
-//! Calls of NVIDIA's driver: memory for results on a GPU, and the order of work in streams.
+//! Calls of NVIDIA's driver: memory for results on a GPU, the order of work in streams, and the time of work.
 //!
 //! A library's runtime makes prediction calls ([`crate::Call`]). A caller that has no memory for their
 //! results allocates it here. The runtime and this module load the same driver and use the same contexts.
 
+mod timed_stream;
+
+pub use timed_stream::TimedStream;
+
 use libloading::Library;
+use std::error::Error;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::fmt;
 use std::ptr;
@@ -38,15 +43,26 @@ impl Stream {
 
 /// Reason for which a function of the driver failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DriverError(String);
+pub struct DriverError {
+    message: String,
+    /// The driver's status; 0 if there is no driver.
+    status: DriverStatus,
+}
 
-impl fmt::Display for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+impl DriverError {
+    /// Whether the device has too little memory.
+    pub fn is_lack_of_memory(&self) -> bool {
+        self.status == OUT_OF_MEMORY
     }
 }
 
-impl std::error::Error for DriverError {}
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for DriverError {}
 
 macro_rules! functions {
     ($($field:ident: $symbol:literal ($($argument:ty),*);)*) => {
@@ -59,7 +75,9 @@ macro_rules! functions {
         impl Driver {
             fn load(name: &str) -> Result<Driver, String> {
                 // SAFETY: the library is the system's driver, or one that the user trusts and has named.
-                let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;
+                let library = unsafe { Library::new(name) }.map_err(|error| {
+                    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+                })?;
                 Ok(Driver {
                     $($field: {
                         // SAFETY: functions of this name have this type in every version of the driver.
@@ -76,24 +94,36 @@ macro_rules! functions {
 functions! {
     init: "cuInit" (c_uint);
     device: "cuDeviceGet" (*mut c_int, c_int);
+    device_attribute: "cuDeviceGetAttribute" (*mut c_int, c_int, c_int);
     retain: "cuDevicePrimaryCtxRetain" (*mut Handle, c_int);
     push: "cuCtxPushCurrent_v2" (Handle);
     pop: "cuCtxPopCurrent_v2" (*mut Handle);
     synchronize: "cuCtxSynchronize" ();
     alloc: "cuMemAllocAsync" (*mut u64, usize, Handle);
     free: "cuMemFreeAsync" (u64, Handle);
+    upload: "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, Handle);
     download: "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, Handle);
+    fill: "cuMemsetD8Async" (u64, u8, usize, Handle);
+    stream_create: "cuStreamCreate" (*mut Handle, c_uint);
+    stream_destroy: "cuStreamDestroy_v2" (Handle);
     finish: "cuStreamSynchronize" (Handle);
     attribute: "cuPointerGetAttribute" (*mut c_int, c_int, u64);
     event_create: "cuEventCreate" (*mut Handle, c_uint);
     event_record: "cuEventRecord" (Handle, Handle);
+    event_query: "cuEventQuery" (Handle);
+    event_wait: "cuEventSynchronize" (Handle);
+    event_elapsed: "cuEventElapsedTime" (*mut f32, Handle, Handle);
     event_destroy: "cuEventDestroy_v2" (Handle);
     wait: "cuStreamWaitEvent" (Handle, Handle, c_uint);
     text: "cuGetErrorString" (DriverStatus, *mut *const c_char);
 }
 
+/// The status for a lack of memory.
+const OUT_OF_MEMORY: DriverStatus = 2;
 /// The attribute of an address: the number of its device.
 const DEVICE_ORDINAL_ATTRIBUTE: c_int = 9;
+/// The attribute of a device: bytes of its second-level cache.
+const SECOND_CACHE_ATTRIBUTE: c_int = 38;
 /// The flag of an event that records no time.
 const EVENT_WITHOUT_TIMING: c_uint = 2;
 
@@ -109,14 +139,15 @@ impl Driver {
             let named = std::env::var("SCHEDC_CUDA_DRIVER").ok().filter(|name| !name.is_empty());
             let driver = Driver::load(named.as_deref().unwrap_or("libcuda.so.1"))?;
             // SAFETY: the function takes this number.
-            driver.check(unsafe { (driver.init)(0) }, "start").map_err(|error| error.0)?;
+            driver.check(unsafe { (driver.init)(0) }, "start").map_err(|error| error.message)?;
             Ok(driver)
         });
-        found.as_ref().map_err(|reason| {
-            DriverError(format!(
+        found.as_ref().map_err(|reason| DriverError {
+            message: format!(
                 "there is no driver for NVIDIA GPUs ({reason}); install one, or set SCHEDC_CUDA_DRIVER to \
                  the path of its library"
-            ))
+            ),
+            status: 0,
         })
     }
 
@@ -213,6 +244,23 @@ impl Driver {
         })
     }
 
+    /// Bytes of the second-level cache of a device.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub fn second_cache_bytes(&self, device: i32) -> Result<usize, DriverError> {
+        let mut bytes = 0;
+        // SAFETY: the number is writable.
+        self.run_in_context(device, "find the size of the second-level cache", || unsafe {
+            let mut number = 0;
+            match (self.device)(&raw mut number, device) {
+                0 => (self.device_attribute)(&raw mut bytes, SECOND_CACHE_ATTRIBUTE, number),
+                status => status,
+            }
+        })?;
+        Ok(usize::try_from(bytes).unwrap_or(0))
+    }
+
     /// The number of the device in whose memory `address` is.
     ///
     /// # Errors
@@ -255,6 +303,6 @@ impl Driver {
             crate::model::text(text)
         };
         let reason = known.unwrap_or_else(|| format!("error {status}"));
-        Err(DriverError(format!("the driver could not {task}: {reason}")))
+        Err(DriverError { message: format!("the driver could not {task}: {reason}"), status })
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! This crate has the structures of a call, and [`LibraryFunctions`], the functions of a library in this
 //! process. [`ModelHandle`] is a model that another module of this process has compiled, without a library.
-//! [`Driver`] allocates memory of GPUs for results. `codegen/llvm` calls code in memory with the same
-//! structures. Nothing here knows models, schedules or LLVM, so that programs that only predict stay small.
+//! [`Driver`] allocates memory of GPUs for results, and [`TimedStream`] times work on a GPU. `codegen/llvm`
+//! calls code in memory with the same structures. Nothing here knows models, schedules or LLVM, so that
+//! programs that only predict stay small.
 
 mod call;
 mod driver;
@@ -13,7 +14,7 @@ mod handle;
 mod model;
 
 pub use call::{Call, Dtype, RawColumn, RawColumnType};
-pub use driver::{Driver, DriverError, Stream};
+pub use driver::{Driver, DriverError, Stream, TimedStream};
 pub use functions::{LibraryFunctions, LoadError};
 pub use handle::{HandleFunctions, ModelHandle};
 pub use model::{CallError, ModelFunctions};

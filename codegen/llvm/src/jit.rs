@@ -4,6 +4,7 @@ use crate::device::{self, DeviceCode, DeviceTables};
 use crate::emit::{emit_kernels, kernel_symbol};
 use crate::entry_info::{Addresses, EntryInfo, base_bytes};
 use crate::error::LlvmError;
+use crate::maker::Platform;
 use crate::orc::Orc;
 use crate::packed::CompiledCode;
 use crate::runtime::{self, Call, CallStatus, Dtype, ModelDescriptor, OutputKind};
@@ -15,6 +16,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
+use sched_machines::Maker;
 use std::ffi::CString;
 
 /// A model compiled into this process; its code and its tables live as long as this value.
@@ -132,6 +134,13 @@ impl Jit {
     /// Returns the model's description for the runtime. Its pointers are valid as long as this value lives.
     pub fn model(&self) -> &ModelDescriptor {
         &self.model
+    }
+
+    /// Returns the maker of the GPU that the code is for; none if all of it runs on the processor.
+    pub fn gpu_maker(&self) -> Option<Maker> {
+        // SAFETY: the pointer is null, or leads to a description that this value owns.
+        let gpu = unsafe { self.model.gpu.as_ref() }?;
+        Maker::ALL.iter().copied().find(|maker| Platform::of(*maker).driver_number == gpu.maker)
     }
 }
 

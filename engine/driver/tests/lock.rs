@@ -7,7 +7,7 @@ use schedc_driver::lock::{
     CODE_EPOCH, EntryKey, Figures, LockAnswer, LockEntry, LockFile, LockQuery, Measurement, find, merge,
     structure_digest,
 };
-use schedc_driver::{Failure, Model};
+use schedc_driver::{Failure, Model, RowMemory};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn model(name: &str) -> Model {
 fn measured(micros: f64) -> Measurement {
     let figures = |median: f64| Figures { median, low: 0.9 * median, high: 1.1 * median };
     let (schedule, default) = (figures(micros), figures(1.5 * micros));
-    Measurement { schedule, default, seed: 7, budget: Duration::from_millis(2500) }
+    Measurement { schedule, default, rows_in: RowMemory::Host, seed: 7, budget: Duration::from_millis(2500) }
 }
 
 /// An entry for `tiny.json` in a lock beside it.
@@ -69,6 +69,21 @@ fn locks_are_read_as_they_were_written() {
         !text.contains(env!("CARGO_MANIFEST_DIR")) && text.contains("entry cpu:tiny.json:64:all\n"),
         "{text}"
     );
+}
+
+/// Times of kernels have a line of their own. Locks without the line have times of whole calls.
+#[test]
+fn entries_note_the_memory_of_rows() {
+    let mut of_kernels = entry(64, LINES);
+    of_kernels.measured.rows_in = RowMemory::Device;
+    let text = lock([of_kernels.clone(), entry(1, "")]).text();
+    assert_eq!(text.matches("  rows-in device\n").count(), 1, "{text}");
+    let read = LockFile::parse(text.as_bytes()).expect("a lock");
+    assert_eq!(read, lock([of_kernels, entry(1, "")]));
+    assert!(read.entries().iter().all(|entry| !entry.is_edited));
+    let (code, message) = refused(&text.replace("rows-in device", "rows-in disk"));
+    assert_eq!(code, usage::LOCK_DAMAGED);
+    assert!(message.contains("`disk` is no value of `rows-in`"), "{message}");
 }
 
 #[test]

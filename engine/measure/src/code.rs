@@ -1,6 +1,6 @@
 //! Contenders from checked schedules.
 
-use crate::race::Contender;
+use crate::calls::Contender;
 use crate::rows::RowOrder;
 use sched_cost::{KernelCall, Machine, ModelShape, cost};
 use sched_ir::lir::OutputKind;

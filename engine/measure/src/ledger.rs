@@ -14,12 +14,13 @@ pub use table::{
     PredictedTable, PrefixLine, SweepValue, ValueSweep,
 };
 
-use crate::race::{RaceLimits, RaceProgress, Timing, Workload, race};
+use crate::calls::Workload;
+use crate::race::{RaceLimits, RaceProgress, Timing, race};
 use crate::rows::OrderedRows;
 use entrants::Entrants;
 use plan::{EntrantTimes, TablePlan};
 use sched_lang::variations::Variations;
-use schedc_driver::Failure;
+use schedc_driver::{Failure, RowMemory};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -108,7 +109,7 @@ impl LedgerExperiments {
         let mut tables = Vec::new();
         for &threads in threads {
             for plan in &self.plans {
-                let workload = Workload { rows, batch: plan.batch, threads };
+                let workload = Workload { rows, batch: plan.batch, threads, rows_in: RowMemory::Host };
                 let mut race = |entrants: &[usize], limits: &RaceLimits| -> Result<EntrantTimes, Failure> {
                     let (numbers, contenders) = self.entrants.contenders(entrants);
                     let timings = race(&contenders, &workload, limits, watch)?;

@@ -1,47 +1,18 @@
 //! Races: compiled schedules are timed in turns on the same calls.
 
-use crate::rows::{CallRows, OrderedRows, RowOrder};
+use crate::calls::{Contender, Workload, clock, now, time_calls, warm_up};
 use crate::samples::Quartiles;
-use rustix::time::{ClockId, clock_gettime};
-use sched_llvm::runtime::{CallStatus, Dtype, OutputKind, output_type};
-use sched_llvm::{CompiledCode, Jit, PackedResults};
-use schedc_driver::{Failure, help_for_status};
+use rustix::time::ClockId;
+use schedc_driver::{Failure, RowMemory};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most pieces of the rows that the calls of a sample use. Further calls use the same pieces again.
-const MOST_PIECES: usize = 1024;
 /// Wall-clock time limit of a race, as a multiple of its budget of processor time.
 const WALL_CLOCK_FACTOR: u32 = 3;
 /// Samples of each contender that the equal division of the budget does not limit.
 const UNDIVIDED_SAMPLES: usize = 3;
 /// Samples at least this long need no warm-up call: refilling the caches is a negligible part of them.
 const WARM_UP_FREE_SAMPLE: Duration = Duration::from_millis(20);
-
-/// Compiled code in a race.
-#[derive(Clone)]
-pub struct Contender {
-    /// Its name in reports.
-    pub name: String,
-    /// The compiled schedule.
-    pub code: Arc<Jit>,
-    /// The order of the rows in memory that it reads.
-    pub order: RowOrder,
-    /// Whether some calls run on a GPU.
-    pub on_device: bool,
-}
-
-/// The timed calls: `batch` rows each, again from the first row after the last.
-#[derive(Clone, Copy)]
-pub struct Workload<'a> {
-    /// The rows, at least `batch` of them.
-    pub rows: &'a OrderedRows,
-    /// Rows per call.
-    pub batch: usize,
-    /// Threads per call; 0 leaves the number to the runtime.
-    pub threads: i32,
-}
 
 /// The limits of a race.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +97,10 @@ pub fn race(
         if watch(&race.progress()).is_break() {
             return Ok(race.timings);
         }
+        // The first call on a GPU loads the code, while the GPU waits.
+        if workload.rows_in == RowMemory::Device {
+            warm_up(contender, workload, clock)?;
+        }
         let (number, spent) = calibrate(contender, workload, limits.min_sample, clock)?;
         // Within a budget, a call that is as long as a sample counts as the first sample.
         if limits.budget.is_some() && number == 1 {
@@ -140,9 +115,9 @@ pub fn race(
             }
             // Other contenders ran since its last turn: one call outside of the sample refills the caches.
             if contenders.len() > 1 && *takes < WARM_UP_FREE_SAMPLE {
-                time_sample(contender, workload, 1, clock)?;
+                warm_up(contender, workload, clock)?;
             }
-            let spent = time_sample(contender, workload, *calls, clock)?;
+            let spent = time_calls(contender, workload, *calls, clock)?;
             race.add_sample(at, spent, *calls * workload.batch);
             if watch(&race.progress()).is_break() {
                 return Ok(race.timings);
@@ -237,62 +212,12 @@ fn calibrate(
 ) -> Result<(usize, Duration), Failure> {
     let mut calls = 1;
     loop {
-        let spent = time_sample(contender, workload, calls, clock)?;
+        let spent = time_calls(contender, workload, calls, clock)?;
         if spent >= wanted || calls >= 1 << 24 {
             return Ok((calls, spent));
         }
         calls *= 2;
     }
-}
-
-fn time_sample(
-    contender: &Contender,
-    workload: &Workload,
-    calls: usize,
-    clock: ClockId,
-) -> Result<Duration, Failure> {
-    let Workload { rows, batch, threads } = *workload;
-    let outputs = usize::try_from(contender.code.model().num_margins).unwrap_or(0);
-    let doubles = output_type(contender.code.model(), OutputKind::Raw) == Dtype::F64;
-    let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
-    let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
-    let whole = rows.count.saturating_sub(batch) + 1;
-    // The rows of each call are selected before the clock starts, as a caller has them before its call.
-    let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
-        let first = call * batch % whole;
-        rows.call_rows(contender.order, first..first + batch)
-    });
-    let pieces: Vec<CallRows> = pieces.collect();
-    let since = now(clock);
-    for piece in pieces.iter().cycle().take(calls) {
-        let out = if doubles.is_empty() {
-            PackedResults::F32(&mut floats)
-        } else {
-            PackedResults::F64(&mut doubles)
-        };
-        let done = contender.code.predict(OutputKind::Raw, piece.rows(), batch, out, threads);
-        done.map_err(|status| {
-            let help = match status.code() {
-                CallStatus::DRIVER | CallStatus::DEVICE => {
-                    "time it on a machine with a GPU, or name --target cpu"
-                }
-                CallStatus::MEMORY | CallStatus::DEVICE_MEMORY => "time fewer rows a call, with --batch",
-                other => help_for_status(Some(other)),
-            };
-            Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
-        })?;
-    }
-    Ok(now(clock).saturating_sub(since))
-}
-
-/// The clock for samples: processor time for one thread, since other processes disturb it less, and
-/// wall-clock time for several threads and for GPUs.
-fn clock(threads: i32, on_device: bool) -> ClockId {
-    if threads == 1 && !on_device { ClockId::ThreadCPUTime } else { ClockId::Monotonic }
-}
-
-fn now(clock: ClockId) -> Duration {
-    Duration::try_from(clock_gettime(clock)).unwrap_or_default()
 }
 
 #[cfg(test)]

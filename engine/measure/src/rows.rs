@@ -1,8 +1,10 @@
 //! The rows of calls, row by row or column by column.
 
-use sched_llvm::PackedRows;
+use sched_gpu::{GpuError, ResidentRows};
 use sched_llvm::column::{Column, ColumnValues};
+use sched_llvm::{Jit, PackedRows};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Numbers of one type.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,8 @@ pub struct OrderedRows {
     features: usize,
     /// The number of rows.
     pub count: usize,
+    /// The rows in the memory of a GPU, once they are there.
+    resident: OnceLock<ResidentRows>,
 }
 
 impl OrderedRows {
@@ -43,7 +47,25 @@ impl OrderedRows {
             RowNumbers::F32(values) => RowNumbers::F32(transposed(values, features)),
             RowNumbers::F64(values) => RowNumbers::F64(transposed(values, features)),
         });
-        OrderedRows { rows, columns, features, count: values / features.max(1) }
+        let count = values / features.max(1);
+        OrderedRows { rows, columns, features, count, resident: OnceLock::new() }
+    }
+
+    /// The rows in the memory of a GPU, for the code of any schedule of a model. The first call copies them.
+    ///
+    /// # Errors
+    ///
+    /// When there is no GPU of NVIDIA, too little of its memory, or if the code runs elsewhere.
+    pub fn resident(&self, code: &Jit) -> Result<&ResidentRows, GpuError> {
+        if let Some(resident) = self.resident.get() {
+            return Ok(resident);
+        }
+        let rows = match &self.rows {
+            RowNumbers::F32(values) => PackedRows::F32(values),
+            RowNumbers::F64(values) => PackedRows::F64(values),
+        };
+        let resident = ResidentRows::new(code, rows)?;
+        Ok(self.resident.get_or_init(|| resident))
     }
 
     /// A range of the rows, in one of the stored orders.
@@ -72,11 +94,6 @@ impl OrderedRows {
             RowNumbers::F32(all) => all.iter().take(values).map(|value| f64::from(*value)).collect(),
             RowNumbers::F64(all) => all.iter().take(values).copied().collect(),
         }
-    }
-
-    /// The rows, one after the other.
-    pub fn rows(&self) -> &RowNumbers {
-        &self.rows
     }
 }
 

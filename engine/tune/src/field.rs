@@ -147,7 +147,13 @@ impl<'a> RaceField<'a> {
             self.remaining_time().mul_f64(budget_share).div_f64(self.task.threads.len().max(1) as f64);
         let limits = RaceLimits { max_samples: 60, min_sample: MIN_SAMPLE, budget: Some(budget), ..limits };
         for (at, threads) in self.task.threads.iter().enumerate() {
-            let workload = Workload { rows: self.task.rows, batch: self.rows, threads: *threads };
+            let rows_in = self.task.rows_in();
+            let workload = Workload {
+                rows: self.task.rows,
+                batch: self.rows,
+                threads: *threads,
+                rows_in: rows_in.unwrap_or_default(),
+            };
             let contenders: Vec<Contender> =
                 numbers.iter().filter_map(|number| Some(self.entrants.get(*number)?.code.clone())).collect();
             let (mut ended, best) = (false, self.best().map(|best| best.1));
@@ -156,7 +162,7 @@ impl<'a> RaceField<'a> {
                 let now = progress.best.map(|(_, time)| time);
                 let best = [best, now].into_iter().flatten().reduce(f64::min);
                 let spent = began.elapsed().as_secs_f64() / all.as_secs_f64().max(1e-9);
-                let answer = watch(&SearchProgress { spent, rows, best });
+                let answer = watch(&SearchProgress { spent, rows, rows_in, best });
                 ended |= answer.is_break();
                 answer
             };
@@ -198,7 +204,8 @@ impl<'a> RaceField<'a> {
         let figures = times.filter_map(|((best, chosen), threads)| {
             let (us_per_row, samples) = (*best)?;
             let (chosen_us_per_row, _) = chosen.unwrap_or((us_per_row, samples));
-            Some(CallSpeed { threads: *threads, us_per_row, samples, chosen_us_per_row })
+            let (threads, rows_in) = (*threads, self.task.rows_in());
+            Some(CallSpeed { threads, rows_in, us_per_row, samples, chosen_us_per_row })
         });
         figures.collect()
     }

@@ -20,7 +20,7 @@ pub use gpu::Strategy;
 pub use results::{BestSchedule, CallSpeed, PredictedSpeed, SearchResult};
 pub use state::{SearchState, TimedSchedule};
 pub use task::{GpuSearchOptions, SearchProgress, TuningTask};
-pub use text::{calls_text, schedule_of_size, schedule_text, speed_ratio_text};
+pub use text::{calls_text, rows_text, schedule_of_size, schedule_text, speed_ratio_text};
 
 use schedc_driver::Failure;
 use std::ops::ControlFlow;

@@ -1,6 +1,7 @@
 //! The results of a search.
 
 use sched_nest::Variants;
+use schedc_driver::RowMemory;
 use schedc_measure::Quartiles;
 use serde::Serialize;
 
@@ -9,6 +10,9 @@ use serde::Serialize;
 pub struct CallSpeed {
     /// Threads.
     pub threads: i32,
+    /// The memory of the rows, if a GPU was timed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_in: Option<RowMemory>,
     /// Microseconds for a row, with quartiles.
     pub us_per_row: Quartiles,
     /// Samples behind these quartiles.
@@ -41,11 +45,10 @@ pub struct BestSchedule {
 
 impl BestSchedule {
     /// Speed-ups over schedc's own choice: one for each number of threads if measured; a single one, without
-    /// a number of threads, if predicted.
-    pub fn gains(&self) -> Vec<(Option<i32>, f64)> {
+    /// a measured speed, if predicted.
+    pub fn gains(&self) -> Vec<(Option<&CallSpeed>, f64)> {
         let gain = |figure: &CallSpeed| figure.chosen_us_per_row.median / figure.us_per_row.median;
-        let measured: Vec<_> =
-            self.figures.iter().map(|figure| (Some(figure.threads), gain(figure))).collect();
+        let measured: Vec<_> = self.figures.iter().map(|figure| (Some(figure), gain(figure))).collect();
         match &self.predicted {
             Some(one) if measured.is_empty() => vec![(None, one.chosen_us_per_row / one.us_per_row)],
             _ => measured,

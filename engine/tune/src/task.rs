@@ -3,7 +3,7 @@
 use crate::gpu::strategy::Strategy;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Gpu};
-use schedc_driver::{Model, ScheduleSource, ScheduleValues};
+use schedc_driver::{Model, RowMemory, ScheduleSource, ScheduleValues};
 use schedc_measure::OrderedRows;
 use std::time::Duration;
 
@@ -34,6 +34,13 @@ pub struct TuningTask<'a> {
     pub allow_slower: bool,
 }
 
+impl TuningTask<'_> {
+    /// The memory of the rows of timed calls, if the target is a GPU.
+    pub fn rows_in(&self) -> Option<RowMemory> {
+        self.target.is_gpu().then_some(self.gpu.rows_in)
+    }
+}
+
 /// Options of the search for GPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuSearchOptions {
@@ -41,6 +48,8 @@ pub struct GpuSearchOptions {
     pub strategy: Strategy,
     /// Whether the cost model decides although a GPU could measure times.
     pub by_cost_model: bool,
+    /// The memory of the rows of timed calls. On rows in the GPU's memory, kernels alone are timed.
+    pub rows_in: RowMemory,
 }
 
 impl GpuSearchOptions {
@@ -57,6 +66,8 @@ pub struct SearchProgress {
     pub spent: f64,
     /// Rows of the calls that are being timed.
     pub rows: usize,
+    /// The memory of these rows, if a GPU is timed.
+    pub rows_in: Option<RowMemory>,
     /// The time of a row under the best schedule so far, in microseconds.
     pub best: Option<f64>,
 }

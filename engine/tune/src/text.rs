@@ -1,9 +1,10 @@
 //! The result of a search as a schedule that a person would write.
 
-use crate::results::{BestSchedule, SearchResult};
+use crate::results::{BestSchedule, CallSpeed, SearchResult};
 use sched_lang::part::MOST_BLOCKS;
 use sched_lang::schedule_parts::ScheduleParts;
 use sched_nest::Variants;
+use schedc_driver::RowMemory;
 use std::fmt::Write as _;
 
 /// Calls that one schedule serves, with the timed sizes among them.
@@ -144,22 +145,32 @@ pub fn speed_ratio_text(gain: f64) -> String {
     }
 }
 
-/// Describes the calls of a result: `64 rows, 1 thread`. Timings have a number of threads (0 for all); the
-/// cost model's predictions have none.
-pub fn calls_text(rows: usize, threads: Option<i32>) -> String {
+/// Describes the rows of timed calls: `64 rows`, and on a GPU the memory that they are in.
+pub fn rows_text(rows: usize, rows_in: Option<RowMemory>) -> String {
     let rows = if rows == 1 { "1 row".to_string() } else { format!("{rows} rows") };
-    match threads {
+    match rows_in {
         None => rows,
-        Some(0) => format!("{rows}, all threads"),
-        Some(1) => format!("{rows}, 1 thread"),
-        Some(several) => format!("{rows}, {several} threads"),
+        Some(RowMemory::Host) => format!("{rows} in host memory"),
+        Some(RowMemory::Device) => format!("{rows} in the GPU's memory"),
+    }
+}
+
+/// Describes the calls of a result: `64 rows, 1 thread`. Timings have a number of threads (0 for all), except
+/// those of kernels. The cost model's predictions have none.
+pub fn calls_text(rows: usize, timed: Option<&CallSpeed>) -> String {
+    let text = rows_text(rows, timed.and_then(|timed| timed.rows_in));
+    match timed.filter(|timed| timed.rows_in != Some(RowMemory::Device)).map(|timed| timed.threads) {
+        None => text,
+        Some(0) => format!("{text}, all threads"),
+        Some(1) => format!("{text}, 1 thread"),
+        Some(several) => format!("{text}, {several} threads"),
     }
 }
 
 /// Comment lines with the speed of calls of a size.
 fn speed_comments(best: &BestSchedule) -> Vec<String> {
-    let line = |figure: &crate::CallSpeed| {
-        let calls = calls_text(best.rows, Some(figure.threads));
+    let line = |figure: &CallSpeed| {
+        let calls = calls_text(best.rows, Some(figure));
         let (time, chosen) = (figure.us_per_row, figure.chosen_us_per_row.median);
         let spread = match figure.samples {
             0..3 => String::new(),
@@ -199,13 +210,13 @@ fn time_text(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::CallSpeed;
     use schedc_measure::Quartiles;
 
     fn best(rows: usize, schedule: &str) -> BestSchedule {
         let us_per_row = Quartiles { low: 0.0512, median: 0.0541, high: 0.0561 };
         let chosen = Quartiles { median: 12.345, ..us_per_row };
-        let figures = vec![CallSpeed { threads: 1, us_per_row, samples: 9, chosen_us_per_row: chosen }];
+        let figures =
+            vec![CallSpeed { threads: 1, rows_in: None, us_per_row, samples: 9, chosen_us_per_row: chosen }];
         let schedule = schedule.to_string();
         BestSchedule { rows, schedule, figures, predicted: None, tried: 3, is_own: false, slower: None }
     }
@@ -323,6 +334,17 @@ mod tests {
                 "some"
             ]
         );
+    }
+
+    #[test]
+    fn timings_on_gpus_name_the_memory_of_rows() {
+        let comment = |rows_in| {
+            let mut one = best(64, "a\n");
+            one.figures[0].rows_in = Some(rows_in);
+            speed_comments(&one).concat()
+        };
+        assert!(comment(RowMemory::Host).starts_with("// 64 rows in host memory, 1 thread: 0.0541"));
+        assert!(comment(RowMemory::Device).starts_with("// 64 rows in the GPU's memory: 0.0541"));
     }
 
     #[test]

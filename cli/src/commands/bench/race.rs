@@ -1,17 +1,17 @@
 //! Measures a run: compiles the schedules for the type of the rows, and times them with each number of rows
 //! per call and of threads.
 
-use super::kernels::KernelTimer;
+use super::kernels::{KernelTimer, show_device};
 use super::run::{BenchPoint, BenchRun, FORMAT_VERSION, Processor};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
-use crate::commands::timed_rows::{filled, narrow, rows_of};
+use crate::commands::timed_rows::{check_rows_in, filled, rows_of};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::host_cpu_name;
 use schedc_data::FeatureValues;
 use schedc_driver::job::is_schedule;
-use schedc_driver::{CodeDestination, Failure, Model, ScheduleSource};
+use schedc_driver::{CodeDestination, Failure, Model, RowMemory, ScheduleSource};
 use schedc_measure::{Contender, Draft, OrderedRows, RaceLimits, RowOrder, Workload, race};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,10 @@ const DEFAULT_BATCHES: [usize; 4] = [1, 64, 1024, 16384];
 
 /// Times the schedules with each number of rows per call and of threads.
 pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchRun, Failure> {
+    let rows_in = RowMemory::from(args.rows_in);
+    check_options(args)?;
     let (mut run, contenders, once) = contenders(args, model, terminal)?;
+    check_contenders(&contenders, rows_in)?;
     let mut batches: Vec<usize> =
         args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
     if batches.is_empty() {
@@ -30,26 +33,56 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchR
     let largest = batches.iter().copied().max().unwrap_or(1);
     let rows = OrderedRows::new(filled(once, run.features, largest)?, run.features, args.columns);
     let points = (batches.len() * args.threads.len()) as u64;
-    let any_on_device = contenders.iter().any(|contender| contender.on_device);
-    let on_device: Vec<_> = contenders.iter().map(|one| one.on_device.then_some(&*one.code)).collect();
-    let mut kernels =
-        KernelTimer::new(&on_device, &if any_on_device { narrow(rows.rows()) } else { Vec::new() }, terminal);
+    let kernels = match rows_in {
+        RowMemory::Host => Some(KernelTimer::new(&contenders, &rows, terminal)),
+        RowMemory::Device => {
+            show_device(terminal);
+            None
+        }
+    };
     let limits = RaceLimits { max_samples: args.samples, budget: args.budget, ..RaceLimits::default() };
     let progress = terminal.progress(points, "timing");
     for &threads in &args.threads {
         for &batch in &batches {
-            let workload = Workload { rows: &rows, batch, threads };
+            let workload = Workload { rows: &rows, batch, threads, rows_in };
             let timings = race(&contenders, &workload, &limits, &mut |_| ControlFlow::Continue(()))?;
-            for (number, (contender, timing)) in contenders.iter().zip(timings).enumerate() {
+            for (contender, timing) in contenders.iter().zip(timings) {
                 let Some(quartiles) = timing.quartiles() else { continue };
                 let mut point = BenchPoint::of(&contender.name, batch, threads, run.trees, quartiles);
-                point.kernel_us_per_row = kernels.us_per_row(number, batch, args.samples)?;
+                if let Some(kernels) = &kernels {
+                    point.kernel_us_per_row = kernels.us_per_row(contender, &workload, &limits)?;
+                }
                 run.points.push(point);
             }
             progress.advance(1);
         }
     }
     Ok(run)
+}
+
+/// Refuses options that have no effect on kernels, if kernels are timed.
+fn check_options(args: &Bench) -> Result<(), Failure> {
+    let rows_in = RowMemory::from(args.rows_in);
+    let others = [("--columns", args.columns), ("--peers", args.peers)];
+    if let Some((option, _)) = others.into_iter().find(|(_, given)| *given && rows_in == RowMemory::Device) {
+        return Err(Failure::usage(
+            format!("{option} times calls from host memory, and --rows-in device times kernels"),
+            format!("leave out {option}, or time whole calls with --rows-in host"),
+        ));
+    }
+    check_rows_in(rows_in, &args.threads)
+}
+
+/// Refuses contenders without kernels, if kernels are timed.
+fn check_contenders(contenders: &[Contender], rows_in: RowMemory) -> Result<(), Failure> {
+    match contenders.iter().find(|one| !one.on_device && rows_in == RowMemory::Device) {
+        None => Ok(()),
+        Some(other) => Err(Failure::usage(
+            format!("{} runs on the processor, and --rows-in device times kernels of GPUs", other.name),
+            "name schedules for a GPU, or let schedc choose one with --target gpu; --rows-in host times both \
+             kinds",
+        )),
+    }
 }
 
 /// Compiles the schedules for the type of the rows. Returns the run, still without measured times, the
@@ -66,6 +99,7 @@ fn contenders(
         trees: 0,
         features: 0,
         threads: args.threads.iter().copied().max().unwrap_or(1),
+        rows_in: args.rows_in.into(),
         cpu: Processor {
             name: host_cpu_name(),
             features: args.cpu.features().into_iter().map(String::from).collect(),

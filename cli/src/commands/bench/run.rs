@@ -1,7 +1,7 @@
 //! The results of `schedc bench`, and their JSON. `docs/tools.md` documents the fields; the scripts in
 //! `bench/` write the same JSON.
 
-use schedc_driver::{Failure, reason};
+use schedc_driver::{Failure, RowMemory, reason};
 use schedc_measure::Quartiles;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -26,6 +26,9 @@ pub struct BenchRun {
     pub features: usize,
     /// Largest number of threads of any point; 0 stands for all threads of the machine.
     pub threads: i32,
+    /// The memory of the rows. In a GPU's memory, times are those of kernels.
+    #[serde(default, skip_serializing_if = "is_host")]
+    pub rows_in: RowMemory,
     /// The processor of the run.
     pub cpu: Processor,
     /// The measured times.
@@ -69,6 +72,11 @@ pub struct BenchPoint {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_host(memory: &RowMemory) -> bool {
+    *memory == RowMemory::Host
 }
 
 impl BenchPoint {
@@ -175,6 +183,21 @@ impl BenchRun {
                 "compare runs of the same model",
             ));
         }
+        if self.rows_in != other.rows_in {
+            let name = |memory| match memory {
+                RowMemory::Host => "whole calls",
+                RowMemory::Device => "kernels",
+            };
+            return Err(Failure::usage(
+                format!(
+                    "{} has times of {}, and this run of {}",
+                    path.display(),
+                    name(other.rows_in),
+                    name(self.rows_in)
+                ),
+                format!("time the schedules again with --rows-in {}", other.rows_in),
+            ));
+        }
         Ok(())
     }
 
@@ -203,6 +226,7 @@ mod tests {
             trees: 100,
             features: 8,
             threads: 1,
+            rows_in: RowMemory::Host,
             cpu: Processor { name: "some".to_string(), features: vec!["avx2".to_string()] },
             points: vec![BenchPoint::of("a.sched", 64, 1, 100, time)],
         }
@@ -226,19 +250,23 @@ mod tests {
     fn json_has_the_documented_fields() {
         let mut run = example();
         run.points[0].kernel_us_per_row = Some(2.0);
+        run.rows_in = RowMemory::Device;
         let value: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap_or_default();
         let keys = |value: &serde_json::Value| -> Vec<String> {
             value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
         };
         let mut top = keys(&value);
         top.sort();
-        assert_eq!(top, ["cpu", "features", "fingerprint", "format", "model", "points", "threads", "trees"]);
+        let expected = ["cpu", "features", "fingerprint", "format", "model", "points"];
+        assert_eq!(top[..6], expected);
+        assert_eq!(top[6..], ["rows_in", "threads", "trees"]);
         let mut point = keys(&value["points"][0]);
         point.sort();
         let expected = ["batch", "kernel_us_per_row", "ns_per_walk", "rows_per_s", "schedule", "spread"];
         assert_eq!(point[..6], expected);
         assert_eq!(point[6..], ["threads", "us_per_row"]);
-        assert!(!example().to_json().contains("kernel"), "what was not measured is absent");
+        let usual = example().to_json();
+        assert!(!usual.contains("kernel") && !usual.contains("rows_in"), "what was not measured is absent");
         let document = include_str!("../../../../docs/tools.md");
         for field in top.iter().chain(&point) {
             assert!(document.contains(&format!("`{field}`")), "docs/tools.md does not explain `{field}`");
@@ -266,6 +294,9 @@ mod tests {
         let mut peers = example();
         assert!(run.add(peers.clone(), Path::new("peers.json")).is_err(), "the same contender twice");
         peers.points[0].schedule = "XGBoost".to_string();
+        peers.rows_in = RowMemory::Device;
+        assert!(run.add(peers.clone(), Path::new("peers.json")).is_err(), "times of kernels");
+        peers.rows_in = RowMemory::Host;
         peers.fingerprint = None;
         assert!(run.add(peers.clone(), Path::new("peers.json")).is_ok());
         assert_eq!(run.contenders(), ["a.sched", "XGBoost"]);

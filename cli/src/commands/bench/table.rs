@@ -2,6 +2,7 @@
 
 use super::compare::PointChange;
 use super::run::{BenchPoint, BenchRun};
+use schedc_driver::RowMemory;
 use std::fmt::Write;
 
 /// The table, with the changes since an earlier run if there is one.
@@ -11,6 +12,9 @@ pub fn text(run: &BenchRun, changes: Option<&[PointChange]>) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{}: {} trees, {} features", run.model, run.trees, run.features);
     let _ = writeln!(text, "processor: {}; code uses {}", run.cpu.name, run.cpu.features.join(" "));
+    if run.rows_in == RowMemory::Device {
+        let _ = writeln!(text, "times of kernels, on rows in the GPU's memory");
+    }
     for (at, name) in contenders.iter().enumerate() {
         let _ = writeln!(text, "{}: {name}", letter(at));
     }

@@ -2,7 +2,7 @@
 
 use super::files::{model_of, write};
 use crate::args;
-use crate::commands::timed_rows::{filled, random_rows};
+use crate::commands::timed_rows::{check_rows_in, filled, random_rows};
 use crate::terminal::Terminal;
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -66,6 +66,10 @@ fn measure(
     (cpu, target): (Cpu, Option<&Target>),
     terminal: &Terminal,
 ) -> Result<Measurement, Failure> {
+    let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
+    // The new times are of the same kind as the entry's.
+    let rows_in = entry.measured.rows_in;
+    check_rows_in(rows_in, &[threads])?;
     let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
     let features = model.forest().num_features;
     let values = OrderedRows::new(filled(random_rows(model), features, rows)?, features, false);
@@ -85,8 +89,7 @@ fn measure(
         let draft = Draft { name: job.source.name.clone(), nests: for_one_call_of(nests, rows), target };
         contenders.push(draft.compile(&job.model, cpu, &job.source.text)?);
     }
-    let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
-    let workload = Workload { rows: &values, batch: rows, threads };
+    let workload = Workload { rows: &values, batch: rows, threads, rows_in };
     // More samples than any budget allows, so that the budget ends the race.
     let limits = RaceLimits { max_samples: 1000, budget: Some(args.budget), ..RaceLimits::default() };
     let timings = race(&contenders, &workload, &limits, &mut |_| ControlFlow::Continue(()))?;
@@ -94,7 +97,8 @@ fn measure(
     let [schedule, default] = figures.as_slice() else {
         return Err(Failure::usage("the time budget is too short to measure", "raise it with --budget"));
     };
-    Ok(Measurement { schedule: *schedule, default: *default, seed: DRAW_SEED, budget: args.budget })
+    let (schedule, default, budget) = (*schedule, *default, args.budget);
+    Ok(Measurement { schedule, default, rows_in, seed: DRAW_SEED, budget })
 }
 
 fn figures(quartiles: Quartiles) -> Figures {

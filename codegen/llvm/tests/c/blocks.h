@@ -12,7 +12,7 @@
 
 enum { STACK = 1 << 17, MOST_THREADS = 1024, MOST_ARGUMENTS = 128 };
 
-/* A function that runs on the device. */
+/* A function that runs on the device. Without `run` it does nothing. */
 typedef struct kernel {
     void *module;
     void (*run)(const void *thread, void *const *arguments);
@@ -88,6 +88,8 @@ static void run_block(launch *w, const unsigned *block, fiber *fibers, unsigned 
 
 static void run_grid(launch *w)
 {
+    if (!w->kernel->run)
+        return;
     unsigned threads = w->block[0] * w->block[1] * w->block[2], block[3];
     fiber *fibers = calloc(threads, sizeof *fibers);
     unsigned char *stacks = mmap(NULL, (size_t)threads * STACK, PROT_READ | PROT_WRITE,

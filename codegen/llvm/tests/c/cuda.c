@@ -7,8 +7,10 @@
  * context fail without one.
  *
  * FAKE_CUDA selects a failure: "devices:0", "capability:70", "shared:1000" (bytes of a block), and
- * "alloc:3", "load:1", "stream:1", "record:1", "launch:2", "capture:1", "instantiate:1", "graph:1" (the call
- * of this number fails). */
+ * "alloc:3", "load:1", "stream:1", "event:1", "record:1", "query:1", "wait:1", "elapsed:1", "copy:1",
+ * "fill:1", "cache:1", "launch:2", "capture:1", "instantiate:1", "graph:1" (the call of this number fails).
+ * With "idle:1", modules may also be PTX, whose kernels do nothing. With "leaks:1", the driver reports at the
+ * end of the program what is left. */
 #include "streams.h"
 
 #include <dlfcn.h>
@@ -101,8 +103,16 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
     return device == 0 ? OK : 101;
 }
 
+/* Attribute of a device: bytes of its second-level cache. */
+enum { SECOND_CACHE = 38 };
+
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
+    static long count;
+    if (attribute == SECOND_CACHE) {
+        *value = 1 << 16;
+        return fails("cache:", &count) ? INVALID : OK;
+    }
     int capability = (int)said("capability:", 90);
     *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : device;
     return OK;
@@ -151,31 +161,51 @@ EXPORT int fake_contexts(void)
     return contexts;
 }
 
-EXPORT int cuModuleLoadData(void **module, const void *image)
+/* A module: a shared library, or the text of PTX. */
+typedef struct module {
+    void *library;
+    char *ptx;
+} module;
+
+/* Loads a shared library from memory; null if it is none. */
+static void *load_library(const void *image)
 {
-    static long count;
     char name[] = "/tmp/fake-cuda-XXXXXX";
     Elf64_Ehdr header;
-    if (!own_contexts)
-        return NO_CONTEXT;
-    if (fails("load:", &count))
-        return NO_MEMORY;
     memcpy(&header, image, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return NO_IMAGE;
     size_t bytes = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
     int file = mkstemp(name);
     bool written = file >= 0 && write(file, image, bytes) == (ssize_t)bytes;
     close(file);
-    *module = written ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *library = written ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
     unlink(name);
-    LOCKED(result, if (*module) modules++; else result = NO_IMAGE);
+    return library;
 }
 
-EXPORT int cuModuleUnload(void *module)
+EXPORT int cuModuleLoadData(void **loaded, const void *image)
 {
-    IN_CONTEXT(result, if (is_running(module)) refuse("a module is unloaded while its kernels run");
-               modules--; result = dlclose(module) == 0 ? OK : INVALID);
+    static long count;
+    if (!own_contexts)
+        return NO_CONTEXT;
+    if (fails("load:", &count))
+        return NO_MEMORY;
+    module new = {NULL, NULL};
+    if (memcmp(image, ELFMAG, SELFMAG) == 0)
+        new.library = load_library(image);
+    else if (said("idle:", 0))
+        new.ptx = strdup(image);
+    if (!new.library && !new.ptx)
+        return NO_IMAGE;
+    *loaded = memcpy(malloc(sizeof new), &new, sizeof new);
+    LOCKED(result, modules++);
+}
+
+EXPORT int cuModuleUnload(void *unloaded)
+{
+    module *m = unloaded;
+    IN_CONTEXT(result, if (is_running(m)) refuse("a module is unloaded while its kernels run");
+               modules--; if (m->library && dlclose(m->library) != 0) result = INVALID;
+               free(m->ptx); free(m));
 }
 
 /* Returns the number of modules that have not been unloaded. */
@@ -184,17 +214,40 @@ EXPORT int fake_modules(void)
     return modules;
 }
 
-EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
+/* Returns the number of parameters of a kernel in PTX; -1 if there is no such kernel. */
+static int count_parameters(const char *ptx, const char *name)
 {
-    char counted[256];
-    snprintf(counted, sizeof counted, "%s_arguments", name);
-    const int *num_arguments = dlsym(module, counted);
+    char entry[256];
+    snprintf(entry, sizeof entry, ".entry %s(", name);
+    const char *at = strstr(ptx, entry), *end = at ? strchr(at, ')') : NULL;
+    int count = at ? 0 : -1;
+    while (end && (at = strstr(at, ".param")) && at < end) {
+        at++;
+        count++;
+    }
+    return count;
+}
+
+EXPORT int cuModuleGetFunction(void **function, void *of, const char *name)
+{
+    module *m = of;
     kernel *new = calloc(1, sizeof *new);
-    new->module = module;
-    *(void **)&new->run = dlsym(module, name);
-    if (!new->run || !num_arguments || *num_arguments > MOST_ARGUMENTS)
+    new->module = m;
+    new->num_arguments = -1;
+    if (m->ptx) {
+        new->num_arguments = count_parameters(m->ptx, name);
+    } else {
+        char counted[256];
+        snprintf(counted, sizeof counted, "%s_arguments", name);
+        const int *num_arguments = dlsym(m->library, counted);
+        *(void **)&new->run = dlsym(m->library, name);
+        if (new->run && num_arguments)
+            new->num_arguments = *num_arguments;
+    }
+    if (new->num_arguments < 0 || new->num_arguments > MOST_ARGUMENTS) {
+        free(new);
         return NOT_FOUND;
-    new->num_arguments = *num_arguments;
+    }
     new->most_shared = 48 * 1024;
     *function = new;
     return OK;
@@ -316,6 +369,9 @@ static int copy(void *to, const void *from, size_t bytes, stream *in)
 
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *in)
 {
+    static long count;
+    if (fails("copy:", &count))
+        return ILLEGAL;
     uploaded += bytes;
     return copy((void *)(uintptr_t)to, from, bytes, in);
 }
@@ -332,6 +388,9 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *in)
 {
+    static long count;
+    if (fails("fill:", &count))
+        return ILLEGAL;
     IN_CONTEXT(result, work *w = add(in, FILL); w->to = (void *)(uintptr_t)to; w->value = value; w->bytes
                = bytes);
 }
@@ -382,18 +441,32 @@ EXPORT int cuStreamWaitEvent(void *in, void *for_event, unsigned flags)
     IN_CONTEXT(result, if (flags) result = INVALID; else if (e->newest) add(in, WAIT)->mark = e->newest);
 }
 
+static int events; /* number of events that have not been destroyed */
+
 EXPORT int cuEventCreate(void **made, unsigned flags)
 {
+    static long count;
+    if (fails("event:", &count))
+        return NO_MEMORY;
     event *new = calloc(1, sizeof *new);
     new->is_timed = !(flags & 2);
     *made = new;
-    return !own_contexts ? NO_CONTEXT : flags > 3 ? INVALID : OK;
+    IN_CONTEXT(result, if (flags > 3) result = INVALID; else events++);
 }
 
 /* Waits for a record of a destroyed event still end. */
 EXPORT int cuEventDestroy_v2(void *ended)
 {
-    IN_CONTEXT(result, free(ended));
+    IN_CONTEXT(result, free(ended); events--);
+}
+
+EXPORT int cuEventQuery(void *of)
+{
+    static long count;
+    const event *e = of;
+    if (fails("query:", &count))
+        return ILLEGAL;
+    IN_CONTEXT(result, result = !e->newest || e->newest->done ? OK : NOT_READY);
 }
 
 EXPORT int cuEventRecord(void *made, void *in)
@@ -408,15 +481,21 @@ EXPORT int cuEventRecord(void *made, void *in)
 
 EXPORT int cuEventSynchronize(void *of)
 {
+    static long count;
     if (breaks_capture())
         return NOT_CAPTURED;
     event *e = of;
+    if (fails("wait:", &count))
+        return ILLEGAL;
     IN_CONTEXT(result, finish_event(e));
 }
 
 EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 {
+    static long count;
     const event *first = from, *last = to;
+    if (fails("elapsed:", &count))
+        return ILLEGAL;
     if (!first->is_timed || !last->is_timed || !first->newest || !last->newest)
         return INVALID;
     if (!first->newest->done || !last->newest->done)
@@ -551,4 +630,15 @@ EXPORT int fake_graphs(void)
 EXPORT int fake_graph_launches(void)
 {
     return graph_launches;
+}
+
+/* Reports objects that the program has not released. */
+__attribute__((destructor)) static void report_leaks(void)
+{
+    int streams = 0;
+    for (int i = 1; i < num_streams; i++)
+        streams += !all_streams[i]->is_destroyed;
+    if (said("leaks:", 0) && (fake_memory() || events || streams || modules || contexts))
+        fprintf(stderr, "the driver for tests: %zu bytes, %d events, %d streams, %d modules and %d contexts "
+                "are left\n", fake_memory(), events, streams, modules, contexts);
 }

@@ -3,6 +3,8 @@
  * - Work of a stream is done in the order in which it was put there, and as late as possible: when a call
  *   waits for it. With FAKE_CUDA=turns:SEED, streams work in a random order instead, whether or not a call
  *   waits.
+ * - With FAKE_CUDA=clock:NS, the device has a clock of its own: a block of a launch takes NS nanoseconds, and
+ *   a kilobyte of a copy or of a fill one nanosecond. Events have the times of this clock.
  * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else
  *   does without an event.
  * - Functions that may wait for work, such as cuMemFree, do not wait. If a program releases an object that
@@ -229,9 +231,27 @@ static bool end_memory(void *at)
     return true;
 }
 
+/* Returns the time that work takes by the device's clock, in nanoseconds. */
+static uint64_t duration(const work *w)
+{
+    if (w->what != LAUNCH)
+        return w->bytes / 1024;
+    return (uint64_t)said("clock:", 0) * w->launch.grid[0] * w->launch.grid[1] * w->launch.grid[2];
+}
+
+static void record_time(struct timespec *at, uint64_t nanoseconds)
+{
+    if (said("clock:", 0))
+        *at = (struct timespec){(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+    else
+        clock_gettime(CLOCK_MONOTONIC, at);
+}
+
 static void step(stream *s)
 {
+    static uint64_t device_clock;
     work *w = s->first;
+    device_clock += duration(w);
     s->first = w->next;
     if (!s->first)
         s->last = &s->first;
@@ -247,7 +267,7 @@ static void step(stream *s)
         run_grid(&w->launch);
         break;
     case RECORD:
-        clock_gettime(CLOCK_MONOTONIC, &w->mark->at);
+        record_time(&w->mark->at, device_clock);
         w->mark->done = true;
         break;
     case WAIT:

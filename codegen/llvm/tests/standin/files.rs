@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file of the folder of C sources.
+/// A file of the folder of C sources. Tests of crates beside this one use it, too.
 pub fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../llvm/tests/c").join(name)
 }
 
 /// The C compiler, for sources without warnings.

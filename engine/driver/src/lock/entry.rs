@@ -4,6 +4,7 @@ use super::digest::{nest_digest, structure_digest};
 use super::here::ThisMachine;
 use crate::failure::Failure;
 use crate::model::Model;
+use crate::row_memory::RowMemory;
 use sched_forest::fingerprint;
 use sched_lang::schedule_parts::without_model;
 use sched_llvm::Cpu;
@@ -146,6 +147,8 @@ pub struct Measurement {
     pub schedule: Figures,
     /// Times of calls with the schedule that schedc chooses, from the same run.
     pub default: Figures,
+    /// The memory of the rows of these calls.
+    pub rows_in: RowMemory,
     /// The seed of the random rows.
     pub seed: u64,
     /// The time limit of the search or measurement.

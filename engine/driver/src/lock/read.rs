@@ -4,6 +4,7 @@ use super::entry::{EntryKey, Figures, LockEntry, Measurement};
 use super::write::digest_of;
 use super::{FORMAT_VERSION, LockFile, damaged, refused};
 use crate::failure::Failure;
+use crate::row_memory::RowMemory;
 use sched_diagnostics::usage;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -11,7 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The fields of an entry besides its schedule.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "structure",
     "triple",
     "processor",
@@ -22,6 +23,7 @@ const FIELDS: [&str; 14] = [
     "nest",
     "us-per-row",
     "default-us-per-row",
+    "rows-in",
     "seed",
     "budget",
     "date",
@@ -237,6 +239,10 @@ fn whole(fields: &EntryFields, key: EntryKey, schedule: String, body: &str) -> R
         measured: Measurement {
             schedule: fields.figures("us-per-row")?,
             default: fields.figures("default-us-per-row")?,
+            rows_in: match fields.values.contains_key("rows-in") {
+                true => fields.value("rows-in")?,
+                false => RowMemory::Host,
+            },
             seed: fields.value("seed")?,
             budget: fields.time("budget")?,
         },

@@ -1,7 +1,7 @@
 //! Entrants: the distinct nests to time. Many texts have the same nest, which is timed once.
 
+use crate::calls::Contender;
 use crate::code::{CostPredictor, Draft, compile_all};
-use crate::race::Contender;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};

@@ -160,7 +160,8 @@ impl<'a> Judge<'a> {
             let best =
                 self.best().map(|number| self.us(number) / self.rows as f64).filter(|us| us.is_finite());
             let spent = self.began.elapsed().as_secs_f64() / self.task.budget.as_secs_f64().max(1e-9);
-            self.ended |= watch(&SearchProgress { spent, rows: self.rows, best }).is_break();
+            let rows_in = self.field.as_ref().and(self.task.rows_in());
+            self.ended |= watch(&SearchProgress { spent, rows: self.rows, rows_in, best }).is_break();
         }
         for (at, first) in same {
             numbers[at] = numbers[first];
