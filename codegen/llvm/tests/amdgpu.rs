@@ -147,7 +147,7 @@ fn every_schedule_has_code() {
 /// its caches hold before it loads slots.
 #[test]
 fn the_last_block_folds_behind_fences() {
-    let schedule = "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 25)\nreorder(b0, t0, b1, t1)\n\
+    let schedule = "tile(batch, b0, b1, 128)\ntile(tree, t0, t1, 25)\nreorder(b0, t0, b1, t1)\n\
                     gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n";
     let module = lir(&model(), schedule);
     for name in gpus().map(|kind| kind.name) {

@@ -461,15 +461,16 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
         (groups_of_trees(2, "b1, t1"), 1, 2),
         (groups_of_trees(3, "b1, t1"), 1, 2),
         (groups_of_trees(5, "t1, b1"), 1, 2),
-        // Each thread of a block would fold many sums, and blocks without an end of their rows all sums.
+        // Each thread of a block would fold 64 sums, which it stores to slots one by one.
         (
             "tile(batch, b0, r, 4096)\ntile(r, b1, b2, 64)\ntile(tree, t0, t1, 2)\n\
              reorder(b0, t0, b1, t1, b2)\ngpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\n\
              gpuDimension(b1, block.x)\n"
                 .to_string(),
             2,
-            2,
+            65,
         ),
+        // One block would fold the sums of all rows.
         ("reorder(tree, batch)\ngpuDimension(tree, grid.x)\n".to_string(), 2, 2),
     ];
     for (schedule, launches, stored) in cases {

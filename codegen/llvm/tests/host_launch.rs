@@ -58,11 +58,11 @@ const SMALL: [&str; 13] = [
     // Trees in blocks whose last one adds up the sums; blocks of threads over rows.
     "tile(batch, b0, b1, 4)\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
      gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n",
-    // The same, with trees outermost, and groups of blocks in two directions.
+    // Trees outermost, and groups of blocks in two directions.
     "tile(batch, g0, a, 6)\ntile(a, g1, b1, 3)\ntile(tree, t0, t1, 2)\nreorder(t0, g0, g1, b1, t1)\n\
      gpuDimension(t0, grid.x)\ngpuDimension(g0, grid.y)\ngpuDimension(g1, grid.z)\n\
      gpuDimension(b1, block.x)\n",
-    // The same in launches of a loop of the host.
+    // Groups of blocks in launches of a loop of the host.
     "tile(tree, h, t, 4)\ntile(t, t0, t1, 2)\ntile(batch, b0, b1, 4)\nreorder(h, b0, t0, b1, t1)\n\
      gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n",
     // Trees in threads alone: each block adds up its own sums.

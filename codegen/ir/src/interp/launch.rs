@@ -1,8 +1,8 @@
 //! Launches: threads run one after the other between barriers, in a scrambled order, and so do blocks.
 //!
-//! The verifier has proved that barriers, fences and tickets are in uniform control flow. So the threads of a block run
-//! statements that contain barriers *in step*: conditions are the same for all threads. Between two barriers,
-//! one thread after the other runs from the first to the second.
+//! The verifier has proved that barriers, fences and tickets are in uniform control flow. So the threads of a
+//! block run statements that contain these *in step*: conditions are the same for all threads. Between two
+//! barriers, one thread after the other runs from the first to the second.
 
 use super::order::Order;
 use super::threads::ThreadCoordinates;

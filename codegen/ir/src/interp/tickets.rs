@@ -25,7 +25,7 @@ pub(super) struct Tickets {
     published: HashMap<TicketCounter, Vec<Intervals>>,
     /// Intervals published by tickets before those of the running block, without a fence yet.
     taken: Vec<Intervals>,
-    /// The same, with a fence, but without a barrier yet.
+    /// Intervals that have a fence after their ticket, but no barrier yet.
     fenced: Vec<Intervals>,
     /// Intervals of other blocks that are in order before the running interval.
     before: Vec<Intervals>,
@@ -58,8 +58,8 @@ impl Tickets {
         self.fenced.append(&mut self.taken);
     }
 
-    /// Takes a ticket for the running block in this interval, which has no other access. The interval itself is
-    /// published, too, since the numbers of the counter are in order without a fence.
+    /// Takes a ticket for the running block in this interval, which has no other access. The interval itself
+    /// is published, too, since the numbers of the counter are in order without a fence.
     pub fn take(&mut self, counter: TicketCounter, interval: u32) {
         let published = self.published.entry(counter).or_default();
         self.taken.extend(published.iter().cloned());

@@ -1,34 +1,11 @@
-//! Code of a GPU: launches, and loops whose iterations are blocks or threads.
+//! Code of a GPU: loops whose iterations are blocks or threads, and guards.
 
 use super::kernel_builder::{EmitStmt, KernelBuilder};
-use super::last_block;
 use super::scope::InScope;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
-use crate::mir::{GpuMapping, Guard, Iter, MirLaunch, MirLoop};
+use crate::mir::{GpuMapping, Guard, MirLoop};
 use crate::rows::BlockThreads;
-
-impl EmitStmt for MirLaunch {
-    /// Emits a launch with as many blocks as its longest loops need.
-    fn emit(&self, k: &mut KernelBuilder) {
-        let grid = self.grid.each_ref().map(|loops| extent(k, loops));
-        let body = |k: &mut KernelBuilder| k.in_launch(self.block, |k| self.body.emit(k));
-        match self.last_block.as_ref().filter(|_| k.ports.results.are_sums()) {
-            Some(last) => last_block::launch_with_folds(k, (self, last), grid, body),
-            None => k.launch(&self.name, grid, self.block, body),
-        }
-    }
-}
-
-/// Number of iterations of the longest loop, or 1 if there is none.
-fn extent(k: &mut KernelBuilder, loops: &[Iter]) -> Value {
-    let mut longest = None;
-    for iter in loops {
-        let trips = k.trip(iter);
-        longest = Some(longest.map_or(trips, |other| k.b.max(other, trips)));
-    }
-    longest.unwrap_or_else(|| k.b.int(1))
-}
 
 /// Emits a mapped loop: each block or thread runs at most one iteration.
 pub(super) fn emit_mapped(k: &mut KernelBuilder, this: &MirLoop, mapping: GpuMapping) {

@@ -19,6 +19,7 @@ mod dense;
 mod device_columns;
 mod device_sums;
 mod elements;
+mod grid;
 mod group;
 mod kernel_builder;
 mod last_block;

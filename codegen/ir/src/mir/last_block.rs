@@ -92,8 +92,8 @@ impl FoldMover<'_> {
         folds_in_launch(slots, sums, threads).then_some(last_block)
     }
 
-    /// The groups of a launch's blocks, without folds. `None` if a row is in several groups, or if some blocks
-    /// of a grid may not exist. `base` is the sum of the row loops around the launch.
+    /// The groups of a launch's blocks, without folds. `None` if rows of one group may be between those of
+    /// another, or if a grid may have no blocks. `base` is the sum of the row loops around the launch.
     fn groups(&self, launch: &MirLaunch, base: &Affine) -> Option<LastBlock> {
         let (mut groups, mut members, mut row) = (Vec::new(), Vec::new(), base.clone());
         for (axis, loops) in [GpuAxis::X, GpuAxis::Y, GpuAxis::Z].into_iter().zip(&launch.grid) {

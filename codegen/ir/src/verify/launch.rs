@@ -1,5 +1,5 @@
-//! Proves that barriers, fences and tickets are in uniform control flow: all threads of a block reach them, or
-//! none.
+//! Proves that barriers, fences and tickets are in uniform control flow: all threads of a block reach them,
+//! or none.
 //!
 //! A value is *varying* if threads of one block may compute different values for it. Thread numbers vary, and
 //! so do loads from memory that threads write, and results of varying operands. Values that leave divergent

@@ -87,8 +87,8 @@ pub(super) enum KernelParameter<'ctx> {
     Buffer {
         /// Whether the kernel only reads it.
         is_read_only: bool,
-        /// Whether a thread may read what other threads of the launch have written. LLVM must then assume that
-        /// barriers and fences change the memory.
+        /// Whether a thread may read values that other threads of the launch have written. LLVM must then
+        /// assume that barriers and fences change the memory.
         is_exchanged: bool,
     },
     /// A number.
