@@ -137,6 +137,8 @@ pub(crate) struct LlvmMachine {
     pub(crate) gathers_slowly: bool,
     /// Whether instructions are marked with the loop of the nest that they belong to.
     pub(crate) has_loop_marks: bool,
+    /// Whether it is a GPU whose tensor cores multiply in double precision.
+    pub(crate) has_tensor_cores: bool,
 }
 
 impl LlvmMachine {
@@ -170,6 +172,7 @@ impl LlvmMachine {
             tune_cpu,
             gathers_slowly,
             has_loop_marks: false,
+            has_tensor_cores: false,
         })
     }
 
@@ -205,6 +208,7 @@ impl LlvmMachine {
             tune_cpu: None,
             gathers_slowly: false,
             has_loop_marks: false,
+            has_tensor_cores: maker == Maker::Nvidia && gpu.code_capability() >= LEAST_TENSOR_CAPABILITY,
         })
     }
 
@@ -228,6 +232,9 @@ impl LlvmMachine {
         Ok(())
     }
 }
+
+/// First capability of NVIDIA's GPUs whose code may multiply in double precision by tensor cores.
+const LEAST_TENSOR_CAPABILITY: u32 = 80;
 
 /// The system that artefacts are built for.
 const ARTEFACT_TRIPLE: &str = "x86_64-unknown-linux-gnu";

@@ -14,6 +14,7 @@ mod memory;
 mod ops;
 mod options;
 mod order;
+mod product;
 mod race;
 mod threads;
 mod vector;
@@ -196,6 +197,7 @@ impl<'f, 'm> Interpreter<'f, 'm> {
                 Stmt::Launch(stmt) => self.launch(stmt)?,
                 // `launch.rs` runs all threads up to the barrier.
                 Stmt::Barrier => {}
+                Stmt::Product(product) => self.product(stmt, product)?,
             }
         }
         Ok(())

@@ -5,8 +5,8 @@ mod blocks;
 pub use blocks::BuildStmts;
 
 use super::{
-    Address, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined, Keep, Math, Op,
-    Origins, Scalar, Space, Stmt, Ty, Value,
+    Address, Bin, Block, BlockProduct, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined,
+    Keep, Math, Op, Origins, Scalar, Space, Stmt, Ty, Value,
 };
 use crate::lir::bit_width;
 use sched_nest::GpuDimension;
@@ -374,6 +374,11 @@ impl Builder {
     /// A barrier of a block's threads.
     pub fn barrier(&mut self) {
         self.push(Stmt::Barrier);
+    }
+
+    /// A product of matrices by the threads of a block.
+    pub fn product(&mut self, product: BlockProduct) {
+        self.push(Stmt::Product(Box::new(product)));
     }
 
     /// Appends finished statements.

@@ -17,7 +17,8 @@ impl Stmt {
             | Stmt::StoreMasked(..)
             | Stmt::AtomicAdd(..)
             | Stmt::Prefetch(_)
-            | Stmt::Barrier => Vec::new(),
+            | Stmt::Barrier
+            | Stmt::Product(_) => Vec::new(),
         }
     }
 
@@ -35,7 +36,8 @@ impl Stmt {
             | Stmt::StoreMasked(..)
             | Stmt::AtomicAdd(..)
             | Stmt::Prefetch(_)
-            | Stmt::Barrier => Vec::new(),
+            | Stmt::Barrier
+            | Stmt::Product(_) => Vec::new(),
         }
     }
 

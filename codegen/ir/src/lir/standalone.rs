@@ -85,7 +85,8 @@ fn definitions(stmts: &[Stmt]) -> Vec<Value> {
         | Stmt::Prefetch(_)
         | Stmt::Alloc(_)
         | Stmt::Launch(_)
-        | Stmt::Barrier => {}
+        | Stmt::Barrier
+        | Stmt::Product(_) => {}
     });
     defined
 }

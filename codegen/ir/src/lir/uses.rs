@@ -61,6 +61,10 @@ impl Uses {
                 self.whole_values.extend(stmt.grid);
             }
             Stmt::Barrier => {}
+            Stmt::Product(product) => {
+                self.whole_values.extend(product.values());
+                self.buffers.extend(product.elements().map(|of| of.buffer));
+            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! Proves that barriers are in uniform control flow: all threads of a block reach them, or none.
+//! Proves that barriers and products of matrices are in uniform control flow: all threads of a block reach
+//! them, or none.
 //!
 //! A value is *varying* if threads of one block may compute different values for it. Thread numbers vary, and
 //! so do loads from memory that threads write, and results of varying operands. Values that leave divergent
@@ -68,7 +69,8 @@ impl Uniformity<'_> {
                 | Stmt::Prefetch(_)
                 | Stmt::Parallel(_)
                 | Stmt::Launch(_)
-                | Stmt::Barrier => {}
+                | Stmt::Barrier
+                | Stmt::Product(_) => {}
             }
         }
     }
@@ -112,6 +114,14 @@ impl Uniformity<'_> {
         };
         block.iter().try_for_each(|stmt| match stmt {
             Stmt::Barrier => uniform("a barrier"),
+            Stmt::Product(product) => {
+                uniform("a product of matrices")?;
+                // All threads compute the same sums, apart from their own numbers.
+                let mut same = product.values().filter(|value| *value != product.thread);
+                ensure(same.all(|value| !self.varies(value)), || {
+                    "the threads of a block compute different products of matrices".to_owned()
+                })
+            }
             Stmt::Alloc(stmt) => {
                 if self.function.buffer(stmt.buffer).space == Space::Shared {
                     uniform("shared memory")?;

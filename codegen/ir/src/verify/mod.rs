@@ -3,6 +3,7 @@
 
 mod check_result;
 mod launch;
+mod product;
 
 use crate::lir::{
     Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Launch, MAX_THREADS, Module,
@@ -166,6 +167,7 @@ impl<'f> Verifier<'f> {
             Stmt::Barrier => ensure(self.inside == CodePosition::Launch, || {
                 "a barrier is outside all launches".to_string()
             }),
+            Stmt::Product(stmt) => self.product(stmt),
         })
     }
 

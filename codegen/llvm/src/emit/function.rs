@@ -287,6 +287,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             Stmt::Alloc(stmt) => self.alloc(stmt),
             Stmt::Launch(stmt) => self.launch(stmt),
             Stmt::Barrier => self.device()?.barrier(self.ir()),
+            Stmt::Product(product) => self.product(product),
         }
     }
 

@@ -35,7 +35,7 @@ fn device(machine: &LlvmMachine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
         MachineKind::AmdGpu => Some(Rc::new(amdgpu::AmdGpu)),
-        MachineKind::Nvptx => Some(Rc::<nvptx::NvidiaGpu>::default()),
+        MachineKind::Nvptx => Some(Rc::new(nvptx::NvidiaGpu::new(machine.has_tensor_cores))),
         MachineKind::Host => Some(Rc::<host::HostDevice>::default()),
     }
 }

@@ -152,7 +152,8 @@ fn definitions(body: &Block) -> Definitions {
         | Stmt::AtomicAdd(..)
         | Stmt::Prefetch(_)
         | Stmt::Launch(_)
-        | Stmt::Barrier => {}
+        | Stmt::Barrier
+        | Stmt::Product(_) => {}
     });
     defined
 }

@@ -8,12 +8,15 @@ use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FloatValue, FunctionValue, PointerValue};
 use sched_ir::lir::GpuDimension;
 use std::cell::Cell;
 
 /// Intrinsics that read the numbers of a block and of a thread.
 const ID_INTRINSICS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"];
+
+/// Intrinsic that adds products of double precision to the sums of a tile. GPUs have it from `sm_80` on.
+const MULTIPLY_INTRINSIC: &str = "llvm.nvvm.mma.m8n8k4.row.col.f64";
 
 /// The calling convention of kernels, as LLVM numbers it.
 const PTX_KERNEL: u32 = 71;
@@ -23,10 +26,17 @@ const PTX_KERNEL: u32 = 71;
 const SHARED_MEMORY_SYMBOL: &str = "schedc_shared";
 
 /// A GPU of NVIDIA.
-#[derive(Default)]
 pub(crate) struct NvidiaGpu {
     /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
+    has_tensor_cores: bool,
+}
+
+impl NvidiaGpu {
+    /// A GPU, for one kernel.
+    pub(crate) fn new(has_tensor_cores: bool) -> NvidiaGpu {
+        NvidiaGpu { shared: Cell::new(0), has_tensor_cores }
+    }
 }
 
 impl Device for NvidiaGpu {
@@ -41,6 +51,35 @@ impl Device for NvidiaGpu {
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
         ir.intrinsic("llvm.nvvm.barrier0", &[], &[])?;
         Ok(())
+    }
+
+    fn has_tensor_cores(&self) -> bool {
+        self.has_tensor_cores
+    }
+
+    fn join_warp(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        let all = ir.context.i32_type().const_all_ones();
+        ir.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[all.into()])?;
+        Ok(())
+    }
+
+    fn multiply_tiles<'ctx>(
+        &self,
+        ir: &IrBuilder<'_, 'ctx>,
+        constant: FloatValue<'ctx>,
+        operand: FloatValue<'ctx>,
+        sums: [FloatValue<'ctx>; 2],
+    ) -> Result<[FloatValue<'ctx>; 2], LlvmError> {
+        let [first, second] = sums;
+        let arguments = [constant.into(), operand.into(), first.into(), second.into()];
+        let call = ir.intrinsic(MULTIPLY_INTRINSIC, &[], &arguments)?;
+        let Some(BasicValueEnum::StructValue(both)) = call.try_as_basic_value().basic() else {
+            return Err(LlvmError::ill_formed("a product of tiles has no two results"));
+        };
+        let sum = |number| -> Result<FloatValue<'ctx>, LlvmError> {
+            Ok(ir.builder.build_extract_value(both, number, "")?.into_float_value())
+        };
+        Ok([sum(0)?, sum(1)?])
     }
 
     fn reserve_shared<'ctx>(
