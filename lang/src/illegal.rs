@@ -2,7 +2,7 @@
 //! formatting a string. [`crate::diagnostics`] puts them into words.
 
 use crate::lineage::DirectiveIndex;
-pub use crate::needs::{SharedMemoryUse, StageLanesFault, TermOrderFault, UnrollAndJamNeeds};
+pub use crate::needs::{SharedMemoryUse, StageLanesFault, TensorFault, TermOrderFault, UnrollAndJamNeeds};
 pub use crate::problem::Problem;
 pub use crate::size::CodeSize;
 use sched_nest::LoopId;

@@ -55,9 +55,23 @@ pub enum TermOrderFault {
     /// The directive.
     Directive,
     /// The lanes of a vector, which have a sum each, in a stage whose sums must keep their order.
-    Ordered,
-    /// The lanes of a vector on a GPU, where a thread adds up the terms.
-    OnGpu,
+    Ordered {
+        /// The stage.
+        stage: String,
+    },
+    /// The lanes of a vector on a GPU, where tensor cores add up the terms of some stages.
+    OnGpu(TensorFault),
+}
+
+/// Reason why tensor cores cannot add up the terms of a stage's sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorFault {
+    /// The sums are in single precision, or add squared differences or trees, or there are too few.
+    Sums,
+    /// The vector has another number of terms than a step of tensor cores.
+    Lanes,
+    /// The stage has other directives.
+    Arranged,
 }
 
 /// Fault of a vector in a stage of columns.

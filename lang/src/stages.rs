@@ -119,7 +119,8 @@ impl<'m> CallSorter<'m> {
                 self.result.problems.push(Illegal::argument(step, at, Problem::Unverified { what }, vec![]));
             }
         }
-        let info = |(name, kind)| StageInfo { name, kind, units: 0, terms: 0, is_ordered: false };
+        let (units, terms, is_ordered, in_doubles) = (0, 0, false, false);
+        let info = |(name, kind)| StageInfo { name, kind, units, terms, is_ordered, in_doubles };
         kinds.into_iter().map(info).collect()
     }
 

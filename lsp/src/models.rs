@@ -215,12 +215,16 @@ struct InspectedStage {
     /// Absent in the output of older programs.
     #[serde(default)]
     ordered: bool,
+    /// Absent in the output of older programs.
+    #[serde(default)]
+    doubles: bool,
 }
 
 impl InspectedStage {
     fn info(self) -> Option<StageInfo> {
-        let InspectedStage { name, kind, units, terms, ordered } = self;
-        Some(StageInfo { name, kind: StageKind::of(&kind)?, units, terms, is_ordered: ordered })
+        let InspectedStage { name, kind, units, terms, ordered, doubles } = self;
+        let kind = StageKind::of(&kind)?;
+        Some(StageInfo { name, kind, units, terms, is_ordered: ordered, in_doubles: doubles })
     }
 }
 

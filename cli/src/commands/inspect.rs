@@ -122,6 +122,7 @@ fn stage_facts(stage: &StageInfo) -> serde_json::Value {
         "units": stage.units,
         "terms": stage.terms,
         "ordered": stage.is_ordered,
+        "doubles": stage.in_doubles,
     })
 }
 
@@ -198,11 +199,12 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
 /// A stage before the last trees, as schedules name it.
 fn column_stage(stage: &StageInfo) -> Option<String> {
     let StageInfo { name, units, terms, .. } = stage;
+    let order = if stage.is_ordered { ", in order" } else { "" };
     match stage.kind {
         StageKind::Trees => None,
-        StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms")),
+        StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms{order}")),
         StageKind::Distances => {
-            Some(format!("{name}: squared distances from {units} vectors of {terms} columns"))
+            Some(format!("{name}: squared distances from {units} vectors of {terms} columns{order}"))
         }
         StageKind::ColumnTrees => {
             let results = if *units == 1 { "result" } else { "results" };

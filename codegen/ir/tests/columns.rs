@@ -517,8 +517,8 @@ fn cooperative_blocks(
         let bytes = b.int(capacity * columns * i64::from(element.bytes()));
         b.alloc_in(Space::Shared, "shared", element, bytes, |b, shared| {
             let threads = BlockThreads { thread, count: count.into() };
-            let rows = BlockOfRows { features, first, count: count_of_block, max_rows, capacity };
-            code.store_cooperatively(b, rows, shared, threads);
+            let rows = BlockOfRows { features, first, count: count_of_block, max_rows };
+            code.store_cooperatively(b, rows, (shared, capacity), threads);
             let end = b.mul_int(count_of_block, columns);
             b.for_loop((thread, end, count.into()), &[], |b, number, _| {
                 let per_row = b.int(columns);

@@ -8,13 +8,14 @@ use sched_nest::{ColumnStageShape, ModelInfo, StageInfo, StageKind};
 /// vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree, repeated up to
 /// the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious. `leaves=3:7,4..6:1,7:2`
 /// gives all trees the same number of leaves at each depth. `layers=64x20,d30x4,t3x200` are stages before the
-/// last trees, which test their sums, unless there is the word `untested`.
+/// last trees, which test their sums, unless there is the word `untested`. Sums are in double precision, or
+/// in single precision with the word `singles`.
 pub fn options(words: &str) -> CheckOptions {
     let mut options = CheckOptions::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
     let mut depth = 6;
     let mut leaves = Vec::new();
-    let (mut layers, mut are_tested) = (Vec::new(), true);
+    let (mut layers, mut are_tested, mut in_doubles) = (Vec::new(), true, true);
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let number = || value.parse::<u32>().expect("a number");
@@ -38,6 +39,7 @@ pub fn options(words: &str) -> CheckOptions {
             "compile" => options.purpose = CheckPurpose::Compile,
             "strict" => options.strict = true,
             "untested" => are_tested = false,
+            "singles" => in_doubles = false,
             other => panic!("unknown option {other}"),
         }
     }
@@ -53,8 +55,10 @@ pub fn options(words: &str) -> CheckOptions {
         model.num_trees = num_trees as u32;
     }
     let is_ordered = |of: ColumnStageShape| are_tested || of.kind == StageKind::ColumnTrees;
-    let layers: Vec<ColumnStageShape> =
-        layers.into_iter().map(|layer| ColumnStageShape { is_ordered: is_ordered(layer), ..layer }).collect();
+    let layers: Vec<ColumnStageShape> = layers
+        .into_iter()
+        .map(|layer| ColumnStageShape { is_ordered: is_ordered(layer), in_doubles, ..layer })
+        .collect();
     model.stages = StageInfo::of_model(&layers, ("", model.num_trees));
     if model.num_trees > 0 {
         options.model = Some(model.into());
@@ -72,7 +76,7 @@ fn layer(value: &str) -> ColumnStageShape {
     };
     let (units, terms) = sizes.split_once('x').expect("units x terms");
     let [units, terms] = [units, terms].map(|count| count.parse().expect("a number"));
-    ColumnStageShape { kind, units, terms, is_ordered: true }
+    ColumnStageShape { kind, units, terms, is_ordered: true, in_doubles: true }
 }
 
 /// Number of leaves at each depth: `3:7` means seven leaves at depth 3, `4..6:1` one at each of the depths 4,

@@ -106,6 +106,7 @@ fn layers_of_few_sums_have_terms_in_lanes() {
         units,
         terms,
         is_ordered,
+        in_doubles: true,
     };
     let lines = ["reorder(layer1.feature, layer1.unit)", "vectorize(layer1.feature, 8)"];
     assert_eq!(tile.directives(&stage(2, 20, false)), lines);

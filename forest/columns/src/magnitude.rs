@@ -15,16 +15,21 @@ impl Columns {
         for column in self.needed_for(wanted) {
             let expr = self.expr(column);
             let value = Columns::value(expr, row, |operand| known[operand.index()].0);
-            let magnitude = magnitude(expr, value.to_f64().abs(), |operand| known[operand.index()].1);
+            let operand = |operand: ColumnId| {
+                let (value, magnitude) = known[operand.index()];
+                (value.to_f64().abs(), magnitude)
+            };
+            let magnitude = magnitude(expr, value.to_f64().abs(), operand);
             known[column.index()] = (value, magnitude);
         }
         wanted.iter().map(|column| known[column.index()].1).collect()
     }
 }
 
-/// The magnitude of an expression with a value of this size, given the magnitudes of its operands.
-fn magnitude(expr: &Expr, size: f64, operand: impl Fn(ColumnId) -> f64) -> f64 {
-    let of = |column: &ColumnId| operand(*column);
+/// The magnitude of an expression with a value of this size, given the sizes and the magnitudes of its
+/// operands.
+fn magnitude(expr: &Expr, size: f64, operand: impl Fn(ColumnId) -> (f64, f64)) -> f64 {
+    let of = |column: &ColumnId| operand(*column).1;
     match expr {
         Expr::Dot { start, terms } => {
             let terms = terms.iter().map(|term| of(&term.column) * term.weight.to_f64().abs());
@@ -37,7 +42,7 @@ fn magnitude(expr: &Expr, size: f64, operand: impl Fn(ColumnId) -> f64) -> f64 {
         Expr::Unary(op, x) => match op {
             Unary::Cast(_) | Unary::Negate | Unary::Abs => of(x),
             // These functions rise by at most the difference of their operands.
-            Unary::Tanh | Unary::Logistic | Unary::Sin | Unary::Cos => size.max(of(x)),
+            Unary::Tanh | Unary::Logistic | Unary::Sin | Unary::Cos | Unary::LogOnePlus => size.max(of(x)),
             // The slope is at most 2 / sqrt(pi).
             Unary::Erf => size.max(1.13 * of(x)),
             Unary::Exp => size * of(x).max(1.0),
@@ -49,7 +54,8 @@ fn magnitude(expr: &Expr, size: f64, operand: impl Fn(ColumnId) -> f64) -> f64 {
         Expr::Binary(op, x, y) => match op {
             Binary::Add | Binary::Subtract => of(x) + of(y),
             Binary::Multiply => of(x) * of(y),
-            Binary::Divide => of(x) / of(y),
+            // The divisor's own difference counts, too.
+            Binary::Divide => of(x).max(size * of(y)) / operand(*y).0,
             Binary::Min | Binary::Max => of(x).max(of(y)),
             _ => size,
         },

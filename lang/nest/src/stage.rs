@@ -17,6 +17,8 @@ pub struct StageInfo {
     /// rounding: a later step compares the sums, as tests of trees do, or they are long sums in single
     /// precision. False if unknown.
     pub is_ordered: bool,
+    /// Whether the sums are in double precision. False if unknown.
+    pub in_doubles: bool,
 }
 
 /// A stage whose results are columns, as its model has it.
@@ -30,6 +32,8 @@ pub struct ColumnStageShape {
     pub terms: u32,
     /// Whether the sums must add their terms in order; see [`StageInfo::is_ordered`].
     pub is_ordered: bool,
+    /// Whether the sums are in double precision.
+    pub in_doubles: bool,
 }
 
 impl StageInfo {
@@ -37,17 +41,18 @@ impl StageInfo {
     /// of the model's last step, if that can be a name in a schedule; otherwise `trees`.
     pub fn of_model(columns: &[ColumnStageShape], (step, trees): (&str, u32)) -> Vec<StageInfo> {
         let mut stages: Vec<StageInfo> = Vec::with_capacity(columns.len() + 1);
-        for ColumnStageShape { kind, units, terms, is_ordered } in columns.iter().copied() {
+        for ColumnStageShape { kind, units, terms, is_ordered, in_doubles } in columns.iter().copied() {
             let number = stages.iter().filter(|stage| stage.kind == kind).count() + 1;
             let name = format!("{}{number}", kind.name_stem());
-            stages.push(StageInfo { name, kind, units, terms, is_ordered });
+            stages.push(StageInfo { name, kind, units, terms, is_ordered, in_doubles });
         }
         let is_word = step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && step.starts_with(|c: char| c.is_ascii_alphabetic())
             && !stages.iter().any(|stage| stage.name == step)
             && !matches!(step, "batch" | "tree");
         let name = if is_word { step } else { "trees" }.to_owned();
-        stages.push(StageInfo { name, kind: StageKind::Trees, units: trees, terms: 0, is_ordered: false });
+        let (kind, is_ordered, in_doubles) = (StageKind::Trees, false, false);
+        stages.push(StageInfo { name, kind, units: trees, terms: 0, is_ordered, in_doubles });
         stages
     }
 }

@@ -108,7 +108,8 @@ impl StageVariant {
             && !is_exact(&changed)
     }
 
-    /// Whether threads share units of the stage, or lanes of vectors have terms, as they can on CPUs alone.
+    /// Whether threads share units of the stage, or lanes of vectors have terms. On GPUs, the former is
+    /// illegal, and the latter in many stages.
     fn is_for_cpus(&self) -> bool {
         let loops = self.builder.tree().loops().into_iter().map(|id| self.builder.node(id));
         loops.into_iter().any(|node| {

@@ -20,8 +20,8 @@ use crate::report::Report;
 use crate::resolve::{self, DirectiveCall, NameScope};
 use crate::schedule::{Header, Param, StageLineage};
 use crate::stages::{self, StageCalls};
-use sched_nest::Nest;
 use sched_nest::sym::{Property, Sym};
+use sched_nest::{LoopId, Nest};
 
 /// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
@@ -52,7 +52,8 @@ impl Variant {
 
     /// Facts that the stages of columns share.
     pub fn stage_context(&self) -> StageContext<'_> {
-        StageContext { target: self.target, model: self.builder.model(), batch_size: self.batch_size }
+        let target = runs_on(&self.builder, self.target);
+        StageContext { target, model: self.builder.model(), batch_size: self.batch_size }
     }
 
     /// The stages of columns that the schedule does not arrange.
@@ -140,8 +141,9 @@ impl<'a> ResolvedPart<'a> {
             judge(&builder, &limits, &mut words);
         }
         words.omit_alternatives();
-        let (target, batch_size) = (limits.kind, self.options.batch_size);
-        let context = StageContext { target, model: self.options.model.as_ref(), batch_size };
+        let model = self.options.model.as_ref();
+        let target = runs_on(&builder, limits.kind);
+        let context = StageContext { target, model, batch_size: self.options.batch_size };
         let mut words = repeats.before(&mut words);
         let judged = |stage| StageVariant::arrange(stage, context, &mut words);
         let stages = stages.into_iter().map(judged).collect();
@@ -222,5 +224,14 @@ fn collect(sym: &Sym, into: &mut Vec<Property>) {
             collect(a, into);
             collect(b, into);
         }
+    }
+}
+
+/// The kind of processor that runs a nest: a block without mapped loops runs on the CPU, whatever the target.
+fn runs_on(builder: &NestBuilder, target: TargetKind) -> TargetKind {
+    let is_mapped = |id: &LoopId| builder.node(*id).gpu_dimension().is_some();
+    match builder.tree().loops().iter().any(is_mapped) {
+        true => target,
+        false => TargetKind::Cpu,
     }
 }

@@ -4,11 +4,11 @@
 //! once, so that the result of a row does not depend on the schedule. Rows and units may be in lanes. So may
 //! terms if no later step compares the sums; each lane then has a sum of its own.
 
-use crate::illegal::{Illegal, Problem, StageLanesFault, TermOrderFault};
+use crate::illegal::{Illegal, Problem, StageLanesFault, TensorFault, TermOrderFault};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
 use crate::stages::acts_on_stages;
-use sched_nest::{Axis, LoopId, StageInfo};
+use sched_nest::{Axis, LoopId, StageInfo, StageKind};
 
 /// Largest number of rows whose sums a stage computes together. Their columns are in memory at once.
 pub const MOST_ROWS: i64 = 1024;
@@ -21,6 +21,11 @@ pub(crate) const MOST_LANES: u32 = 16;
 
 /// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_SUM_VECTORS: i64 = 32;
+
+/// Terms that tensor cores add in one step, and fewest units of a stage that they compute: more than half of
+/// a tile of eight.
+const TENSOR_TERMS: u32 = 4;
+const LEAST_TENSOR_UNITS: u32 = 5;
 
 /// Lanes of the narrowest vector. Without a number in the schedule, the compiler chooses as many lanes as
 /// fit, at least these.
@@ -67,6 +72,9 @@ pub(crate) fn check(builder: &NestBuilder, info: &StageInfo, target: TargetKind)
             }
         }
     }
+    if target == TargetKind::Gpu && problems.is_empty() {
+        problems.extend(tensor_problem(builder, &chain));
+    }
     problems.extend(order_problems(builder, stage));
     problems.extend(expansion_problem(builder, &chain));
     problems
@@ -88,11 +96,12 @@ fn axis_problem(
 ) -> Option<Problem> {
     match (axis, annotation) {
         (Axis::Unit, Annotation::Parallel) if target == TargetKind::Cpu && is_outside => None,
-        (Axis::Feature, Annotation::Vectorize(_)) if target == TargetKind::Gpu => {
-            Some(Problem::TermsOutOfOrder(TermOrderFault::OnGpu))
+        (Axis::Feature, Annotation::Vectorize(_)) if stage.is_ordered => {
+            Some(Problem::TermsOutOfOrder(TermOrderFault::Ordered { stage: stage.name.clone() }))
         }
-        (Axis::Feature, Annotation::Vectorize(_)) => {
-            stage.is_ordered.then_some(Problem::TermsOutOfOrder(TermOrderFault::Ordered))
+        (Axis::Feature, Annotation::Vectorize(lanes)) if target == TargetKind::Gpu => {
+            let fault = tensor_fault(stage, *lanes)?;
+            Some(Problem::TermsOutOfOrder(TermOrderFault::OnGpu(fault)))
         }
         (Axis::Feature, Annotation::Interleave(_)) => {
             Some(Problem::TermsOutOfOrder(TermOrderFault::Directive))
@@ -106,6 +115,34 @@ fn axis_problem(
         ) => Some(Problem::NotInStage { stage: stage.name.clone() }),
         _ => None,
     }
+}
+
+/// Why tensor cores cannot compute vectors of `lanes` terms of a stage, apart from its other directives.
+fn tensor_fault(stage: &StageInfo, lanes: Option<u32>) -> Option<TensorFault> {
+    // Without a model, neither the kind of sums nor their number is known.
+    let fits = stage.units == 0 || (stage.in_doubles && stage.units >= LEAST_TENSOR_UNITS);
+    match lanes {
+        _ if stage.kind != StageKind::Products || !fits => Some(TensorFault::Sums),
+        Some(lanes) if lanes != TENSOR_TERMS => Some(TensorFault::Lanes),
+        _ => None,
+    }
+}
+
+/// The problem of a stage that tensor cores compute and whose loops other directives arrange.
+fn tensor_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
+    let axis = |id: &LoopId| builder.node(*id).axis;
+    let of_terms = |id: &LoopId| {
+        builder.node(*id).directive_of(|annotation| matches!(annotation, Annotation::Vectorize(_)))
+    };
+    let terms = chain.iter().copied().find(|id| axis(id) == Axis::Feature && of_terms(id).is_some())?;
+    let inner: Vec<LoopId> = chain.iter().copied().filter(|id| axis(id) != Axis::Row).collect();
+    let is_plain = |id: &LoopId| *id == terms || builder.node(*id).annotations.is_empty();
+    let is_in_order = inner.iter().map(axis).eq([Axis::Unit, Axis::Feature]);
+    if is_in_order && inner.iter().all(is_plain) {
+        return None;
+    }
+    let problem = Problem::TermsOutOfOrder(TermOrderFault::OnGpu(TensorFault::Arranged));
+    Some(Illegal::argument(of_terms(&terms)?, 0, problem, vec![terms]))
 }
 
 /// The problem of two vectorized loops, at the later one of their directives.

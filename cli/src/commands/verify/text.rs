@@ -61,6 +61,7 @@ fn write_report(report: &VerifyReport, out: &mut String) -> std::fmt::Result {
             out.push_str(&difference_text(found));
             Ok(())
         }
+        None if report.is_equal() && report.compares_margins_alone() => writeln!(out, "equal margins"),
         None if report.is_equal() => writeln!(out, "equal"),
         None => writeln!(out, "different"),
     }

@@ -103,7 +103,7 @@ impl<'f> UseLists<'f> {
             }
             Stmt::Parallel(this) => note(this.trip),
             Stmt::Alloc(this) => note(this.bytes),
-            Stmt::Launch(_) | Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) => {}
+            Stmt::Launch(_) | Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) | Stmt::Product(_) => {}
         }
     }
 

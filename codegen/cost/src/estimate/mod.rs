@@ -145,7 +145,7 @@ impl<'a> Estimator<'a> {
             Stmt::Parallel(this) => self.parallel_loop(this, work),
             Stmt::Alloc(this) => self.alloc(this, work),
             // Statements of GPU kernels have no cost here, since the module `gpu` estimates launches.
-            Stmt::Launch(_) | Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) => {}
+            Stmt::Launch(_) | Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) | Stmt::Product(_) => {}
         }
     }
 

@@ -111,6 +111,7 @@ mod tests {
             units,
             terms,
             is_ordered: false,
+            in_doubles: true,
         };
         let last = StageInfo { name: "net".to_owned(), kind: StageKind::Trees, ..layer("", 3, 0) };
         ModelInfo {

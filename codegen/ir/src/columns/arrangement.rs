@@ -16,6 +16,8 @@ pub struct Arrangement {
     pub bounds: Vec<StageBound>,
     /// Number of rows that the loops go through: the rows of a group.
     pub rows: i64,
+    /// Whether the stage is a product of matrices by the warps of a GPU's block, without loops of its own.
+    pub is_product: bool,
 }
 
 /// A loop of a stage. Its first value is 0.
@@ -66,7 +68,7 @@ pub(super) struct ValueRange {
 impl Arrangement {
     /// The arrangement of loops with the bounds of partial tiles.
     pub fn new(loops: Vec<StageLoop>, bounds: Vec<StageBound>) -> Arrangement {
-        let all = Arrangement { loops, bounds, rows: 1 };
+        let all = Arrangement { loops, bounds, rows: 1, is_product: false };
         let of_rows = all.for_axes(&[Axis::Row]);
         let mut last = 0;
         of_rows.visit_points(0, &of_rows.initial_bounds(), (0, 0), &mut |(row, _)| {
@@ -184,6 +186,7 @@ impl Arrangement {
             loops: kept.iter().map(|at| self.loops[*at]).collect(),
             bounds: self.bounds.iter().filter_map(bound).collect(),
             rows: 1,
+            is_product: self.is_product,
         }
     }
 
@@ -197,7 +200,7 @@ impl Arrangement {
     }
 
     /// Number of lanes that are rows, units or terms.
-    pub(super) fn lanes(&self, axis: Axis) -> u16 {
+    pub fn lanes(&self, axis: Axis) -> u16 {
         self.loops.iter().filter(|this| this.axis == axis).map(|this| this.lanes).max().unwrap_or(1)
     }
 
@@ -211,6 +214,9 @@ impl Arrangement {
 
 impl std::fmt::Display for Arrangement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_product {
+            return write!(f, "a product of matrices");
+        }
         write!(f, "groups of {} rows, loops", self.rows)?;
         for (number, this) in self.loops.iter().enumerate() {
             let axis = match this.axis {

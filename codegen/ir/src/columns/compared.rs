@@ -5,15 +5,21 @@
 //! other columns, may add their terms in any order. The condition of an activation such as ReLU does not
 //! count: both of its sides have the same value at the threshold.
 
+use super::ranges::range;
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use sched_forest::{Output, Transform};
-use std::collections::HashSet;
-
-/// Largest difference of the sides of a condition at its threshold, relative to the larger side: rounding.
-const MOST_JUMP: f64 = 1e-7;
+use std::collections::{HashMap, HashSet};
 
 /// Most operations of the sides of a condition that are evaluated at the threshold.
 const MOST_OPERATIONS: usize = 32;
+
+/// Largest product of the constant factors that enlarge a difference of sums in single and in double
+/// precision. It turns a rounding error of a sum near 1 into 1e-5 and 1e-7.
+const MOST_GAIN: [f64; 2] = [128.0, (1_u64 << 30) as f64];
+
+/// Largest constant that may be added to a column, in single and in double precision. A larger one rounds the
+/// column: 1.5 * 2^52 rounds to whole numbers.
+const MOST_OFFSET: [f64; 2] = MOST_GAIN;
 
 /// The columns among `needed` that a step compares, or whose differences a step can enlarge by any factor,
 /// directly or through other columns. Each of `needed` comes after the columns that it reads. `tested` are
@@ -23,66 +29,137 @@ pub(super) fn compared_columns(
     needed: &[ColumnId],
     tested: impl Iterator<Item = ColumnId>,
 ) -> HashSet<ColumnId> {
-    let mut compared: HashSet<ColumnId> = tested.collect();
-    for column in needed.iter().rev() {
-        if compared.contains(column) || !keeps_differences_small(columns, *column) {
-            compared.extend(columns.expr(*column).operands());
-        }
-    }
-    compared
+    let is_sum = |expr: &Expr| expr.is_sum();
+    Differences::of(columns, needed, is_sum).compared(needed, tested)
 }
 
 /// Whether a step from margins to predictions can turn a small difference of margins into another one. Labels
 /// do not count: they may change where the best scores are nearly equal.
 pub(super) fn predictions_jump(output: &Output) -> bool {
+    let is_margin = |expr: &Expr| matches!(expr, Expr::Input { .. });
     output.value.iter().any(|step| match step {
         Transform::Columns(of) => {
             let needed = of.columns.needed_for(&of.results);
-            let compared = compared_columns(&of.columns, &needed, std::iter::empty());
-            compared.into_iter().any(|column| matches!(of.columns.expr(column), Expr::Input { .. }))
+            let differences = Differences::of(&of.columns, &needed, is_margin);
+            let compared = differences.compared(&needed, std::iter::empty());
+            compared.into_iter().any(|column| is_margin(of.columns.expr(column)))
         }
         _ => false,
     })
 }
 
-/// Whether a small difference of the operands, relative to the terms of the sums that they come from, leads
-/// to a small difference of the column.
-fn keeps_differences_small(columns: &Columns, column: ColumnId) -> bool {
-    let own = columns.column_type(column);
-    if own == ColumnType::Bool {
-        // The readers of a truth value decide whether it matters.
-        return true;
-    }
-    let is_constant = |other: &ColumnId| matches!(columns.expr(*other), Expr::Const(_));
-    let is_distance = |other: &ColumnId| matches!(columns.expr(*other), Expr::SquaredDistance { .. });
-    match columns.expr(column) {
-        Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } | Expr::SquaredDistance { .. } => true,
-        Expr::Unary(op, of) => match op {
-            Unary::Cast(to) => to.is_float() && columns.column_type(*of).is_float(),
-            Unary::Negate | Unary::Abs | Unary::Tanh | Unary::Logistic | Unary::Erf => true,
-            Unary::Sin | Unary::Cos => true,
-            // Sums of squares do not cancel, and the root of one has half of its relative error.
-            Unary::SquareRoot => is_distance(of),
-            // An exponential's relative error is the error of its operand, which can be large.
-            Unary::Exp | Unary::ExpMinusOne => own == ColumnType::F64,
-            Unary::Log | Unary::LogOnePlus => false,
-            Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNan | Unary::Not => false,
-        },
-        Expr::Binary(op, _, by) => match op {
-            Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Min | Binary::Max => true,
-            Binary::Divide => is_constant(by),
-            Binary::Power | Binary::Less | Binary::LessOrEqual | Binary::Equal | Binary::And | Binary::Or => {
-                false
-            }
-        },
-        Expr::Select { condition, then, otherwise } => {
-            is_continuous(columns, *condition, [*then, *otherwise])
+/// The differences of columns that rounding errors of sums cause.
+struct Differences<'a> {
+    columns: &'a Columns,
+    /// For each column that depends on a sum, the largest product of constant factors between it and the
+    /// sums next to it. A later sum begins with 1, since the magnitudes of its terms count.
+    gains: HashMap<ColumnId, f64>,
+}
+
+impl<'a> Differences<'a> {
+    /// The differences of `needed` columns. Those whose expression `is_source` differ by rounding.
+    fn of(columns: &'a Columns, needed: &[ColumnId], is_source: impl Fn(&Expr) -> bool) -> Differences<'a> {
+        let mut gains: HashMap<ColumnId, f64> = HashMap::new();
+        for column in needed {
+            let expr = columns.expr(*column);
+            let of_operands = expr.operands().filter_map(|operand| gains.get(&operand).copied());
+            let largest = of_operands.reduce(f64::max);
+            let gain = match largest {
+                _ if is_source(expr) => Some(1.0),
+                Some(_) if expr.is_sum() => Some(1.0),
+                Some(gain) => Some(gain * factor(columns, expr)),
+                None => None,
+            };
+            gains.extend(gain.map(|gain| (*column, gain)));
         }
-        Expr::Step { .. }
-        | Expr::Table { .. }
-        | Expr::Pick { .. }
-        | Expr::Trees { .. }
-        | Expr::Bit { .. } => false,
+        Differences { columns, gains }
+    }
+
+    /// The columns that a step compares; see [`compared_columns`].
+    fn compared(&self, needed: &[ColumnId], tested: impl Iterator<Item = ColumnId>) -> HashSet<ColumnId> {
+        let mut compared: HashSet<ColumnId> = tested.collect();
+        for column in needed.iter().rev() {
+            if compared.contains(column) || !self.stay_small(*column) {
+                compared.extend(self.columns.expr(*column).operands());
+            }
+        }
+        compared
+    }
+
+    /// Whether a small difference of the operands, relative to the terms of the sums that they come from,
+    /// leads to a small difference of the column.
+    fn stay_small(&self, column: ColumnId) -> bool {
+        let columns = self.columns;
+        let expr = columns.expr(column);
+        let differs = |operand: ColumnId| self.gains.contains_key(&operand);
+        let own = columns.column_type(column);
+        // The readers of a truth value decide whether it matters.
+        if own == ColumnType::Bool || !expr.operands().any(differs) {
+            return true;
+        }
+        let precision = usize::from(own == ColumnType::F64);
+        let gain = self.gains.get(&column).copied().unwrap_or(1.0);
+        if gain.is_nan() || gain > MOST_GAIN[precision] {
+            return false;
+        }
+        let is_distance = |other: &ColumnId| matches!(columns.expr(*other), Expr::SquaredDistance { .. });
+        match expr {
+            Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } | Expr::SquaredDistance { .. } => true,
+            Expr::Unary(op, of) => match op {
+                Unary::Cast(to) => to.is_float() && columns.column_type(*of).is_float(),
+                Unary::Negate | Unary::Abs | Unary::Tanh | Unary::Logistic | Unary::Erf => true,
+                Unary::Sin | Unary::Cos => true,
+                // Sums of squares do not cancel, and the root of one has half of its relative error.
+                Unary::SquareRoot => is_distance(of),
+                // An exponential's relative error is the error of its operand, which can be large.
+                Unary::Exp | Unary::ExpMinusOne => {
+                    own == ColumnType::F64 || range(columns, *of).greatest <= 0.0
+                }
+                Unary::LogOnePlus => range(columns, *of).least >= 0.0,
+                Unary::Log => range(columns, *of).least >= 1.0,
+                Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNan | Unary::Not => false,
+            },
+            Expr::Binary(op, x, y) => match op {
+                Binary::Add | Binary::Subtract => {
+                    let offset = [x, y].map(|of| constant(columns, *of).map_or(0.0, f64::abs));
+                    offset.into_iter().all(|offset| offset <= MOST_OFFSET[precision])
+                }
+                Binary::Multiply | Binary::Min | Binary::Max => true,
+                Binary::Divide => constant(columns, *y).is_some() || range(columns, *y).least >= 1.0,
+                Binary::Power
+                | Binary::Less
+                | Binary::LessOrEqual
+                | Binary::Equal
+                | Binary::And
+                | Binary::Or => false,
+            },
+            Expr::Select { condition, then, otherwise } => {
+                !differs(*condition) || is_continuous(columns, *condition, [*then, *otherwise])
+            }
+            Expr::Step { .. }
+            | Expr::Table { .. }
+            | Expr::Pick { .. }
+            | Expr::Trees { .. }
+            | Expr::Bit { .. } => false,
+        }
+    }
+}
+
+/// The factor by which an expression enlarges a difference of its operands; 1 if it has no constant factor.
+fn factor(columns: &Columns, expr: &Expr) -> f64 {
+    let of = |column: &ColumnId| constant(columns, *column);
+    match expr {
+        Expr::Binary(Binary::Multiply, x, y) => of(x).or(of(y)).map_or(1.0, f64::abs),
+        Expr::Binary(Binary::Divide, _, y) => of(y).map_or(1.0, |by| by.abs().recip()),
+        _ => 1.0,
+    }
+}
+
+/// The value of a constant column.
+fn constant(columns: &Columns, column: ColumnId) -> Option<f64> {
+    match columns.expr(column) {
+        Expr::Const(value) => Some(value.to_f64()),
+        _ => None,
     }
 }
 
@@ -100,10 +177,8 @@ fn is_continuous(columns: &Columns, condition: ColumnId, sides: [ColumnId; 2]) -
     let mut budget = MOST_OPERATIONS;
     let mut at_threshold = |side| value_at(columns, side, (compared, threshold), &mut budget);
     match sides.map(&mut at_threshold) {
-        [Some(one), Some(other)] => {
-            let (one, other) = (one.to_f64(), other.to_f64());
-            (one - other).abs() <= MOST_JUMP * one.abs().max(other.abs())
-        }
+        // Later steps may enlarge the least jump.
+        [Some(one), Some(other)] => one.to_f64() == other.to_f64(),
         _ => false,
     }
 }
@@ -174,6 +249,7 @@ mod tests {
     #[test]
     fn jumps_are_comparisons() {
         assert!(is_compared(|columns, sum| leaky(columns, sum, (0.0, 1.0))));
+        assert!(is_compared(|columns, sum| leaky(columns, sum, (1.0 - 1e-15, 1.0))));
         assert!(is_compared(|columns, sum| columns.add(Expr::Unary(Unary::Floor, sum)).unwrap()));
         assert!(is_compared(|columns, sum| {
             let zero = number(columns, 0.0);
@@ -183,6 +259,62 @@ mod tests {
         assert!(is_compared(|columns, sum| {
             let one = number(columns, 1.0);
             columns.add(Expr::Binary(Binary::Divide, one, sum)).unwrap()
+        }));
+    }
+
+    fn with(columns: &mut Columns, op: Binary, x: ColumnId, by: f64) -> ColumnId {
+        let by = number(columns, by);
+        columns.add(Expr::Binary(op, x, by)).unwrap()
+    }
+
+    #[test]
+    fn large_constants_enlarge_differences() {
+        let is_enlarged = |op, by| is_compared(|columns, sum| with(columns, op, sum, by));
+        for (op, large, small) in [
+            (Binary::Multiply, 1e20, 1e6),
+            (Binary::Divide, 1e-20, 1e-6),
+            (Binary::Add, 1.5 * 2_f64.powi(52), 1e6),
+            (Binary::Subtract, f64::INFINITY, 3.0),
+        ] {
+            assert!(is_enlarged(op, large) && !is_enlarged(op, small), "{op:?}");
+        }
+        assert!(is_enlarged(Binary::Divide, 0.0) && is_enlarged(Binary::Multiply, f64::NAN));
+        let twice = |first: f64, second: f64| {
+            is_compared(|columns, sum| {
+                let product = with(columns, Binary::Multiply, sum, first);
+                let tanh = columns.add(Expr::Unary(Unary::Tanh, product)).unwrap();
+                with(columns, Binary::Multiply, tanh, second)
+            })
+        };
+        assert!(twice(1e6, 1e6) && !twice(1e6, 1e-6));
+    }
+
+    #[test]
+    fn logarithms_and_quotients_of_large_operands_are_harmless() {
+        let softplus = |columns: &mut Columns, sum| {
+            let size = columns.add(Expr::Unary(Unary::Abs, sum)).unwrap();
+            let negative = columns.add(Expr::Unary(Unary::Negate, size)).unwrap();
+            let power = columns.add(Expr::Unary(Unary::Exp, negative)).unwrap();
+            columns.add(Expr::Unary(Unary::LogOnePlus, power)).unwrap()
+        };
+        assert!(!is_compared(softplus));
+        assert!(is_compared(|columns, sum| columns.add(Expr::Unary(Unary::LogOnePlus, sum)).unwrap()));
+        let softsign = |from: f64| {
+            move |columns: &mut Columns, sum| {
+                let size = columns.add(Expr::Unary(Unary::Abs, sum)).unwrap();
+                let more = with(columns, Binary::Add, size, from);
+                columns.add(Expr::Binary(Binary::Divide, sum, more)).unwrap()
+            }
+        };
+        assert!(!is_compared(softsign(1.0)) && is_compared(softsign(1e-9)));
+    }
+
+    #[test]
+    fn conditions_on_features_do_not_matter() {
+        assert!(!is_compared(|columns, sum| {
+            let (zero, other) = (number(columns, 0.0), columns.input(2, Float::F64));
+            let condition = columns.add(Expr::Binary(Binary::Less, other, zero)).unwrap();
+            columns.add(Expr::Select { condition, then: zero, otherwise: sum }).unwrap()
         }));
     }
 

@@ -6,12 +6,14 @@
 //! read it.
 
 use super::code::{BufferElements, ColumnCode, LaneRows, RunDestination};
+use super::layers::LayerRun;
 use super::runs::{ColumnRun, StoredRun};
 use super::share::Share;
+use super::stage::ColumnStage;
 use super::stored::StoredColumns;
 use super::value::{FeatureSource, Lanes};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BufferId, BuildStmts, Builder, Cmp, Value};
+use crate::lir::{Bin, BufferId, BuildStmts, Builder, Cmp, Value, WARP};
 use crate::rows::BlockThreads;
 
 /// Fewest threads that compute the same part of different rows, if the block has as many rows: a warp, whose
@@ -29,8 +31,15 @@ pub struct BlockOfRows {
     pub count: Value,
     /// Largest number of rows.
     pub max_rows: i64,
-    /// Number of rows for which a column has space.
-    pub capacity: i64,
+}
+
+/// Memory of a block's columns.
+#[derive(Clone, Copy)]
+enum BlockMemory {
+    /// Shared memory, column by column. A column has space for a number of rows.
+    Shared { capacity: i64 },
+    /// The device's memory, which has the columns of all rows of the call, row by row.
+    OfCall,
 }
 
 /// Code of a block: its rows, the memory of their columns, and the threads that compute these.
@@ -38,48 +47,86 @@ pub struct BlockOfRows {
 struct BlockCode<'a> {
     code: ColumnCode<'a>,
     rows: BlockOfRows,
+    /// The stored columns, from the block's first row on.
     stored: StoredColumns,
     to: BufferId,
+    memory: BlockMemory,
     threads: BlockThreads,
 }
 
 impl ColumnCode<'_> {
-    /// Stores the columns of the rows of a block in `to`, column by column. The columns are visible to all
-    /// threads afterwards.
+    /// Stores the columns of the rows of a block in `to`, in shared memory, column by column. A column has
+    /// space for `capacity` rows. The columns are visible to all threads afterwards.
     pub fn store_cooperatively(
         &self,
         b: &mut Builder,
         rows: BlockOfRows,
-        to: BufferId,
+        (to, capacity): (BufferId, i64),
         threads: BlockThreads,
     ) {
-        self.runs.stored.with_shared_memory(b, rows.capacity, |b, stored| {
-            BlockCode { code: *self, rows, stored, to, threads }.emit(b);
+        let memory = BlockMemory::Shared { capacity };
+        self.runs.stored.with_shared_memory(b, capacity, |b, stored| {
+            BlockCode { code: *self, rows, stored, to, memory, threads }.emit(b);
         });
+    }
+
+    /// Stores the columns of the rows of a block in `to`, which has the columns of all rows of the call, as
+    /// `stored` has their stored columns.
+    pub fn store_block_of_call(
+        &self,
+        b: &mut Builder,
+        rows: BlockOfRows,
+        (to, stored): (BufferId, StoredColumns),
+        threads: BlockThreads,
+    ) {
+        let (stored, memory) = (stored.from_row(rows.first), BlockMemory::OfCall);
+        BlockCode { code: *self, rows, stored, to, memory, threads }.emit(b);
+    }
+
+    /// Whether a stage is a product of matrices, which the threads of a block compute together.
+    pub fn has_products(&self) -> bool {
+        self.stored_runs().any(|(run, stage)| product_of(run, stage).is_some())
+    }
+}
+
+/// The layers of a run that are products of matrices.
+fn product_of<'a>(run: &'a StoredRun, stage: Option<&ColumnStage>) -> Option<&'a LayerRun> {
+    let is_product = stage?.arrangement.as_ref()?.is_product;
+    match run {
+        StoredRun::Layers(run) if is_product && run.fits_tiles() => Some(run),
+        _ => None,
     }
 }
 
 impl BlockCode<'_> {
     fn emit(&self, b: &mut Builder) {
         for (run, stage) in self.code.stored_runs() {
-            let arrangement = stage.and_then(|stage| stage.arrangement.as_ref());
-            let pieces = if arrangement.is_some() { 1 } else { self.pieces_of_stored(run) };
-            self.code.attribute(b, stage, |b| {
-                self.each_part(b, pieces, |b, rows, _| {
-                    self.code.store_stored_run(b, run, arrangement, rows);
-                });
+            self.code.attribute(b, stage, |b| match product_of(run, stage) {
+                Some(layers) if self.threads.count >= WARP => {
+                    self.code.sum_code(layers, self.stored).multiply(b, self.threads, self.rows.count);
+                }
+                _ => self.stored_run(b, run, stage),
             });
             wait(b);
         }
         self.code.attribute(b, None, |b| {
             for run in &self.code.runs.runs {
                 self.each_part(b, self.pieces_of(run), |b, rows, to| {
-                    let to = RunDestination::Columns(to, self.rows.capacity);
                     self.code.store_run(b, run, rows, to);
                 });
             }
         });
         wait(b);
+    }
+
+    /// Stores the columns of a run, each thread some of them.
+    fn stored_run(&self, b: &mut Builder, run: &StoredRun, stage: Option<&ColumnStage>) {
+        let arrangement = stage.and_then(|stage| stage.arrangement.as_ref());
+        let arrangement = arrangement.filter(|arrangement| !arrangement.is_product);
+        let pieces = if arrangement.is_some() { 1 } else { self.pieces_of_stored(run) };
+        self.each_part(b, pieces, |b, rows, _| {
+            self.code.store_stored_run(b, run, arrangement, rows);
+        });
     }
 
     /// Number of threads of the block for each of its rows, if it has all of them.
@@ -108,9 +155,9 @@ impl BlockCode<'_> {
         &self,
         b: &mut Builder,
         pieces: i64,
-        body: impl FnOnce(&mut Builder, LaneRows, BufferElements),
+        body: impl FnOnce(&mut Builder, LaneRows, RunDestination),
     ) {
-        let BlockOfRows { features, first, count, max_rows, .. } = self.rows;
+        let BlockOfRows { features, first, count, max_rows } = self.rows;
         let BlockThreads { thread, count: threads } = self.threads;
         let most = threads / max_rows.clamp(1, ROWS_AT_ONCE);
         let parts = pieces.min(most).max(1);
@@ -122,11 +169,11 @@ impl BlockCode<'_> {
         let share = if parts == 1 { Share::Whole } else { Share::Part { part, parts } };
         let rows = |b: &mut Builder| {
             b.for_loop((start, count, each), &[], |b, row, _| {
-                let from = b.add(first, row);
-                let from = b.mul_int(from, self.code.runs.features as i64);
+                let of_call = b.add(first, row);
+                let from = b.mul_int(of_call, self.code.runs.features as i64);
                 let features = FeatureSource::OfRow(features, from);
-                let rows = LaneRows { features, stored: self.stored.from_row(row), lanes: Lanes::One, share };
-                body(b, rows, BufferElements { buffer: self.to, first: row });
+                let (stored, destination) = self.memory_of(b, row, of_call);
+                body(b, LaneRows { features, stored, lanes: Lanes::One, share }, destination);
                 Vec::new()
             });
         };
@@ -137,6 +184,20 @@ impl BlockCode<'_> {
         let end = b.int(parts);
         let has_part = b.cmp(Cmp::Lt, part, end);
         b.when(has_part, rows);
+    }
+
+    /// The memory of a row's stored columns and of its others, by its number in the block and in the call.
+    fn memory_of(&self, b: &mut Builder, row: Value, of_call: Value) -> (StoredColumns, RunDestination) {
+        let to = |first| BufferElements { buffer: self.to, first };
+        match self.memory {
+            BlockMemory::Shared { capacity } => {
+                (self.stored.from_row(row), RunDestination::Columns(to(row), capacity))
+            }
+            BlockMemory::OfCall => {
+                let first = b.mul_int(of_call, self.code.runs.count as i64);
+                (self.stored.from_row(of_call), RunDestination::Columns(to(first), 1))
+            }
+        }
     }
 }
 

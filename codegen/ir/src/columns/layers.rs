@@ -14,7 +14,7 @@ use super::pools::Pools;
 use super::shared::shared_columns;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
-use crate::lir::Scalar;
+use crate::lir::{Scalar, TILE};
 use sched_columns::{ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::Float;
 use sched_nest::StageKind;
@@ -27,9 +27,10 @@ const PANEL_BYTES: i64 = 64;
 /// then adjacent, so that a vector can have several terms.
 const LEAST_PANEL: usize = 3;
 
-/// Most terms in single precision that may be added in any order. Two orders of 1,000 terms differed by a
-/// millionth of the magnitudes of the terms, which is the bound.
-const MOST_FREE_SINGLES: i64 = 512;
+/// Most terms in single precision that may be added in any order. A sum of 64 equal terms differs in two
+/// orders by a millionth of the magnitudes of the terms, which is the bound: all of its additions round to one
+/// side.
+const MOST_FREE_SINGLES: i64 = 64;
 
 /// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,6 +86,12 @@ impl LayerRun {
     /// Number of sums of a layer, with padding.
     pub fn padded_units(&self) -> i64 {
         padded_units(self.units, self.panel)
+    }
+
+    /// Whether tensor cores can compute the sums: products in double precision, whose constants are in
+    /// panels of a tile's units.
+    pub fn fits_tiles(&self) -> bool {
+        (self.term, self.element, self.panel) == (SumTerm::Product, Scalar::F64, TILE)
     }
 
     /// Number of constants of a layer, with padding.

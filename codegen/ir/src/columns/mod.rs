@@ -8,13 +8,14 @@
 //!    computes the sums whose loops a schedule arranges, by the [`arrangement`] of the plan, with
 //!    [`term_lanes`]. [`trees`] are stored as sums are, and [`walks`] has their code. [`iteration`] makes
 //!    loops of arrangements. Sums of one shape, and the trees of one forest, are a [`stage`]. [`compared`]
-//!    finds sums whose rounding errors can change a result by any amount.
+//!    finds sums whose rounding errors can change a result by any amount, with the help of [`ranges`].
 //! 3. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
 //!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
 //! 4. [`value`] lowers an operation of a shape to LIR, for one row or for several.
 //!    [`functions`] has exponentials, logarithms and the like.
 //! 5. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
 //!    [`cooperative`] loops over them in the threads of a GPU's block, which have [`share`]s of the work.
+//!    [`product`] makes products of matrices of layers.
 //! 6. [`blocks`] fills blocks of rows, with values of features or with computed columns.
 //!
 //! [`outputs`] has the expressions behind the trees, over margins in place of features.
@@ -32,6 +33,8 @@ mod numbers;
 mod operations;
 pub mod outputs;
 pub mod pools;
+mod product;
+mod ranges;
 pub mod runs;
 mod share;
 mod shared;

@@ -168,14 +168,18 @@ impl ColumnRuns {
     /// The stages whose results are columns, in order: runs of layers and of trees.
     pub fn stages(&self) -> Vec<ColumnStageShape> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        let shape = |kind, units, terms, is_ordered| {
-            let (units, terms) = (count(units), count(terms));
-            Some(ColumnStageShape { kind, units, terms, is_ordered })
+        let shape = |kind, (units, terms), is_ordered, element| {
+            let (units, terms, in_doubles) = (count(units), count(terms), element == Scalar::F64);
+            Some(ColumnStageShape { kind, units, terms, is_ordered, in_doubles })
         };
         let stages = self.stored_runs.iter().filter_map(|run| match run {
             StoredRun::Values(_) => None,
-            StoredRun::Layers(run) => shape(run.term.stage(), run.units, run.terms, run.is_ordered),
-            StoredRun::Trees(run) => shape(StageKind::ColumnTrees, run.units, run.trees, true),
+            StoredRun::Layers(run) => {
+                shape(run.term.stage(), (run.units, run.terms), run.is_ordered, run.element)
+            }
+            StoredRun::Trees(run) => {
+                shape(StageKind::ColumnTrees, (run.units, run.trees), true, run.sum_element)
+            }
         });
         stages.collect()
     }

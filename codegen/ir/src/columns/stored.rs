@@ -190,6 +190,14 @@ impl StoredColumns {
         }
     }
 
+    /// Elements from a column to the next one.
+    pub(super) fn distance(&self, b: &mut Builder) -> Value {
+        match self.stride {
+            Stride::Constant(stride) => b.int(stride),
+            Stride::Value(stride) => stride,
+        }
+    }
+
     /// Index of the first row's element in the column at a place.
     pub(super) fn index(&self, b: &mut Builder, place: Value) -> Value {
         let index = match self.stride {

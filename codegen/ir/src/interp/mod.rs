@@ -14,6 +14,7 @@ mod memory;
 mod ops;
 mod options;
 mod order;
+mod product;
 mod race;
 mod threads;
 mod tickets;
@@ -197,6 +198,7 @@ impl<'f, 'm> Interpreter<'f, 'm> {
                 Stmt::Launch(stmt) => self.launch(stmt)?,
                 // `launch.rs` runs all threads up to these.
                 Stmt::Barrier | Stmt::Fence | Stmt::Ticket(_) => {}
+                Stmt::Product(product) => self.product(stmt, product)?,
             }
         }
         Ok(())

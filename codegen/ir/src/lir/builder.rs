@@ -5,8 +5,8 @@ mod blocks;
 pub use blocks::BuildStmts;
 
 use super::{
-    Address, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined, Keep, Math, Op,
-    Origins, Scalar, Space, Stmt, Ticket, Ty, Value,
+    Address, Bin, Block, BlockProduct, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined,
+    Keep, Math, Op, Origins, Scalar, Space, Stmt, Ticket, Ty, Value,
 };
 use crate::lir::bit_width;
 use sched_nest::GpuDimension;
@@ -386,6 +386,11 @@ impl Builder {
         let number = self.fresh(Ty::of(Scalar::I32));
         self.push(Stmt::Ticket(Ticket { number, counter, shared }));
         number
+    }
+
+    /// A product of matrices by the threads of a block.
+    pub fn product(&mut self, product: BlockProduct) {
+        self.push(Stmt::Product(Box::new(product)));
     }
 
     /// Appends finished statements.

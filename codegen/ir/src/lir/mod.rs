@@ -28,6 +28,7 @@ mod nested;
 mod ops;
 mod origin;
 mod print;
+mod product;
 mod standalone;
 mod table;
 mod unread;
@@ -44,6 +45,7 @@ pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREA
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
+pub use product::{BlockProduct, ProductElements, TILE, TILE_TERMS, WARP, product_tile};
 pub use sched_outputs::OutputKind;
 pub use standalone::Standalone;
 pub use table::Table;
@@ -333,6 +335,8 @@ pub enum Stmt {
     Fence,
     /// A ticket for each block of a group.
     Ticket(Ticket),
+    /// The threads of a block multiply matrices.
+    Product(Box<BlockProduct>),
 }
 
 /// Statements in order.

@@ -19,7 +19,8 @@ impl Stmt {
             | Stmt::Prefetch(_)
             | Stmt::Barrier
             | Stmt::Fence
-            | Stmt::Ticket(_) => Vec::new(),
+            | Stmt::Ticket(_)
+            | Stmt::Product(_) => Vec::new(),
         }
     }
 
@@ -39,7 +40,8 @@ impl Stmt {
             | Stmt::Prefetch(_)
             | Stmt::Barrier
             | Stmt::Fence
-            | Stmt::Ticket(_) => Vec::new(),
+            | Stmt::Ticket(_)
+            | Stmt::Product(_) => Vec::new(),
         }
     }
 

@@ -194,7 +194,23 @@ impl Printer<'_> {
                 let (number, shared) = (self.name(*number), self.buffer(*shared));
                 self.line(f, format!("{number} = ticket of {} through {shared}", self.place(counter)))
             }
+            Stmt::Product(product) => self.product(f, product),
         }
+    }
+
+    fn product(&mut self, f: &mut Formatter, product: &BlockProduct) -> fmt::Result {
+        let of = |of: ProductElements| format!("{}[{}]", self.buffer(of.buffer), self.name(of.first));
+        let [starts, places] = [product.starts, product.places].map(|from| from.map(of));
+        let starts = starts.map_or_else(String::new, |starts| format!("{starts} + "));
+        let places = places.map_or_else(String::new, |places| format!(" at {places}"));
+        let (sums, constants, operands) = (of(product.sums), of(product.constants), of(product.operands));
+        let (distance, rows) = (self.name(product.distance), self.name(product.rows));
+        let BlockProduct { terms, panels, .. } = product;
+        let text = format!(
+            "product {sums} = {starts}{constants} * {operands}{places}: {panels} panels, {rows} rows, \
+             {terms} terms, {distance} apart"
+        );
+        self.line(f, text)
     }
 
     fn if_else(&mut self, f: &mut Formatter, stmt: &If) -> fmt::Result {

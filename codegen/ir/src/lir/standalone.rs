@@ -87,7 +87,8 @@ fn definitions(stmts: &[Stmt]) -> Vec<Value> {
         | Stmt::Alloc(_)
         | Stmt::Launch(_)
         | Stmt::Barrier
-        | Stmt::Fence => {}
+        | Stmt::Fence
+        | Stmt::Product(_) => {}
     });
     defined
 }

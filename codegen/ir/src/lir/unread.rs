@@ -28,10 +28,15 @@ impl Module {
 fn tables_read(function: &Function) -> BTreeSet<u32> {
     let mut read = BTreeSet::new();
     Stmt::visit_all(&function.body, |stmt| {
-        let Stmt::Let(_, op) = stmt else { return };
-        if let Some(Space::ModelTable(table)) = op.buffer().map(|id| function.buffer(id).space) {
-            read.insert(table);
-        }
+        let buffers: Vec<BufferId> = match stmt {
+            Stmt::Let(_, op) => op.buffer().into_iter().collect(),
+            Stmt::Product(product) => product.elements().map(|of| of.buffer).collect(),
+            _ => return,
+        };
+        read.extend(buffers.into_iter().filter_map(|id| match function.buffer(id).space {
+            Space::ModelTable(table) => Some(table),
+            _ => None,
+        }));
     });
     read
 }
@@ -66,6 +71,13 @@ fn renumber(block: &mut Block, numbers: &[Option<BufferId>]) {
             Stmt::Store(at, _) | Stmt::StoreMasked(at, ..) | Stmt::AtomicAdd(at, _) => Some(&mut at.buffer),
             Stmt::Prefetch(at) => Some(&mut at.buffer),
             Stmt::Alloc(stmt) => Some(&mut stmt.buffer),
+            Stmt::Product(product) => {
+                for of in product.elements_mut() {
+                    let new = numbers.get(of.buffer.0 as usize).copied().flatten();
+                    of.buffer = new.unwrap_or(of.buffer);
+                }
+                return true;
+            }
             Stmt::For(stmt) => return !(stmt.body.is_empty() && stmt.carried.is_empty()),
             Stmt::Ticket(ticket) => {
                 let new = |buffer: BufferId| numbers.get(buffer.0 as usize).copied().flatten();

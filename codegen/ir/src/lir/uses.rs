@@ -65,6 +65,10 @@ impl Uses {
                 self.buffers.insert(ticket.shared);
             }
             Stmt::Barrier | Stmt::Fence => {}
+            Stmt::Product(product) => {
+                self.whole_values.extend(product.values());
+                self.buffers.extend(product.elements().map(|of| of.buffer));
+            }
         }
     }
 

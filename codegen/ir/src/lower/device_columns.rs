@@ -1,11 +1,14 @@
-//! Columns that a separate launch computes on a device, one row in each thread.
+//! Columns that a separate launch computes on a device, one row in each thread. If a layer is a product of
+//! matrices, the threads of a block compute its sums together.
 
 use super::kernel_builder::KernelBuilder;
 use crate::columns::code::{BufferElements, ColumnCode};
+use crate::columns::cooperative::BlockOfRows;
 use crate::columns::stored::StoredColumns;
 use crate::columns::value::FeatureSource;
 use crate::lir::{Bin, BufferId, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 use crate::mir::CacheRows;
+use crate::rows::BlockThreads;
 
 /// Threads of a block in the launch that computes columns.
 const THREADS: u32 = 128;
@@ -43,6 +46,14 @@ fn launch(
         let id = |level| GpuDimension { level, axis: GpuAxis::X };
         let (block, thread) = (k.b.id(id(GpuLevel::Grid)), k.b.id(id(GpuLevel::Block)));
         let first = k.b.mul_int(block, THREADS.into());
+        if code.has_products() {
+            let left = k.b.sub(n_rows, first);
+            let all = k.b.int(THREADS.into());
+            let count = k.b.bin(Bin::Min, left, all);
+            let rows = BlockOfRows { features: k.ports.rows, first, count, max_rows: THREADS.into() };
+            let threads = BlockThreads { thread, count: THREADS.into() };
+            return code.store_block_of_call(&mut k.b, rows, (buffer, stored), threads);
+        }
         let row = k.b.add(first, thread);
         let exists = k.b.cmp(Cmp::Lt, row, n_rows);
         let (rows, features) = (k.ports.rows, k.ports.features());

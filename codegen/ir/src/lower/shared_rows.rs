@@ -84,18 +84,18 @@ impl SharedFill {
         let bytes = capacity.saturating_mul(code.runs.count as i64 * i64::from(element.bytes()));
         let bytes = k.b.int(limit_shared_bytes(bytes));
         k.alloc_in(Space::Shared, "shared_columns", element, bytes, |k, columns| {
-            let of_columns = self.block_of_rows(k, capacity);
-            code.store_cooperatively(&mut k.b, of_columns, columns, threads);
+            let of_columns = self.block_of_rows(k);
+            code.store_cooperatively(&mut k.b, of_columns, (columns, capacity), threads);
             let first = k.b.int(0);
             let from = SharedSource { buffer: columns, first, row_step: 1, column_step: capacity };
             quantizer.quantize_shared(&mut k.b, from, block, threads);
         });
     }
 
-    /// The rows whose columns the block computes, with space for `capacity` rows in a column.
-    fn block_of_rows(&self, k: &KernelBuilder, capacity: i64) -> BlockOfRows {
+    /// The rows whose columns the block computes.
+    fn block_of_rows(&self, k: &KernelBuilder) -> BlockOfRows {
         let WindowRows { first, count } = self.rows;
-        BlockOfRows { features: k.ports.rows, first, count, max_rows: self.block.max_rows, capacity }
+        BlockOfRows { features: k.ports.rows, first, count, max_rows: self.block.max_rows }
     }
 
     /// Copies values in the order of the input, so that neighbouring threads read neighbouring values. If the
@@ -103,8 +103,8 @@ impl SharedFill {
     fn copy_values(&self, k: &mut KernelBuilder) {
         let SharedFill { rows, block: SharedBlock { copy, capacity, .. }, threads } = *self;
         if let Some(code) = k.block_columns() {
-            let of_columns = self.block_of_rows(k, capacity);
-            return code.store_cooperatively(&mut k.b, of_columns, copy, threads);
+            let of_columns = self.block_of_rows(k);
+            return code.store_cooperatively(&mut k.b, of_columns, (copy, capacity), threads);
         }
         let element = k.ports.input;
         let (input, columns) = k.input_rows();

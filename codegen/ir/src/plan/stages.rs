@@ -22,9 +22,13 @@ pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     let infos = infos.filter(|info| info.kind != StageKind::Trees);
     let mut stages: Vec<ColumnStage> = infos.map(|info| ColumnStage { info, arrangement: None }).collect();
     let batch_size = hir.nest.batch_size.and_then(|rows| i64::try_from(rows).ok());
+    let on_gpu = hir.nest.loops.iter().any(|this| this.annotations.gpu_dimension.is_some());
     for StageNest { stage, nest } in &hir.nest.stages {
         let at = stages.iter().position(|known| known.info.name == stage.name).ok_or_else(unknown_stage)?;
-        stages[at].arrangement = Some(arrangement(nest, columns.panel(at), batch_size)?);
+        let loops = arrangement(nest, columns.panel(at), batch_size)?;
+        let lanes = loops.lanes(Axis::Feature);
+        let is_product = on_gpu && lanes > 1 && stages[at].info.terms >= lanes.into();
+        stages[at].arrangement = Some(Arrangement { is_product, ..loops });
     }
     Ok(stages)
 }

@@ -1,5 +1,5 @@
-//! Proves that barriers, fences and tickets are in uniform control flow: all threads of a block reach them,
-//! or none.
+//! Proves that barriers, fences, tickets and products of matrices are in uniform control flow: all threads of
+//! a block reach them, or none.
 //!
 //! A value is *varying* if threads of one block may compute different values for it. Thread numbers vary, and
 //! so do loads from memory that threads write, and results of varying operands. Values that leave divergent
@@ -71,6 +71,7 @@ impl Uniformity<'_> {
                 | Stmt::Launch(_)
                 | Stmt::Barrier
                 | Stmt::Fence
+                | Stmt::Product(_)
                 // One thread takes the ticket for all.
                 | Stmt::Ticket(_) => {}
             }
@@ -119,6 +120,14 @@ impl Uniformity<'_> {
             Stmt::Barrier => uniform("a barrier"),
             Stmt::Fence => uniform("a fence"),
             Stmt::Ticket(_) => uniform("a ticket"),
+            Stmt::Product(product) => {
+                uniform("a product of matrices")?;
+                // All threads compute the same sums, apart from their own numbers.
+                let mut same = product.values().filter(|value| *value != product.thread);
+                ensure(same.all(|value| !self.varies(value)), || {
+                    "the threads of a block compute different products of matrices".to_owned()
+                })
+            }
             Stmt::Alloc(stmt) => {
                 if self.function.buffer(stmt.buffer).space == Space::Shared {
                     uniform("shared memory")?;

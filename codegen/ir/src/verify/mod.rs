@@ -3,6 +3,7 @@
 
 mod check_result;
 mod launch;
+mod product;
 
 use crate::lir::{
     Address, Alloc, Block, Buffer, BufferId, Carried, For, Function, Gather, If, Launch, MAX_THREADS, Module,
@@ -170,6 +171,7 @@ impl<'f> Verifier<'f> {
             Stmt::Barrier => self.ensure_in_launch("a barrier"),
             Stmt::Fence => self.ensure_in_launch("a fence"),
             Stmt::Ticket(stmt) => self.ticket(stmt),
+            Stmt::Product(stmt) => self.product(stmt),
         })
     }
 

@@ -290,6 +290,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             Stmt::Barrier => self.device()?.barrier(self.ir()),
             Stmt::Fence => self.device()?.fence(self.ir()),
             Stmt::Ticket(ticket) => self.ticket(ticket),
+            Stmt::Product(product) => self.product(product),
         }
     }
 

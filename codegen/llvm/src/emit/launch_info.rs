@@ -154,7 +154,8 @@ fn definitions(body: &Block) -> Definitions {
         | Stmt::Prefetch(_)
         | Stmt::Launch(_)
         | Stmt::Barrier
-        | Stmt::Fence => {}
+        | Stmt::Fence
+        | Stmt::Product(_) => {}
     });
     defined
 }

@@ -51,6 +51,7 @@ mod operands;
 mod operations;
 mod parallel;
 mod predicate;
+mod product;
 mod shared;
 mod shared_call;
 mod table;

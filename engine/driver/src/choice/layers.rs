@@ -140,7 +140,7 @@ impl LayerTile {
 
     /// The directives that put the terms of a layer with few sums into lanes. All sums are in registers.
     fn directives_of_terms(&self, stage: &StageInfo) -> Vec<String> {
-        let StageInfo { name, kind, units, terms, is_ordered } = stage;
+        let StageInfo { name, kind, units, terms, is_ordered, .. } = stage;
         let has_few_sums = *units <= MOST_SUMS_OF_TERMS && *terms >= self.lanes;
         match kind.loops() {
             [(unit, _), (term, _)] if has_few_sums && !is_ordered => vec![

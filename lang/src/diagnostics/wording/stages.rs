@@ -2,7 +2,7 @@
 
 use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, nearest};
-use crate::illegal::{StageLanesFault, TermOrderFault};
+use crate::illegal::{StageLanesFault, TensorFault, TermOrderFault};
 use crate::resolve::quoted_list;
 use sched_nest::{Axis, LoopId, StageKind};
 
@@ -88,7 +88,7 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
             "the terms of a sum",
             "a loop over the terms of sums",
             "Each sum adds its terms in order, except in the lanes of `vectorize`.",
-            "a loop over rows instead, or one over the units of a layer",
+            "a loop over rows instead, or one over the sums of the stage",
         ),
     };
     let directive = context.directive();
@@ -102,16 +102,29 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
             Wording::new(format!("`{directive}` would add {summands} in another order"), kind)
                 .help(format!("{order} Name {others}."))
         }
-        TermOrderFault::Ordered => {
-            Wording::new(format!("`{directive}` would add {summands} in another order"), kind).help(format!(
-                "These sums keep their order. A later step may compare them, for example with the thresholds \
-                 of trees: where two orders round to different sides, predictions differ by any amount. Or \
-                 they have more than 512 terms in single precision. Name {others}."
-            ))
+        TermOrderFault::Ordered { stage } => {
+            Wording::new(format!("`{directive}` would add {summands} of `{stage}` in another order"), kind)
+                .help(format!(
+                    "The sums of `{stage}` keep their order: a later step compares them or may enlarge \
+                     differences, or they have more than 64 terms in single precision. Name {others}, or the \
+                     loop of another stage. `schedc explain S0127` lists such steps."
+                ))
         }
-        TermOrderFault::OnGpu => {
-            Wording::new(format!("`{directive}` has no effect on {summands} on a GPU"), kind)
-                .help("A thread of a GPU adds the terms of a sum one after another. Leave the directive out.")
+        TermOrderFault::OnGpu(fault) => {
+            let help = match fault {
+                TensorFault::Sums => {
+                    "Tensor cores add products in double precision, in stages of five units or more. In other \
+                     stages, a thread of a GPU adds the terms of a sum one after another. Leave the directive \
+                     out."
+                }
+                TensorFault::Lanes => "Tensor cores add four terms in a step. Write 4, or no number.",
+                TensorFault::Arranged => {
+                    "Tensor cores compute tiles of eight rows and eight units, so the stage's loops over units \
+                     and terms can have no other directives. Leave the others out."
+                }
+            };
+            Wording::new(format!("tensor cores cannot add {summands} of this stage in this way"), kind)
+                .help(help)
         }
     }
 }
@@ -123,8 +136,8 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
             "a second vectorized loop",
         )
         .help(
-            "Only one loop of a stage can be vectorized: over rows, units or terms. To vectorize a loop in \
-             one stage only, write the stage's name before it: `layer1.unit`.",
+            "Only one loop of a stage can be vectorized: over rows, units or terms. Leave one `vectorize` out. \
+             A name without a stage means the loop in every stage; `layer1.unit` means that of one stage.",
         ),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows, units or terms", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of them."),

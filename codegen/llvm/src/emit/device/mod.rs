@@ -12,7 +12,7 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FloatValue, FunctionValue, PointerValue};
 use sched_ir::lir::{GpuAxis, GpuDimension, GpuLevel};
 
 /// The machine that runs a kernel of a launch.
@@ -29,6 +29,30 @@ pub(super) trait Device {
 
     /// A fence that orders the thread's accesses for all threads of the device: it releases and acquires.
     fn fence(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
+
+    /// Whether [`multiply_tiles`](Device::multiply_tiles) works. Otherwise each thread adds the terms of its
+    /// own sums.
+    fn has_tensor_cores(&self) -> bool {
+        false
+    }
+
+    /// Lets the threads of a warp wait for each other before they multiply tiles.
+    fn join_warp(&self, _ir: &IrBuilder) -> Result<(), LlvmError> {
+        Ok(())
+    }
+
+    /// Adds four terms to all sums of a tile. The threads of a warp call it together: thread `n` gives the
+    /// constant of unit `n / 4` and term `n % 4`, the operand of term `n % 4` and row `n / 4`, and the two
+    /// sums that it holds.
+    fn multiply_tiles<'ctx>(
+        &self,
+        _ir: &IrBuilder<'_, 'ctx>,
+        _constant: FloatValue<'ctx>,
+        _operand: FloatValue<'ctx>,
+        _sums: [FloatValue<'ctx>; 2],
+    ) -> Result<[FloatValue<'ctx>; 2], LlvmError> {
+        Err(LlvmError::ill_formed("this device has no tensor cores"))
+    }
 
     /// The address space of memory that all blocks can access: rows, results and tables.
     fn global_space(&self) -> AddressSpace {

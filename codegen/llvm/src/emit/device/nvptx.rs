@@ -8,12 +8,18 @@ use crate::error::LlvmError;
 use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FloatValue, FunctionValue, PointerValue};
 use sched_ir::lir::GpuDimension;
 use std::cell::Cell;
 
 /// Intrinsics that read the numbers of a block and of a thread.
 const ID_INTRINSICS: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"];
+
+/// Intrinsic that adds products of double precision to the sums of a tile.
+const MULTIPLY_INTRINSIC: &str = "llvm.nvvm.mma.m8n8k4.row.col.f64";
+
+/// The first compute capability with [`MULTIPLY_INTRINSIC`].
+const TENSOR_CAPABILITY: u32 = 80;
 
 /// The calling convention of kernels, as LLVM numbers it.
 const PTX_KERNEL: u32 = 71;
@@ -37,6 +43,7 @@ pub(crate) struct NvidiaGpu {
     /// Bytes of shared memory that have been reserved.
     shared: Cell<u64>,
     has_fences: bool,
+    has_tensor_cores: bool,
 }
 
 impl NvidiaGpu {
@@ -44,8 +51,12 @@ impl NvidiaGpu {
     pub(crate) fn new(llvm_name: &str) -> NvidiaGpu {
         let digits = llvm_name.trim_start_matches("sm_").trim_end_matches('a');
         let capability: Option<u32> = digits.parse().ok();
-        let has_fences = capability.is_some_and(|capability| capability >= FENCE_CAPABILITY);
-        NvidiaGpu { shared: Cell::new(0), has_fences }
+        let has = |least: u32| capability.is_some_and(|capability| capability >= least);
+        NvidiaGpu {
+            shared: Cell::new(0),
+            has_fences: has(FENCE_CAPABILITY),
+            has_tensor_cores: has(TENSOR_CAPABILITY),
+        }
     }
 }
 
@@ -84,6 +95,35 @@ impl Device for NvidiaGpu {
         let fence = ir.context.create_inline_asm(ty, text, clobbers, true, false, None, false);
         ir.builder.build_indirect_call(ty, fence, &[], "")?;
         Ok(())
+    }
+
+    fn has_tensor_cores(&self) -> bool {
+        self.has_tensor_cores
+    }
+
+    fn join_warp(&self, ir: &IrBuilder) -> Result<(), LlvmError> {
+        let all = ir.context.i32_type().const_all_ones();
+        ir.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[all.into()])?;
+        Ok(())
+    }
+
+    fn multiply_tiles<'ctx>(
+        &self,
+        ir: &IrBuilder<'_, 'ctx>,
+        constant: FloatValue<'ctx>,
+        operand: FloatValue<'ctx>,
+        sums: [FloatValue<'ctx>; 2],
+    ) -> Result<[FloatValue<'ctx>; 2], LlvmError> {
+        let [first, second] = sums;
+        let arguments = [constant.into(), operand.into(), first.into(), second.into()];
+        let call = ir.intrinsic(MULTIPLY_INTRINSIC, &[], &arguments)?;
+        let Some(BasicValueEnum::StructValue(both)) = call.try_as_basic_value().basic() else {
+            return Err(LlvmError::ill_formed("a product of tiles has no two results"));
+        };
+        let sum = |number| -> Result<FloatValue<'ctx>, LlvmError> {
+            Ok(ir.builder.build_extract_value(both, number, "")?.into_float_value())
+        };
+        Ok([sum(0)?, sum(1)?])
     }
 
     fn reserve_shared<'ctx>(

@@ -1,0 +1,55 @@
+//! Ranges of values of columns, as far as their expressions show them.
+
+use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
+
+/// Most operations that a range follows down to its operands.
+const MOST_DEPTH: u32 = 8;
+
+/// The least and the greatest value that a column can have, apart from NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ValueRange {
+    pub least: f64,
+    pub greatest: f64,
+}
+
+const ANY: ValueRange = ValueRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
+const NOT_NEGATIVE: ValueRange = ValueRange { least: 0.0, greatest: f64::INFINITY };
+const OF_SINE: ValueRange = ValueRange { least: -1.0, greatest: 1.0 };
+const OF_LOGISTIC: ValueRange = ValueRange { least: 0.0, greatest: 1.0 };
+
+/// The range of a column.
+pub(super) fn range(columns: &Columns, column: ColumnId) -> ValueRange {
+    range_within(columns, column, MOST_DEPTH)
+}
+
+fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ValueRange {
+    let Some(depth) = depth.checked_sub(1) else { return ANY };
+    let of = |operand: &ColumnId| range_within(columns, *operand, depth);
+    match columns.expr(column) {
+        Expr::Const(value) if !value.to_f64().is_nan() => {
+            ValueRange { least: value.to_f64(), greatest: value.to_f64() }
+        }
+        Expr::SquaredDistance { .. } => NOT_NEGATIVE,
+        Expr::Unary(op, x) => match op {
+            Unary::Abs | Unary::SquareRoot => NOT_NEGATIVE,
+            Unary::Negate => ValueRange { least: -of(x).greatest, greatest: -of(x).least },
+            Unary::Exp if of(x).greatest <= 0.0 => OF_LOGISTIC,
+            Unary::Exp => NOT_NEGATIVE,
+            Unary::LogOnePlus if of(x).least >= 0.0 => NOT_NEGATIVE,
+            Unary::Tanh | Unary::Erf | Unary::Sin | Unary::Cos => OF_SINE,
+            Unary::Logistic => OF_LOGISTIC,
+            _ => ANY,
+        },
+        Expr::Binary(op, x, y) => match op {
+            Binary::Add => {
+                let (x, y) = (of(x), of(y));
+                ValueRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
+            }
+            Binary::Multiply if x == y => NOT_NEGATIVE,
+            Binary::Min => ValueRange { greatest: of(x).greatest.min(of(y).greatest), ..ANY },
+            Binary::Max => ValueRange { least: of(x).least.max(of(y).least), ..ANY },
+            _ => ANY,
+        },
+        _ => ANY,
+    }
+}
