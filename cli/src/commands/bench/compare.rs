@@ -104,6 +104,7 @@ pub fn to_json(run: &BenchRun, changes: &[PointChange]) -> String {
 mod tests {
     use super::super::run::{FORMAT_VERSION, Processor};
     use super::*;
+    use schedc_driver::RowMemory;
     use schedc_measure::Quartiles;
 
     fn point(schedule: &str, batch: usize, us: f64, spread: [f64; 2]) -> BenchPoint {
@@ -119,6 +120,7 @@ mod tests {
             trees: 10,
             features: 3,
             threads: 1,
+            rows_in: RowMemory::Host,
             cpu: Processor { name: "some".to_string(), features: Vec::new() },
             points,
         }

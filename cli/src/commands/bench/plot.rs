@@ -270,6 +270,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::super::run::{FORMAT_VERSION, Processor};
     use super::*;
+    use schedc_driver::RowMemory;
     use schedc_measure::Quartiles;
 
     fn run(points: &[(&str, i32, usize, f64)]) -> BenchRun {
@@ -286,6 +287,7 @@ mod tests {
             trees: 100,
             features: 3,
             threads: points.iter().map(|point| point.1).max().unwrap_or(1),
+            rows_in: RowMemory::Host,
             cpu: Processor { name: "some".to_string(), features: Vec::new() },
             points: points.iter().map(point).collect(),
         }
