@@ -5,8 +5,8 @@ use super::figures;
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
-use super::sums::{ThreadSums, selects_class};
-use super::trees::{TreeMemory, row_bytes, sum_bytes};
+use super::sums::SumAccesses;
+use super::trees::{TreeMemory, row_bytes, selects_class, sum_bytes};
 use sched_nest::{ModelInfo, StepFigures};
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
@@ -81,7 +81,7 @@ struct BlockEstimator<'a> {
     threads: f64,
     warps: f64,
     step: StepFigures,
-    sums: ThreadSums,
+    sums: SumAccesses,
     work: BlockWork,
 }
 
@@ -96,7 +96,7 @@ impl BlockWork {
     ) -> BlockWork {
         let threads = launch.threads() as f64;
         let shared = shared_bytes((model, columns), trees, launch);
-        let sums = ThreadSums::of(model, launch);
+        let sums = SumAccesses::of(model, launch);
         let stacks = occupancy.resident * threads * sums.stack_bytes;
         let mut estimator = BlockEstimator {
             gpu,

@@ -77,6 +77,11 @@ pub fn sum_bytes(model: &ModelInfo) -> f64 {
     f64::from(model.sum_bytes.max(4))
 }
 
+/// Whether each tree adds to the sum of one class, so that the sums are indexed.
+pub fn selects_class(model: &ModelInfo) -> bool {
+    model.num_classes > 1 && !model.has_leaf_vectors
+}
+
 /// Most levels of a tree in the estimates.
 const MOST_LEVELS: u32 = 30;
 
