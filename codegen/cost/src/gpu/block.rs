@@ -5,8 +5,8 @@ use super::figures::{self, PACKED_ROWS};
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
-use super::sums::{ThreadSums, selects_class};
-use super::trees::{TreeMemory, row_bytes, sum_bytes};
+use super::sums::SumAccesses;
+use super::trees::{TreeMemory, row_bytes, selects_class, sum_bytes};
 use sched_nest::ModelInfo;
 
 /// Most steps of the search for a bin of 8 bits, and for one of 16 bits.
@@ -78,7 +78,7 @@ struct BlockEstimator<'a> {
     rows: f64,
     threads: f64,
     warps: f64,
-    sums: ThreadSums,
+    sums: SumAccesses,
     work: BlockWork,
 }
 
@@ -93,7 +93,7 @@ impl BlockWork {
     ) -> BlockWork {
         let threads = launch.threads() as f64;
         let shared = shared_bytes((model, columns), trees, launch);
-        let sums = ThreadSums::of(model, launch);
+        let sums = SumAccesses::of(model, launch);
         let stacks = occupancy.resident * threads * sums.stack_bytes;
         let mut estimator = BlockEstimator {
             gpu,

@@ -53,8 +53,8 @@ pub const OVERLAP_EXPONENT: f64 = 1.57;
 pub const SECOND_CACHE_FACTOR: f64 = 1.53;
 /// Bytes of trees or rows that the first-level cache keeps, as a share of its size.
 pub const KEPT_SHARE: f64 = 0.9;
-/// How far the warps of a multiprocessor drift apart in a loop over trees: 0 if all walk the same trees at a
-/// time, 1 if each walks a tree of its own.
+/// Drift of the warps of a multiprocessor in a loop over trees: 0 if all walk the same trees at a time, 1 if
+/// each walks a tree of its own.
 pub const DRIFT: f64 = 0.111;
 /// Cycles that a miss of the first-level cache adds to a step.
 pub const MISS_CYCLES: f64 = 444.0;

@@ -1,7 +1,7 @@
 //! The launches of a nest: which loops over rows and trees are blocks, threads, lanes or serial.
 
 use super::figures;
-use super::sums::selects_class;
+use super::trees::selects_class;
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Operands, Reduce};
 

@@ -5,7 +5,7 @@
 //! moves its sums to a slot whenever a loop over its trees ends.
 
 use super::mapping::LaunchMapping;
-use super::trees::sum_bytes;
+use super::trees::{selects_class, sum_bytes};
 use sched_nest::ModelInfo;
 
 /// Banks of shared memory, of four bytes each.
@@ -17,7 +17,7 @@ const BANK_BYTES: u64 = 4;
 
 /// The accesses of one thread to its sums, and what the sums take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ThreadSums {
+pub struct SumAccesses {
     /// Loads and stores of slots.
     pub slot_accesses: f64,
     /// Wavefronts that one such access of a warp takes.
@@ -28,21 +28,16 @@ pub struct ThreadSums {
     pub clears_slots: bool,
 }
 
-/// Whether each tree adds to the sum of one class, so that the sums are indexed.
-pub fn selects_class(model: &ModelInfo) -> bool {
-    model.num_classes > 1 && !model.has_leaf_vectors
-}
-
-impl ThreadSums {
+impl SumAccesses {
     /// The sums of a thread of a launch.
-    pub fn of(model: &ModelInfo, launch: &LaunchMapping) -> ThreadSums {
+    pub fn of(model: &ModelInfo, launch: &LaunchMapping) -> SumAccesses {
         let margins = u64::from(model.num_classes.max(1));
         let indexed = selects_class(model) || (margins > 1 && launch.lanes > 1);
         let stack = if indexed { (launch.lanes * margins) as f64 * sum_bytes(model) } else { 0.0 };
         let adds_in_rounds = launch.slot_rounds > launch.folds.max(1);
         let each = if adds_in_rounds { 2.0 } else { 1.0 };
         let moves = (launch.rows_of_a_thread() * launch.slot_rounds * accesses(model)) as f64;
-        ThreadSums {
+        SumAccesses {
             slot_accesses: if launch.folds > 0 { moves * each } else { 0.0 },
             conflicts: conflicts(margins, sum_bytes(model) as u64, launch),
             stack_bytes: stack,
@@ -101,7 +96,7 @@ mod tests {
     #[test]
     fn slots_at_even_distances_share_banks() {
         let conflicts =
-            |classes, bytes, rows| ThreadSums::of(&model(classes, bytes), &trees_in_lanes(rows)).conflicts;
+            |classes, bytes, rows| SumAccesses::of(&model(classes, bytes), &trees_in_lanes(rows)).conflicts;
         assert_eq!(conflicts(1, 4, 1), 1.0);
         assert_eq!(conflicts(8, 4, 2), 16.0, "`schedc predict --simulate` counts as many");
         assert_eq!(conflicts(8, 4, 4), 32.0);
@@ -111,11 +106,11 @@ mod tests {
 
     #[test]
     fn sums_move_to_slots_once_for_each_round() {
-        let sums = ThreadSums::of(&model(1, 4), &trees_in_lanes(1));
+        let sums = SumAccesses::of(&model(1, 4), &trees_in_lanes(1));
         assert_eq!(sums.slot_accesses, 8.0, "four loads and four stores");
         assert!(sums.clears_slots && sums.stack_bytes == 0.0);
         let one_round = LaunchMapping { slot_rounds: 1, ..trees_in_lanes(1) };
-        let sums = ThreadSums::of(&model(8, 4), &one_round);
+        let sums = SumAccesses::of(&model(8, 4), &one_round);
         assert_eq!(sums.slot_accesses, 3.0, "one store of the first sum, two of the others");
         assert!(!sums.clears_slots && sums.stack_bytes == 32.0);
     }

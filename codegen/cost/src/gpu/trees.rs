@@ -104,6 +104,11 @@ pub fn sum_bytes(model: &ModelInfo) -> f64 {
     f64::from(model.sum_bytes.max(4))
 }
 
+/// Whether each tree adds to the sum of one class, so that the sums are indexed.
+pub fn selects_class(model: &ModelInfo) -> bool {
+    model.num_classes > 1 && !model.has_leaf_vectors
+}
+
 /// Bytes of the entry of a subtree below top levels that are stored apart.
 const SUBTREE_BYTES: f64 = 4.0;
 /// Most levels of a tree in the estimates.
