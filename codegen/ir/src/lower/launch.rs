@@ -3,7 +3,7 @@
 use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::scope::InScope;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
+use crate::lir::{Bin, BuildStmts, Cmp, GpuAxis, GpuDimension, GpuLevel};
 use crate::mir::{GpuMapping, Guard, MirLoop};
 use crate::rows::BlockThreads;
 
