@@ -19,8 +19,8 @@
 //! memory, which all threads share. A [`Space::Counters`] buffer is such memory, for tickets.
 //!
 //! Barriers, fences, tickets and shared memory must be in *uniform* control flow: all threads of a block
-//! reach them, or none. The verifier proves it (`verify/launch.rs`). So a launch contains no parallel loop and
-//! no launch.
+//! reach them, or none. The verifier proves it (`verify/launch.rs`). So a launch contains no parallel loop
+//! and no launch.
 
 use super::{Address, Block, BufferId, Function, Op, Space, Stmt, Value};
 use std::collections::BTreeMap;
