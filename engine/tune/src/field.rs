@@ -5,7 +5,7 @@ use crate::results::CallSpeed;
 use crate::state::SearchState;
 use crate::task::{SearchProgress, TuningTask};
 use sched_lang::{CheckOptions, CheckPurpose, check};
-use sched_nest::Variants;
+use sched_nest::{Accumulation, Nest, Variants};
 use schedc_driver::{Failure, ScheduleSource};
 use schedc_measure::{Contender, Draft, Quartiles, RaceLimits, Workload, compile_all, race};
 use std::ops::ControlFlow;
@@ -22,6 +22,8 @@ const LAST_RACE_SAMPLES: usize = 7;
 pub struct Entrant {
     /// The schedule's text.
     pub text: String,
+    /// Whether its sums are added in the model's order.
+    pub exact: bool,
     code: Contender,
     /// The time of a row so far and the number of samples, for each number of threads.
     times: Vec<Option<(Quartiles, usize)>>,
@@ -79,20 +81,22 @@ impl<'a> RaceField<'a> {
     pub fn enter(&mut self, texts: &[String]) -> Vec<usize> {
         let first = self.entrants.len();
         let mut drafts: Vec<Draft> = Vec::new();
-        let mut kept: Vec<&String> = Vec::new();
+        let mut kept: Vec<(&String, bool)> = Vec::new();
         for text in texts {
-            let known = self.entrants.iter().any(|entrant| entrant.text == *text) || kept.contains(&text);
+            let known = self.entrants.iter().any(|entrant| entrant.text == *text)
+                || kept.iter().any(|(other, _)| *other == text);
             let Some(draft) = self.draft(text).filter(|_| !known) else { continue };
             if !drafts.iter().any(|other| other.nests == draft.nests) {
+                let is_exact = |nest: &Nest| nest.accumulation == Accumulation::Exact;
+                kept.push((text, draft.nests.iter().all(|(_, nest)| is_exact(nest))));
                 drafts.push(draft);
-                kept.push(text);
             }
         }
         let code = compile_all(self.task.model, self.task.cpu, &drafts);
-        for (text, code) in kept.into_iter().zip(code) {
+        for ((text, exact), code) in kept.into_iter().zip(code) {
             if let Ok(code) = code {
                 let times = vec![None; self.task.threads.len()];
-                self.entrants.push(Entrant { text: text.clone(), code, times });
+                self.entrants.push(Entrant { text: text.clone(), exact, code, times });
             }
         }
         (first..self.entrants.len()).collect()

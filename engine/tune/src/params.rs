@@ -93,6 +93,7 @@ pub fn search(
             rows: *rows,
             schedule: if is_own { own } else { best },
             figures: field.figures(if is_own { chosen } else { at }, chosen),
+            exact: field.entrants.get(if is_own { chosen } else { at }).is_some_and(|one| one.exact),
             predicted: None,
             tried: field.entrants.len(),
             is_own,

@@ -30,6 +30,8 @@ pub struct BestSchedule {
     pub schedule: String,
     /// The measured speed, one for each number of threads.
     pub figures: Vec<CallSpeed>,
+    /// Whether its sums are added in the model's order.
+    pub exact: bool,
     /// The predicted speed, if no GPU timed the schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<PredictedSpeed>,
@@ -78,8 +80,6 @@ pub struct PredictedSpeed {
     pub us_per_row: f64,
     /// Microseconds for a row of schedc's own choice.
     pub chosen_us_per_row: f64,
-    /// Whether margins are the trainer's, bit for bit.
-    pub exact: bool,
     /// Seconds that the search for this size took.
     pub seconds: f64,
 }

@@ -185,8 +185,8 @@ fn search_one_size(
     let near = last.into_iter().filter(|number| time(number) <= most).filter_map(|number| {
         let one = field.entrants.get(number)?;
         let figures = field.figures(number, own.unwrap_or(number));
-        let (schedule, is_own) = (one.text.clone(), Some(number) == own);
-        Some(BestSchedule { rows, schedule, figures, predicted: None, tried, is_own, slower: None })
+        let (schedule, exact, is_own) = (one.text.clone(), one.exact, Some(number) == own);
+        Some(BestSchedule { rows, schedule, figures, exact, predicted: None, tried, is_own, slower: None })
     });
     Ok(near.collect())
 }

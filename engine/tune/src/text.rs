@@ -169,6 +169,7 @@ pub fn calls_text(rows: usize, timed: Option<&CallSpeed>) -> String {
 
 /// Comment lines with the speed of calls of a size.
 fn speed_comments(best: &BestSchedule) -> Vec<String> {
+    let order = if best.exact { "" } else { "; sums are added in another order than the model's" };
     let line = |figure: &CallSpeed| {
         let calls = calls_text(best.rows, Some(figure));
         let (time, chosen) = (figure.us_per_row, figure.chosen_us_per_row.median);
@@ -184,10 +185,9 @@ fn speed_comments(best: &BestSchedule) -> Vec<String> {
                 time_text(chosen)
             ),
         };
-        format!("// {calls}: {} \u{b5}s a row{spread}, {own}", time_text(time.median))
+        format!("// {calls}: {} \u{b5}s a row{spread}, {own}{order}", time_text(time.median))
     };
     let predicted = best.predicted.as_ref().map(|predicted| {
-        let order = if predicted.exact { "" } else { "; trees are added in another order than the model's" };
         let (time, chosen) = (predicted.us_per_row, predicted.chosen_us_per_row);
         let own = match best.is_own {
             true => "schedc's own schedule".to_string(),
@@ -218,7 +218,16 @@ mod tests {
         let figures =
             vec![CallSpeed { threads: 1, rows_in: None, us_per_row, samples: 9, chosen_us_per_row: chosen }];
         let schedule = schedule.to_string();
-        BestSchedule { rows, schedule, figures, predicted: None, tried: 3, is_own: false, slower: None }
+        let (exact, is_own) = (true, false);
+        BestSchedule { rows, schedule, figures, exact, predicted: None, tried: 3, is_own, slower: None }
+    }
+
+    #[test]
+    fn another_order_of_sums_is_noted() {
+        let note = "; sums are added in another order than the model's";
+        let ends = |best: &BestSchedule| speed_comments(best).iter().all(|line| line.ends_with(note));
+        let exact = best(1, "a\n");
+        assert!(!ends(&exact) && ends(&BestSchedule { exact: false, ..exact }));
     }
 
     #[test]

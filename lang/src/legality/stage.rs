@@ -117,7 +117,8 @@ fn axis_problem(
     }
 }
 
-/// Why tensor cores cannot compute vectors of `lanes` terms of a stage, apart from its other directives.
+/// The reason why tensor cores cannot compute vectors of `lanes` terms of a stage, apart from its other
+/// directives.
 fn tensor_fault(stage: &StageInfo, lanes: Option<u32>) -> Option<TensorFault> {
     // Without a model, neither the kind of sums nor their number is known.
     let fits = stage.units == 0 || (stage.in_doubles && stage.units >= LEAST_TENSOR_UNITS);

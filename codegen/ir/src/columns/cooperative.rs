@@ -35,7 +35,7 @@ pub struct BlockOfRows {
 
 /// Memory of a block's columns.
 #[derive(Clone, Copy)]
-enum BlockMemory {
+enum ColumnMemory {
     /// Shared memory, column by column. A column has space for a number of rows.
     Shared { capacity: i64 },
     /// The device's memory, which has the columns of all rows of the call, row by row.
@@ -50,7 +50,7 @@ struct BlockCode<'a> {
     /// The stored columns, from the block's first row on.
     stored: StoredColumns,
     to: BufferId,
-    memory: BlockMemory,
+    memory: ColumnMemory,
     threads: BlockThreads,
 }
 
@@ -64,7 +64,7 @@ impl ColumnCode<'_> {
         (to, capacity): (BufferId, i64),
         threads: BlockThreads,
     ) {
-        let memory = BlockMemory::Shared { capacity };
+        let memory = ColumnMemory::Shared { capacity };
         self.runs.stored.with_shared_memory(b, capacity, |b, stored| {
             BlockCode { code: *self, rows, stored, to, memory, threads }.emit(b);
         });
@@ -79,7 +79,7 @@ impl ColumnCode<'_> {
         (to, stored): (BufferId, StoredColumns),
         threads: BlockThreads,
     ) {
-        let (stored, memory) = (stored.from_row(rows.first), BlockMemory::OfCall);
+        let (stored, memory) = (stored.from_row(rows.first), ColumnMemory::OfCall);
         BlockCode { code: *self, rows, stored, to, memory, threads }.emit(b);
     }
 
@@ -190,10 +190,10 @@ impl BlockCode<'_> {
     fn memory_of(&self, b: &mut Builder, row: Value, of_call: Value) -> (StoredColumns, RunDestination) {
         let to = |first| BufferElements { buffer: self.to, first };
         match self.memory {
-            BlockMemory::Shared { capacity } => {
+            ColumnMemory::Shared { capacity } => {
                 (self.stored.from_row(row), RunDestination::Columns(to(row), capacity))
             }
-            BlockMemory::OfCall => {
+            ColumnMemory::OfCall => {
                 let first = b.mul_int(of_call, self.code.runs.count as i64);
                 (self.stored.from_row(of_call), RunDestination::Columns(to(first), 1))
             }

@@ -28,8 +28,8 @@ const PANEL_BYTES: i64 = 64;
 const LEAST_PANEL: usize = 3;
 
 /// Most terms in single precision that may be added in any order. A sum of 64 equal terms differs in two
-/// orders by a millionth of the magnitudes of the terms, which is the bound: all of its additions round to one
-/// side.
+/// orders by a millionth of the magnitudes of the terms, which is the bound: all of its additions round to
+/// one side.
 const MOST_FREE_SINGLES: i64 = 64;
 
 /// A term of a sum.

@@ -7,32 +7,32 @@ const MOST_DEPTH: u32 = 8;
 
 /// The least and the greatest value that a column can have, apart from NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ValueRange {
+pub(super) struct ColumnRange {
     pub least: f64,
     pub greatest: f64,
 }
 
-const ANY: ValueRange = ValueRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
-const NOT_NEGATIVE: ValueRange = ValueRange { least: 0.0, greatest: f64::INFINITY };
-const OF_SINE: ValueRange = ValueRange { least: -1.0, greatest: 1.0 };
-const OF_LOGISTIC: ValueRange = ValueRange { least: 0.0, greatest: 1.0 };
+const ANY: ColumnRange = ColumnRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
+const NOT_NEGATIVE: ColumnRange = ColumnRange { least: 0.0, greatest: f64::INFINITY };
+const OF_SINE: ColumnRange = ColumnRange { least: -1.0, greatest: 1.0 };
+const OF_LOGISTIC: ColumnRange = ColumnRange { least: 0.0, greatest: 1.0 };
 
 /// The range of a column.
-pub(super) fn range(columns: &Columns, column: ColumnId) -> ValueRange {
+pub(super) fn range(columns: &Columns, column: ColumnId) -> ColumnRange {
     range_within(columns, column, MOST_DEPTH)
 }
 
-fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ValueRange {
+fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange {
     let Some(depth) = depth.checked_sub(1) else { return ANY };
     let of = |operand: &ColumnId| range_within(columns, *operand, depth);
     match columns.expr(column) {
         Expr::Const(value) if !value.to_f64().is_nan() => {
-            ValueRange { least: value.to_f64(), greatest: value.to_f64() }
+            ColumnRange { least: value.to_f64(), greatest: value.to_f64() }
         }
         Expr::SquaredDistance { .. } => NOT_NEGATIVE,
         Expr::Unary(op, x) => match op {
             Unary::Abs | Unary::SquareRoot => NOT_NEGATIVE,
-            Unary::Negate => ValueRange { least: -of(x).greatest, greatest: -of(x).least },
+            Unary::Negate => ColumnRange { least: -of(x).greatest, greatest: -of(x).least },
             Unary::Exp if of(x).greatest <= 0.0 => OF_LOGISTIC,
             Unary::Exp => NOT_NEGATIVE,
             Unary::LogOnePlus if of(x).least >= 0.0 => NOT_NEGATIVE,
@@ -43,11 +43,11 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ValueRange {
         Expr::Binary(op, x, y) => match op {
             Binary::Add => {
                 let (x, y) = (of(x), of(y));
-                ValueRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
+                ColumnRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
             }
             Binary::Multiply if x == y => NOT_NEGATIVE,
-            Binary::Min => ValueRange { greatest: of(x).greatest.min(of(y).greatest), ..ANY },
-            Binary::Max => ValueRange { least: of(x).least.max(of(y).least), ..ANY },
+            Binary::Min => ColumnRange { greatest: of(x).greatest.min(of(y).greatest), ..ANY },
+            Binary::Max => ColumnRange { least: of(x).least.max(of(y).least), ..ANY },
             _ => ANY,
         },
         _ => ANY,

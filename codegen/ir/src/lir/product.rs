@@ -77,7 +77,7 @@ impl BlockProduct {
         always.into_iter().chain(self.starts).chain(self.places)
     }
 
-    /// The same, to be changed.
+    /// Mutable elements that the product reads and writes.
     pub(super) fn elements_mut(&mut self) -> impl Iterator<Item = &mut ProductElements> {
         let always = [&mut self.constants, &mut self.operands, &mut self.sums];
         always.into_iter().chain(&mut self.starts).chain(&mut self.places)

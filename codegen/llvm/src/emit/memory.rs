@@ -14,6 +14,9 @@ use inkwell::values::{
 use inkwell::{AtomicOrdering, AtomicRMWBinOp};
 use sched_ir::lir::{self, Address, Keep, KernelKind, Scalar, Space, Ty, Value};
 
+/// Bytes of the widest load of a GPU's thread.
+const GPU_LOAD_BYTES: u32 = 16;
+
 /// Alias scopes of a function: one for each piece of memory that overlaps no other.
 struct AliasScopes<'ctx> {
     /// For each buffer: its scope, and all other scopes.
@@ -155,7 +158,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         if sum.get_opcode() == InstructionOpcode::Add { operand(0).zip(operand(1)) } else { None }
     }
 
-    /// A load.
+    /// A load. GPUs load at most [`GPU_LOAD_BYTES`] at once, and LLVM 19 crashes on some wider loads in code for
+    /// them, so these are loaded in halves.
     pub(super) fn load(
         &mut self,
         operands: &mut OperandReader<'_, 'ctx>,
@@ -163,6 +167,13 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         at: &Address,
         keep: Keep,
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        if self.in_launch && ty.lanes > 1 && ty.bytes() > GPU_LOAD_BYTES {
+            let half = Ty { lanes: ty.lanes / 2, ..ty };
+            let after = Address { offset: at.offset + half.bytes(), ..*at };
+            let first = self.load(operands, half, at, keep)?;
+            let second = self.load(operands, half, &after, keep)?;
+            return operands.ir.concat(ty, first, second);
+        }
         self.reload(operands, keep)?;
         let pointer = self.pointer(operands, at, true)?;
         let loaded = operands.ir.builder.build_load(types::basic(operands.ir.context, ty)?, pointer, "")?;

@@ -19,13 +19,13 @@ struct TileThread<'ctx> {
 
 /// A tile: the numbers of its panel and of its first row, and the number of rows of the product.
 #[derive(Clone, Copy)]
-struct Tile<'ctx> {
+struct ProductTile<'ctx> {
     panel: IntValue<'ctx>,
     first_row: IntValue<'ctx>,
     rows: IntValue<'ctx>,
 }
 
-type Sums<'ctx> = [FloatValue<'ctx>; 2];
+type TileSums<'ctx> = [FloatValue<'ctx>; 2];
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// Emits a product: each warp computes every tile whose number is its own plus a multiple of the number
@@ -56,7 +56,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             let panel = b.build_int_unsigned_div(tile, row_tiles, "panel")?;
             let row = b.build_int_unsigned_rem(tile, row_tiles, "")?;
             let first_row = b.build_int_mul(row, number(TILE), "first_row")?;
-            emitter.tile(product, &place, Tile { panel, first_row, rows })?;
+            emitter.tile(product, &place, ProductTile { panel, first_row, rows })?;
             Ok(Vec::new())
         })?;
         Ok(())
@@ -67,7 +67,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         product: &BlockProduct,
         thread: &TileThread<'ctx>,
-        tile: Tile<'ctx>,
+        tile: ProductTile<'ctx>,
     ) -> Result<(), LlvmError> {
         let b = &self.ir().builder;
         let number = |n: i64| thread.row.get_type().const_int(n as u64, true);
@@ -107,9 +107,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         product: &BlockProduct,
         thread: &TileThread<'ctx>,
-        tile: Tile<'ctx>,
-        starts: Sums<'ctx>,
-    ) -> Result<Sums<'ctx>, LlvmError> {
+        tile: ProductTile<'ctx>,
+        starts: TileSums<'ctx>,
+    ) -> Result<TileSums<'ctx>, LlvmError> {
         let b = &self.ir().builder;
         let number = |n: i64| thread.row.get_type().const_int(n as u64, true);
         let row = b.build_int_add(tile.first_row, thread.beside, "")?;
@@ -137,9 +137,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         product: &BlockProduct,
         thread: &TileThread<'ctx>,
-        tile: Tile<'ctx>,
-        starts: Sums<'ctx>,
-    ) -> Result<Sums<'ctx>, LlvmError> {
+        tile: ProductTile<'ctx>,
+        starts: TileSums<'ctx>,
+    ) -> Result<TileSums<'ctx>, LlvmError> {
         let b = &self.ir().builder;
         let first = b.build_int_add(tile.first_row, thread.row, "")?;
         let second = b.build_int_add(first, first.get_type().const_int(1, false), "")?;
@@ -161,9 +161,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn add_terms(
         &mut self,
         (product, step): (&BlockProduct, i64),
-        starts: Sums<'ctx>,
-        add: impl FnOnce(&mut Self, IntValue<'ctx>, Sums<'ctx>) -> Result<Sums<'ctx>, LlvmError>,
-    ) -> Result<Sums<'ctx>, LlvmError> {
+        starts: TileSums<'ctx>,
+        add: impl FnOnce(&mut Self, IntValue<'ctx>, TileSums<'ctx>) -> Result<TileSums<'ctx>, LlvmError>,
+    ) -> Result<TileSums<'ctx>, LlvmError> {
         let index = self.operands.index(product.thread)?.get_type();
         let (zero, end) = (index.const_zero(), index.const_int(product.terms as u64, false));
         let starts = starts.map(BasicValueEnum::from).to_vec();
@@ -289,7 +289,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 }
 
 /// Two floats.
-fn pair<'ctx>(values: &[BasicValueEnum<'ctx>]) -> Result<Sums<'ctx>, LlvmError> {
+fn pair<'ctx>(values: &[BasicValueEnum<'ctx>]) -> Result<TileSums<'ctx>, LlvmError> {
     match values {
         [BasicValueEnum::FloatValue(first), BasicValueEnum::FloatValue(second)] => Ok([*first, *second]),
         _ => Err(LlvmError::ill_formed("a product of matrices carries no two floats")),

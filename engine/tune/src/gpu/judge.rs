@@ -266,13 +266,13 @@ impl<'a> Judge<'a> {
         let predicted = PredictedSpeed {
             us_per_row: entry.us / rows,
             chosen_us_per_row: chosen.us / rows,
-            exact: entry.nest.accumulation == Accumulation::Exact,
             seconds: (self.began.elapsed() - self.since).as_secs_f64(),
         };
         Some(BestSchedule {
             rows: self.rows,
             schedule: entry.text.clone(),
             figures: figures.unwrap_or_default(),
+            exact: entry.nest.accumulation == Accumulation::Exact,
             predicted: Some(predicted),
             tried: self.known.len() + 1,
             is_own: entry.text == self.chosen,

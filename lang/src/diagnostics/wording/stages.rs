@@ -113,14 +113,14 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
         TermOrderFault::OnGpu(fault) => {
             let help = match fault {
                 TensorFault::Sums => {
-                    "Tensor cores add products in double precision, in stages of five units or more. In other \
-                     stages, a thread of a GPU adds the terms of a sum one after another. Leave the directive \
-                     out."
+                    "Tensor cores add products in double precision, in stages of five units or more. In \
+                     other stages, a thread of a GPU adds the terms of a sum one after another. Leave the \
+                     directive out."
                 }
                 TensorFault::Lanes => "Tensor cores add four terms in a step. Write 4, or no number.",
                 TensorFault::Arranged => {
-                    "Tensor cores compute tiles of eight rows and eight units, so the stage's loops over units \
-                     and terms can have no other directives. Leave the others out."
+                    "Tensor cores compute tiles of eight rows and eight units, so the stage's loops over \
+                     units and terms can have no other directives. Leave the others out."
                 }
             };
             Wording::new(format!("tensor cores cannot add {summands} of this stage in this way"), kind)
@@ -136,8 +136,9 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
             "a second vectorized loop",
         )
         .help(
-            "Only one loop of a stage can be vectorized: over rows, units or terms. Leave one `vectorize` out. \
-             A name without a stage means the loop in every stage; `layer1.unit` means that of one stage.",
+            "Only one loop of a stage can be vectorized: over rows, units or terms. Leave one `vectorize` \
+             out. A name without a stage means the loop in every stage; `layer1.unit` means that of one \
+             stage.",
         ),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows, units or terms", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of them."),
