@@ -158,8 +158,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         if sum.get_opcode() == InstructionOpcode::Add { operand(0).zip(operand(1)) } else { None }
     }
 
-    /// A load. GPUs load at most [`GPU_LOAD_BYTES`] at once, and LLVM 19 crashes on some wider loads in code for
-    /// them, so these are loaded in halves.
+    /// A load. GPUs load at most [`GPU_LOAD_BYTES`] at once, and LLVM 19 crashes on some wider loads in code
+    /// for them, so these are loaded in halves.
     pub(super) fn load(
         &mut self,
         operands: &mut OperandReader<'_, 'ctx>,
