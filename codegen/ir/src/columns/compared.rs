@@ -13,13 +13,9 @@ use std::collections::{HashMap, HashSet};
 /// Most operations of the sides of a condition that are evaluated at the threshold.
 const MOST_OPERATIONS: usize = 32;
 
-/// Largest product of the constant factors that enlarge a difference of sums in single and in double
-/// precision. It turns a rounding error of a sum near 1 into 1e-5 and 1e-7.
-const MOST_GAIN: [f64; 2] = [128.0, (1_u64 << 30) as f64];
-
-/// Largest constant that may be added to a column, in single and in double precision. A larger one rounds the
-/// column: 1.5 * 2^52 rounds to whole numbers.
-const MOST_OFFSET: [f64; 2] = MOST_GAIN;
+/// Largest [loss](Differences::losses) of a column in single and in double precision, in units of rounding
+/// errors of a sum near 1. The difference is then at most 1e-5 and 1e-7.
+const MOST_LOSS: [f64; 2] = [128.0, (1_u64 << 30) as f64];
 
 /// The columns among `needed` that a step compares, or whose differences a step can enlarge by any factor,
 /// directly or through other columns. Each of `needed` comes after the columns that it reads. `tested` are
@@ -51,28 +47,61 @@ pub(super) fn predictions_jump(output: &Output) -> bool {
 /// The differences of columns that rounding errors of sums cause.
 struct Differences<'a> {
     columns: &'a Columns,
-    /// For each column that depends on a sum, the largest product of constant factors between it and the
-    /// sums next to it. A later sum begins with 1, since the magnitudes of its terms count.
-    gains: HashMap<ColumnId, f64>,
+    /// For each column that depends on a sum, a bound of its difference in units of the rounding errors of
+    /// sums, if columns that depend on sums are near 1: factors and weights enlarge it, and an added number
+    /// rounds the column to a multiple of its own rounding error.
+    losses: HashMap<ColumnId, f64>,
 }
 
 impl<'a> Differences<'a> {
     /// The differences of `needed` columns. Those whose expression `is_source` differ by rounding.
     fn of(columns: &'a Columns, needed: &[ColumnId], is_source: impl Fn(&Expr) -> bool) -> Differences<'a> {
-        let mut gains: HashMap<ColumnId, f64> = HashMap::new();
+        let mut all = Differences { columns, losses: HashMap::new() };
         for column in needed {
-            let expr = columns.expr(*column);
-            let of_operands = expr.operands().filter_map(|operand| gains.get(&operand).copied());
-            let largest = of_operands.reduce(f64::max);
-            let gain = match largest {
-                _ if is_source(expr) => Some(1.0),
-                Some(_) if expr.is_sum() => Some(1.0),
-                Some(gain) => Some(gain * factor(columns, expr)),
-                None => None,
+            let inherited = all.inherited_loss(*column);
+            let loss = match is_source(columns.expr(*column)) {
+                true => Some(inherited.unwrap_or(0.0).max(1.0)),
+                false => inherited,
             };
-            gains.extend(gain.map(|gain| (*column, gain)));
+            all.losses.extend(loss.map(|loss| (*column, loss)));
         }
-        Differences { columns, gains }
+        all
+    }
+
+    /// The loss of a column that its operands cause; `None` if none of them depends on a sum.
+    fn inherited_loss(&self, column: ColumnId) -> Option<f64> {
+        let expr = self.columns.expr(column);
+        let loss = |operand: &ColumnId| self.losses.get(operand).copied();
+        if !expr.operands().any(|operand| loss(&operand).is_some()) {
+            return None;
+        }
+        // Of an operand, the loss, or the size if it does not depend on a sum.
+        let size = |operand: &ColumnId| range(self.columns, *operand).largest_size();
+        let added = |operand: &ColumnId| loss(operand).unwrap_or_else(|| size(operand));
+        Some(match expr {
+            Expr::Dot { start, terms } => {
+                let enlarged = |weight: f64, of: &ColumnId| loss(of).map_or(0.0, |loss| loss * weight.abs());
+                let terms = terms.iter().map(|term| enlarged(term.weight.to_f64(), &term.column));
+                terms.sum::<f64>() + start.to_f64().abs()
+            }
+            Expr::SquaredDistance { of, point } => {
+                let slope = |at: &ColumnValue| 2.0 * (1.0 + at.to_f64().abs());
+                of.iter().zip(point.iter()).map(|(of, at)| loss(of).unwrap_or(0.0) * slope(at)).sum()
+            }
+            Expr::Binary(Binary::Add | Binary::Subtract, x, y) => added(x) + added(y),
+            Expr::Binary(Binary::Multiply, x, y) => match (loss(x), loss(y)) {
+                (Some(x), Some(y)) => x + y,
+                (Some(loss), None) => loss * size(y),
+                (None, Some(loss)) => loss * size(x),
+                (None, None) => 0.0,
+            },
+            Expr::Binary(Binary::Divide, x, y) => match (loss(x), loss(y)) {
+                (of_x, Some(y)) => of_x.unwrap_or_else(|| size(x)) + y,
+                (Some(loss), None) => loss / range(self.columns, *y).smallest_size(),
+                (None, None) => 0.0,
+            },
+            _ => expr.operands().filter_map(|operand| loss(&operand)).fold(0.0, f64::max),
+        })
     }
 
     /// The columns that a step compares; see [`compared_columns`].
@@ -91,15 +120,15 @@ impl<'a> Differences<'a> {
     fn stay_small(&self, column: ColumnId) -> bool {
         let columns = self.columns;
         let expr = columns.expr(column);
-        let differs = |operand: ColumnId| self.gains.contains_key(&operand);
+        let differs = |operand: ColumnId| self.losses.contains_key(&operand);
         let own = columns.column_type(column);
         // The readers of a truth value decide whether it matters.
         if own == ColumnType::Bool || !expr.operands().any(differs) {
             return true;
         }
         let precision = usize::from(own == ColumnType::F64);
-        let gain = self.gains.get(&column).copied().unwrap_or(1.0);
-        if gain.is_nan() || gain > MOST_GAIN[precision] {
+        let loss = self.losses.get(&column).copied().unwrap_or(1.0);
+        if loss.is_nan() || loss > MOST_LOSS[precision] {
             return false;
         }
         let is_distance = |other: &ColumnId| matches!(columns.expr(*other), Expr::SquaredDistance { .. });
@@ -119,13 +148,10 @@ impl<'a> Differences<'a> {
                 Unary::Log => range(columns, *of).least >= 1.0,
                 Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNan | Unary::Not => false,
             },
-            Expr::Binary(op, x, y) => match op {
-                Binary::Add | Binary::Subtract => {
-                    let offset = [x, y].map(|of| constant(columns, *of).map_or(0.0, f64::abs));
-                    offset.into_iter().all(|offset| offset <= MOST_OFFSET[precision])
-                }
-                Binary::Multiply | Binary::Min | Binary::Max => true,
-                Binary::Divide => constant(columns, *y).is_some() || range(columns, *y).least >= 1.0,
+            Expr::Binary(op, _, y) => match op {
+                Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Min | Binary::Max => true,
+                // The loss has divisors that do not depend on a sum.
+                Binary::Divide => !differs(*y) || range(columns, *y).least >= 1.0,
                 Binary::Power
                 | Binary::Less
                 | Binary::LessOrEqual
@@ -142,24 +168,6 @@ impl<'a> Differences<'a> {
             | Expr::Trees { .. }
             | Expr::Bit { .. } => false,
         }
-    }
-}
-
-/// The factor by which an expression enlarges a difference of its operands; 1 if it has no constant factor.
-fn factor(columns: &Columns, expr: &Expr) -> f64 {
-    let of = |column: &ColumnId| constant(columns, *column);
-    match expr {
-        Expr::Binary(Binary::Multiply, x, y) => of(x).or(of(y)).map_or(1.0, f64::abs),
-        Expr::Binary(Binary::Divide, _, y) => of(y).map_or(1.0, |by| by.abs().recip()),
-        _ => 1.0,
-    }
-}
-
-/// The value of a constant column.
-fn constant(columns: &Columns, column: ColumnId) -> Option<f64> {
-    match columns.expr(column) {
-        Expr::Const(value) => Some(value.to_f64()),
-        _ => None,
     }
 }
 
@@ -287,6 +295,49 @@ mod tests {
             })
         };
         assert!(twice(1e6, 1e6) && !twice(1e6, 1e-6));
+        let rounded = |scale: f64| {
+            is_compared(|columns, sum| {
+                let small = with(columns, Binary::Multiply, sum, scale);
+                let large = with(columns, Binary::Add, small, 2_f64.powi(28));
+                with(columns, Binary::Divide, large, scale)
+            })
+        };
+        assert!(rounded(2_f64.powi(-24)) && !rounded(1.0));
+    }
+
+    #[test]
+    fn weights_and_operands_enlarge_differences() {
+        let weighted = |weight: f64, start: f64| {
+            is_compared(|columns, sum| {
+                let terms = [Term { column: sum, weight: ColumnValue::F64(weight) }];
+                columns.add(Expr::Dot { start: ColumnValue::F64(start), terms: terms.into() }).unwrap()
+            })
+        };
+        assert!(weighted(1e20, 0.0) && weighted(1.0, 1e16) && weighted(f64::INFINITY, 0.0));
+        assert!(!weighted(1e3, -1e3));
+        let doubled = |times: u32| {
+            is_compared(|columns, sum| {
+                (0..times).fold(sum, |x, _| columns.add(Expr::Binary(Binary::Add, x, x)).unwrap())
+            })
+        };
+        assert!(doubled(40) && !doubled(4));
+        let times_feature = |op: Binary| {
+            is_compared(|columns, sum| {
+                let other = columns.input(2, Float::F64);
+                columns.add(Expr::Binary(op, sum, other)).unwrap()
+            })
+        };
+        assert!([Binary::Multiply, Binary::Add, Binary::Divide].into_iter().all(times_feature));
+        let times_condition = |large: f64| {
+            is_compared(|columns, sum| {
+                let (other, zero) = (columns.input(2, Float::F64), number(columns, 0.0));
+                let condition = columns.add(Expr::Binary(Binary::Less, other, zero)).unwrap();
+                let (then, otherwise) = (number(columns, large), number(columns, 1.0));
+                let factor = columns.add(Expr::Select { condition, then, otherwise }).unwrap();
+                columns.add(Expr::Binary(Binary::Multiply, sum, factor)).unwrap()
+            })
+        };
+        assert!(times_condition(1e20) && !times_condition(-3.0));
     }
 
     #[test]

@@ -12,6 +12,22 @@ pub(super) struct ColumnRange {
     pub greatest: f64,
 }
 
+impl ColumnRange {
+    /// The largest magnitude of a value.
+    pub fn largest_size(self) -> f64 {
+        self.least.abs().max(self.greatest.abs())
+    }
+
+    /// The smallest magnitude of a value.
+    pub fn smallest_size(self) -> f64 {
+        if self.least <= 0.0 && self.greatest >= 0.0 {
+            0.0
+        } else {
+            self.least.abs().min(self.greatest.abs())
+        }
+    }
+}
+
 const ANY: ColumnRange = ColumnRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
 const NOT_NEGATIVE: ColumnRange = ColumnRange { least: 0.0, greatest: f64::INFINITY };
 const OF_SINE: ColumnRange = ColumnRange { least: -1.0, greatest: 1.0 };
@@ -50,6 +66,10 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
             Binary::Max => ColumnRange { least: of(x).least.max(of(y).least), ..ANY },
             _ => ANY,
         },
+        Expr::Select { then, otherwise, .. } => {
+            let (one, other) = (of(then), of(otherwise));
+            ColumnRange { least: one.least.min(other.least), greatest: one.greatest.max(other.greatest) }
+        }
         _ => ANY,
     }
 }
