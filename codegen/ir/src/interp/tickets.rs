@@ -2,7 +2,8 @@
 //!
 //! Intervals of a block that precede one of its fences are *published* by its next tickets: later blocks that
 //! take a ticket of the same counter, then make a fence and a barrier, are in order after these intervals.
-//! They also are in order after all intervals that the publishing block was in order after.
+//! The order is transitive: if block A is in order after block B, a ticket of A also publishes what B has
+//! published.
 
 use crate::lir::{Launch, Stmt};
 use std::collections::HashMap;
