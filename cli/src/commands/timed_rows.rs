@@ -84,8 +84,8 @@ pub fn check_rows_in(rows_in: RowMemory, threads: &[i32]) -> Result<(), Failure>
         return Err(Failure::usage(
             "--rows-in device times kernels on a GPU of NVIDIA, and this machine has none, or no driver for \
              one (libcuda.so.1)",
-            "use a machine with a GPU and its driver; without one, `schedc tune --target gpu --by-counts` compares \
-             schedules",
+            "use a machine with a GPU and its driver; without one, `schedc tune --target gpu --by-counts` \
+             compares schedules",
         ));
     }
     Ok(())
