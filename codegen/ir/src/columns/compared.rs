@@ -73,9 +73,9 @@ fn predictions_jump(forest: &Forest, margins: Vec<Option<Loss>>) -> bool {
         let is_large = losses.iter().any(|loss| !loss.is_small());
         match step {
             Transform::Scale { .. } | Transform::Divide { .. } => false,
-            // Its slope has no bound where a probability is near 0 or 1.
+            // The slope has no bound where a probability is near 0 or 1.
             Transform::Probit => !losses.is_empty(),
-            // It takes values near zero out of the sum.
+            // Values near zero are no part of the sum.
             Transform::Softmax(Softmax::ZeroAside) => !losses.is_empty(),
             Transform::Columns(of) => is_large || expressions_jump(of, forest.types.accumulator, &losses),
             _ => is_large,
