@@ -5,7 +5,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
-use crate::options::Switches;
+use crate::options::{SwitchUser, Switches};
 use crate::tools::{TemporaryFolder, read};
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -100,7 +100,7 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
         return Err(linking_error(message).with_help("start the process again"));
     }
     // LLD resets LLVM's switches, so no code may be generated meanwhile.
-    let _switches = Switches::hold(false);
+    let _switches = Switches::hold(SwitchUser::Linker);
     // SAFETY: the pointers point to texts that end with NUL, and `take` gets the vector that it expects.
     let status = unsafe {
         schedc_link(pointers.as_ptr(), pointers.len(), take, std::ptr::from_mut(&mut messages).cast())

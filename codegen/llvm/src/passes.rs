@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::LlvmError;
-use crate::options::Switches;
+use crate::options::{SwitchUser, Switches};
 use crate::session::Session;
 use crate::target::LlvmMachine;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -53,7 +53,7 @@ pub(crate) fn generate_code(
     machine: &LlvmMachine,
     file: FileType,
 ) -> Result<MemoryBuffer<'static>, LlvmError> {
-    let _switches = Switches::hold(machine.kind.is_x86());
+    let _switches = Switches::hold(SwitchUser::generating(machine.kind));
     let buffer = machine
         .llvm
         .write_to_memory_buffer(&module, file)

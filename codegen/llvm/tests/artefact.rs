@@ -1,5 +1,6 @@
 //! Artefacts: their exports, their results, and their linking.
 
+use crate::launches;
 use libloading::{Library, Symbol};
 use sched_diagnostics::internal;
 use sched_forest::{
@@ -123,6 +124,21 @@ fn output_of(program: &str, arguments: &[&str], file: &Path) -> String {
     let output = Command::new(program).args(arguments).arg(file).output().expect(program);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("tools print text")
+}
+
+#[test]
+fn kernels_do_not_depend_on_code_that_the_process_made_before() {
+    let four_rows =
+        launches::examples().into_iter().find(|(name, _)| name == "four_rows").expect("an example");
+    let kernels =
+        launches::compiled(&launches::model(), &four_rows.1, &[OutputKind::Raw]).expect("a legal one");
+    let text = || sched_llvm::ptx_text(&kernels.lir, sched_llvm::Gpu::default()).expect("PTX");
+    let (module, entry) = linear([0.5, -1.0, 2.0]);
+    // The linker resets LLVM's switches, and code for x86 sets them.
+    build(&module, &options("m", Cpu::X86_64V2, &entry, ArtefactForm::SharedLibrary)).expect("a library");
+    let linked = text();
+    Jit::compile(&module, Cpu::X86_64V2, &entry, &[OutputKind::Raw]).expect("code");
+    assert!(text() == linked, "the code for x86 changed that of kernels");
 }
 
 #[test]

@@ -14,6 +14,11 @@ const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 /// values of the logarithms if it may choose the number of registers.
 const LOGARITHMS_THAT_SPILLED: [u64; 2] = [28, 54];
 
+/// Most bytes that a kernel with sums on the stack may store or load for other values. `ptxas` then found room
+/// for all threads of a multiprocessor. A limit of its blocks that leaves more registers would halve the
+/// number of threads at work in kernels that spill nothing.
+const MOST_SPILLED_BESIDE_SUMS: u32 = 32;
+
 /// The example model with all schedules, and forests of every kind of output and type of sums, each with half
 /// of the example schedules. Outputs with logarithms have one schedule, apart from forests whose kernels once
 /// spilled.
@@ -63,7 +68,7 @@ fn ptxas() -> Option<Ptxas> {
 #[test]
 fn kernels_assemble_without_spills() {
     let Some(ptxas) = ptxas() else { return };
-    let mut kernels = 0;
+    let (mut kernels, mut problems) = (0, Vec::new());
     for (model, forest, schedules) in models() {
         for (name, schedule) in schedules {
             let Some(compiled) = compiled(&forest, &schedule, &ALL) else { continue };
@@ -73,17 +78,21 @@ fn kernels_assemble_without_spills() {
                     ptxas.assemble(&ptx, gpu).unwrap_or_else(|e| panic!("{model}, {name}: {e}\n{ptx}"));
                 assert_eq!(cubin.kernels.len(), ptx.matches(".entry").count(), "{model}, {name}");
                 for kernel in &cubin.kernels {
-                    let spills = (kernel.spill_store_bytes, kernel.spill_load_bytes);
-                    assert_eq!(spills, (0, 0), "{model}, {name}, {gpu}: {kernel:?}");
-                    // A table selects the sum that a tree adds to, so several sums need addresses.
-                    let in_registers = kernel.stack_bytes == 0 || forest.num_margins > 1;
-                    assert!(in_registers, "{model}, {name}, {gpu}: {kernel:?}");
-                    assert!(kernel.registers > 0, "{model}, {name}, {gpu}: {kernel:?}");
+                    // A table selects the sum that a tree adds to, so several sums need addresses. They are
+                    // on the stack, and `ptxas` may put a few other values beside them.
+                    let has_stack = forest.num_margins > 1;
+                    let most = if has_stack { MOST_SPILLED_BESIDE_SUMS } else { 0 };
+                    let spilled = kernel.spill_store_bytes.max(kernel.spill_load_bytes);
+                    let in_registers = kernel.stack_bytes == 0 || has_stack;
+                    if spilled > most || !in_registers || kernel.registers == 0 {
+                        problems.push(format!("{model}, {name}, {gpu}: {kernel:?}"));
+                    }
                 }
                 kernels += cubin.kernels.len();
             }
         }
     }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(kernels > 150, "only {kernels} kernels were assembled");
 }
 

@@ -107,6 +107,12 @@ impl Launch {
 
     /// Shared memory of a block: consecutive buffers and their bytes, rounded up to `SHARED_ALIGNMENT`.
     pub fn shared_buffers(&self, function: &Function) -> Vec<(BufferId, u64)> {
+        let rounded = |(buffer, bytes): (BufferId, u64)| (buffer, bytes.next_multiple_of(SHARED_ALIGNMENT));
+        self.buffers_in(Space::Shared, function).into_iter().map(rounded).collect()
+    }
+
+    /// The buffers that the launch allocates in `space`, in order, and their bytes.
+    pub fn buffers_in(&self, space: Space, function: &Function) -> Vec<(BufferId, u64)> {
         let mut constants = BTreeMap::new();
         let mut note = |stmt: &Stmt| {
             if let Stmt::Let(value, Op::Int(bytes)) = stmt {
@@ -114,15 +120,15 @@ impl Launch {
             }
         };
         Stmt::visit_all(&function.body, &mut note);
-        let mut shared = Vec::new();
+        let mut found = Vec::new();
         Stmt::visit_all(&self.body, |stmt| {
             if let Stmt::Alloc(alloc) = stmt
-                && function.buffer(alloc.buffer).space == Space::Shared
+                && function.buffer(alloc.buffer).space == space
             {
                 let bytes = constants.get(&alloc.bytes).and_then(|bytes| u64::try_from(*bytes).ok());
-                shared.push((alloc.buffer, bytes.unwrap_or(0).next_multiple_of(SHARED_ALIGNMENT)));
+                found.push((alloc.buffer, bytes.unwrap_or(0)));
             }
         });
-        shared
+        found
     }
 }

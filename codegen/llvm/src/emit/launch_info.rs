@@ -92,21 +92,8 @@ pub(crate) fn launch_infos(module: &lir::Module) -> Vec<LaunchInfo> {
 
 /// Bytes of shared memory of a block: the sum of its buffers, none of which overlap.
 fn shared_bytes(function: &lir::Function, launch: &Launch) -> u32 {
-    let mut constants = BTreeMap::new();
-    let mut count = |stmt: &Stmt| {
-        if let Stmt::Let(value, Op::Int(n)) = stmt {
-            constants.insert(*value, *n);
-        }
-    };
-    Stmt::visit_all(&function.body, &mut count);
-    let mut bytes = 0_u64;
-    Stmt::visit_all(&launch.body, |stmt| {
-        if let Stmt::Alloc(alloc) = stmt
-            && function.buffer(alloc.buffer).space == Space::Shared
-        {
-            bytes += reserved_bytes(constants.get(&alloc.bytes).copied().unwrap_or(0));
-        }
-    });
+    let buffers = launch.buffers_in(Space::Shared, function).into_iter();
+    let bytes: u64 = buffers.map(|(_, bytes)| reserved_bytes(bytes.try_into().unwrap_or(i64::MAX))).sum();
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
