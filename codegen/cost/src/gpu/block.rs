@@ -62,7 +62,7 @@ fn copied_rows(model: &ModelInfo, launch: &LaunchMapping) -> u64 {
     } else {
         rows.next_multiple_of((figures::LINE_BYTES as u64 / value).max(1))
     };
-    held * value * u64::from(model.copied_values(launch.layout))
+    held * value * u64::from(model.shared_values(launch.layout))
 }
 
 /// A block of a launch while its work is added up.
@@ -196,7 +196,7 @@ impl BlockEstimator<'_> {
         if !self.launch.copies_rows {
             return;
         }
-        let values = f64::from(self.model.copied_values(self.launch.layout)) * self.rows;
+        let values = f64::from(self.model.shared_values(self.launch.layout)) * self.rows;
         let of_a_thread = (values / self.threads).ceil();
         let warp = f64::from(self.gpu.kind.warp);
         if self.launch.layout.compares_bins() {
