@@ -275,7 +275,7 @@ fn seeded_faults_of_launches_are_seen() {
         (Fault::CounterKept, 9),
         (Fault::CopiesKeepTreeNumbers, 2),
         (Fault::UntestedFeaturesCopied, 2),
-        (Fault::BankSwapped, 870),
+        (Fault::BankSwapped, 1376),
         (Fault::TileOverruns, 0),
         (Fault::RemainderDropped, 5),
         (Fault::BinsFlipTies, 6),
