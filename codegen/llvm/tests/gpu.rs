@@ -1,8 +1,8 @@
 //! GPU schedules in the interpreter: their margins equal the reference walker's, bit for bit.
 
-use sched_forest::{Float, Forest, Tree, predict_margins};
+use sched_forest::{Float, Forest, Tree, TreeTarget, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, CallMemory, count_accesses, run};
+use sched_ir::interp::{self, AccessCost, CallMemory, count_accesses, run};
 use sched_ir::lir::{KernelKind, OutputKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{CheckOptions, CheckPurpose, Target, check};
@@ -274,18 +274,26 @@ fn simulated(
     Ok(output)
 }
 
-/// Largest average number of wavefronts of a load of rows from shared memory.
-fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
+/// Counts the accesses of a kernel for margins, for warps of 32 threads.
+fn counted(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<AccessCost> {
     let (_, kernel) = &compiled.lir.kernels[0];
     let count = rows.len() / forest.num_features;
     let input = bytes(rows, forest.types.input);
     let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
     let memory =
         CallMemory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-    let costs =
-        count_accesses(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs");
-    let loads = costs.iter().filter(|cost| cost.is_shared && cost.statement.contains("load"));
-    loads.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
+    count_accesses(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs")
+}
+
+/// Largest average number of wavefronts of an access.
+fn dearest<'c>(costs: impl Iterator<Item = &'c AccessCost>) -> f64 {
+    costs.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
+}
+
+/// Largest average number of wavefronts of a load of rows from shared memory.
+fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
+    let costs = counted(compiled, forest, rows);
+    dearest(costs.iter().filter(|cost| cost.is_shared && cost.statement.contains("load")))
 }
 
 fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
@@ -701,6 +709,29 @@ fn shared_memory_is_counted_as_it_is_used() {
     let error = compile(all(1000), fits).err().expect("it does not");
     assert_eq!(error.code.to_string(), "C0013");
     assert!(error.message.contains("shared_rows 256000"), "{error}");
+}
+
+/// Threads that walk different trees access their slots in separate banks, and the sums keep their bits.
+#[test]
+fn slots_of_several_classes_have_separate_banks() {
+    let (forest, rows) = forests::complete_with_rows(8, 100, 3);
+    for (classes, rows_per_block) in [(8, 1), (8, 4), (6, 2), (4, 8), (3, 2)] {
+        let mut parts = forest.clone().into_parts();
+        (parts.num_margins, parts.base) = (classes, vec![0.5; classes]);
+        for tree in &mut parts.trees {
+            tree.target = TreeTarget::One(tree.source % classes as u32);
+        }
+        let forest = Forest::new(parts).expect("a valid forest");
+        let schedule = format!(
+            "tile(batch, b0, b1, {rows_per_block})\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
+             gpuDimension(b0, grid.x)\ngpuDimension(t0, block.x)\nsharedReduce(t0)\n"
+        );
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let costs = counted(&compiled, &forest, &rows);
+        let of_slots = dearest(costs.iter().filter(|cost| cost.buffer == "shared_sums"));
+        assert_eq!(of_slots, 1.0, "{classes} classes: {}", compiled.lir);
+        assert!(agree(&margins(&compiled, &forest, &rows), &expected(&forest, &rows), &forest, false));
+    }
 }
 
 #[test]

@@ -15,8 +15,8 @@ fn cached(rows: u32, threads: u32) -> String {
     let groups = match threads / rows {
         0 | 1 => String::new(),
         groups => format!(
-            "tile(tree, t0, t1, max(1, num_trees / {groups}))\nreorder(b0, t0, b1, t1)\ngpuDimension(t0, block.y)\n\
-             sharedReduce(t0)\n"
+            "tile(tree, t0, t1, max(1, num_trees / {groups}))\nreorder(b0, t0, b1, t1)\n\
+             gpuDimension(t0, block.y)\nsharedReduce(t0)\n"
         ),
     };
     format!(

@@ -10,8 +10,8 @@ pub struct ModelInfo {
     pub num_trees: u32,
     /// Number of features of a row; of columns, if some test is not numeric.
     pub num_features: u32,
-    /// Number of features, or of columns, that some tree tests, or that leaves add if no tree has a test; 0 if
-    /// unknown.
+    /// Number of features, or of columns, that some tree tests, or that leaves add if no tree has a test; 0
+    /// if unknown.
     pub tested_features: u32,
     /// Number of columns that kernels compute for each row, as the tests of trees read them.
     pub computed_columns: u32,

@@ -15,10 +15,10 @@ use crate::rows::{BlockThreads, RowPlacement, has_odd_columns, shared_capacity};
 
 /// Columns of tested features that neighbouring threads copy from a row before they go on to the next row.
 /// More columns read fewer sectors of device memory, and fewer columns have fewer conflicts of banks. The sum
-/// of sectors and wavefronts of a copy of 64 rows, counted by the simulator for 1, 2, 4, 8, 16 and all columns:
+/// of sectors and wavefronts of a copy of 64 rows, by the simulator, for 1, 2, 4, 8, 16 and all columns:
 /// 34,000, 19,000, 13,000, 15,000, 23,000 and 40,000 if the first 500 of 692 features are tested, and 20,400,
 /// 16,200, 17,400, 19,800, 25,200 and 36,100 if every sixth feature up to the 300th one is.
-const COLUMNS_AT_ONCE: i64 = 4;
+const GROUP_COLUMNS: i64 = 4;
 
 /// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy. Threads
 /// that walk neighbouring rows read different banks, even if their nodes test different features.
@@ -137,13 +137,13 @@ impl SharedFill {
         });
     }
 
-    /// Copies the values of the tested features, `columns` features whose numbers are in the table `features`.
+    /// Copies the values of the `columns` tested features, whose numbers are in the table `features`.
     ///
     /// Neighbouring threads take neighbouring columns of a row, and so read neighbouring entries of the table
     /// and, if the features are adjacent, neighbouring values. In blocks of few rows, whose columns begin in
     /// different banks of shared memory, they take all columns of a row. In other blocks all columns begin in
     /// the first bank, and 32 threads that store values of one row wait for each other. There a warp takes
-    /// [`COLUMNS_AT_ONCE`] columns of eight rows.
+    /// [`GROUP_COLUMNS`] columns of eight rows.
     ///
     /// Code for each run of adjacent features would need no table, but single features would read a row in
     /// each thread, and the code would grow with the runs. The table costs a load of 32 adjacent numbers, or
@@ -153,20 +153,20 @@ impl SharedFill {
         let SharedBlock { copy, max_rows: most, capacity, .. } = block;
         let element = k.ports.input;
         let (input, row_values) = k.input_rows();
-        let at_once = if has_odd_columns(most, false) { columns } else { columns.min(COLUMNS_AT_ONCE) };
-        let groups = (columns + at_once - 1) / at_once;
-        let mut all = k.b.int(groups * most * at_once);
+        let width = if has_odd_columns(most, false) { columns } else { columns.min(GROUP_COLUMNS) };
+        let groups = (columns + width - 1) / width;
+        let mut all = k.b.int(groups * most * width);
         if seeded(Fault::CopyStopsShort) {
-            all = k.b.add_int(all, -at_once * most);
+            all = k.b.add_int(all, -width * most);
         }
         let from = k.b.mul_int(rows.first, row_values);
         k.for_loop((threads.thread, all, threads.count), &[], |k, number, _| {
-            let (before, in_group) = k.b.divide(number, at_once);
+            let (before, in_group) = k.b.divide(number, width);
             let (group, row) = if groups > 1 { k.b.divide(before, most) } else { (k.b.int(0), before) };
-            let start = k.b.mul_int(group, at_once);
+            let start = k.b.mul_int(group, width);
             let column = k.b.add(start, in_group);
             let mut exists = k.b.cmp(Cmp::Lt, row, rows.count);
-            if groups * at_once > columns {
+            if groups * width > columns {
                 let end = k.b.int(columns);
                 let is_column = k.b.cmp(Cmp::Lt, column, end);
                 exists = k.b.bin(Bin::And, exists, is_column);
