@@ -156,6 +156,9 @@ mod tests {
         assert!(sums.clears_slots && sums.stack_bytes == 0.0);
         let one_round = LaunchMapping { slot_rounds: 1, ..trees_in_lanes(1) };
         let sums = SumAccesses::of(&gpu(), &model(8, 4), &one_round);
+        assert_eq!(sums.slot_accesses, 8.0, "a store for each sum of a slot at an odd distance");
+        let gpu = GpuMachine { packs_slots: true, ..gpu() };
+        let sums = SumAccesses::of(&gpu, &model(8, 4), &one_round);
         assert_eq!(sums.slot_accesses, 3.0, "one store of the first sum, two of the others");
         assert!(!sums.clears_slots && sums.stack_bytes == 32.0);
     }
