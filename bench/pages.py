@@ -1,12 +1,12 @@
 """Writes the tables of docs/performance, which are stored as JSON, into the pages that their rows name, and
-the tables of the README and of docs/gpu.md.
+the tables of the README and of docs/gpu/measuring.md.
 
     python3 bench/pages.py
     python3 bench/pages.py --gpu RESULT.json    stores a result of bench/gpu/run.sh first
     python3 bench/pages.py --check              writes nothing, and fails if a page would change
 
 A page has its rows between `<!-- TABLE -->` and `<!-- end of TABLE -->`. Measurements write the JSON; this
-program writes the pages, and needs only Python. gpu/tables.py makes the tables of docs/gpu.md.
+program writes the pages, and needs only Python. gpu/tables.py makes the tables of docs/gpu/measuring.md.
 
 """
 
@@ -116,7 +116,7 @@ def fill_pages(pages):
                 homeless.append(f"{page.name} has no place for {path.stem}")
     pages.insert(PERFORMANCE.parent.parent / "README.md", "best peers",
                  best_of(json.loads((FIGURES / "peers.json").read_text())))
-    page = PERFORMANCE.parent / "gpu.md"
+    page = PERFORMANCE.parent / "gpu" / "measuring.md"
     for mark, content in tables.sections(tables.stored()).items():
         if not pages.insert(page, mark, content):
             homeless.append(f"{page.name} has no place for {mark}")

@@ -5,7 +5,7 @@
 #     bench/gpu/pack.sh OUT [MODEL ROWS.npy]...      models with rows: float32, two-dimensional, C order
 #     bench/gpu/pack.sh OUT MODELS_DIR               every folder there that holds model.json and X_test.npy
 #
-# Without models the example is packed. run.sh in the folder measures; docs/gpu.md describes it.
+# Without models the example is packed. run.sh in the folder measures; docs/gpu/measuring.md describes it.
 #
 # Variables: SCHEDC names the compiler, which is also packed (else the static one of scripts/dist.sh is
 # built), CC the C compiler, PTXAS NVIDIA's assembler, GPU the device (sm_80), SCHEDULES the schedules (else

@@ -1,4 +1,4 @@
-"""The tables of docs/gpu.md, made of the results of run.sh that lie in the folder `results`.
+"""The tables of docs/gpu/measuring.md, made of the results of run.sh that lie in the folder `results`.
 
     python3 bench/gpu/tables.py RESULT.json...    prints the tables of results
 
@@ -235,7 +235,7 @@ TABLES = {"gpu devices": device_table, "gpu checks": checks_table, "gpu schedule
 
 
 def sections(results):
-    """The content of each mark of docs/gpu.md."""
+    """The content of each mark of docs/gpu/measuring.md."""
     made = {}
     for mark, table in TABLES.items():
         shown = [(table(result), origin(result)) for result in results]

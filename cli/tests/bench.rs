@@ -1,5 +1,6 @@
 //! The measurement on a GPU by `bench/gpu`: its folder can be packed, parts that cannot run are left out, and
-//! results become the tables of docs/gpu.md. `codegen/llvm/tests/device.rs` has the test that measures.
+//! results become the tables of docs/gpu/measuring.md. `codegen/llvm/tests/device.rs` has the test that
+//! measures.
 
 use std::env;
 use std::error::Error;

@@ -30,7 +30,9 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("docs/c-api.md", 2),
     ("docs/data.md", 11),
     ("docs/deploy.md", 5),
-    ("docs/gpu.md", 5),
+    ("docs/gpu/README.md", 5),
+    ("docs/gpu/kernels.md", 3),
+    ("docs/gpu/simulator.md", 3),
     ("docs/models.md", 2),
     ("docs/book/src/tour.md", 8),
     ("docs/verify.md", 3),
@@ -328,7 +330,7 @@ fn lists_of_machines() -> Vec<(&'static str, Vec<&'static str>)> {
     vec![
         ("docs/book/src/language/targets.md", cpu_words().map(|(word, _)| word).collect()),
         ("docs/c-api.md", levels),
-        ("docs/gpu.md", GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect()),
+        ("docs/gpu/README.md", GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect()),
     ]
 }
 

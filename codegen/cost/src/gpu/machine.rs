@@ -4,7 +4,7 @@ use super::figures;
 use sched_machines::{DataSheet, GpuKind, Maker};
 
 /// Sizes of shared memory, in KiB, that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for
-/// kernels of `docs/gpu.md` that need slightly less.
+/// kernels of `docs/gpu/kernels.md` that need slightly less.
 const SHARED_KIB: [u64; 9] = [8, 16, 32, 64, 100, 132, 164, 196, 228];
 
 /// A GPU as its data sheet describes it.

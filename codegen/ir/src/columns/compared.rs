@@ -5,17 +5,15 @@
 //! other columns, may add their terms in any order. The condition of an activation such as ReLU does not
 //! count: both of its sides have the same value at the threshold.
 
+use super::losses::{Differences, Loss};
 use super::ranges::range;
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
-use sched_forest::{Output, Transform};
-use std::collections::{HashMap, HashSet};
+use sched_forest::{Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
+use sched_pipeline::PreparedForest;
+use std::collections::{BTreeSet, HashSet};
 
 /// Most operations of the sides of a condition that are evaluated at the threshold.
 const MOST_OPERATIONS: usize = 32;
-
-/// Largest [loss](Differences::losses) of a column in single and in double precision, in units of rounding
-/// errors of a sum near 1. The difference is then at most 1e-5 and 1e-7.
-const MOST_LOSS: [f64; 2] = [128.0, (1_u64 << 30) as f64];
 
 /// The columns among `needed` that a step compares, or whose differences a step can enlarge by any factor,
 /// directly or through other columns. Each of `needed` comes after the columns that it reads. `tested` are
@@ -25,85 +23,78 @@ pub(super) fn compared_columns(
     needed: &[ColumnId],
     tested: impl Iterator<Item = ColumnId>,
 ) -> HashSet<ColumnId> {
-    let is_sum = |expr: &Expr| expr.is_sum();
-    Differences::of(columns, needed, is_sum).compared(needed, tested)
+    Differences::of_sums(columns, needed).compared(needed, tested)
 }
 
-/// Whether a step from margins to predictions can turn a small difference of margins into another one. Labels
-/// do not count: they may change where the best scores are nearly equal.
-pub(super) fn predictions_jump(output: &Output) -> bool {
-    let is_margin = |expr: &Expr| matches!(expr, Expr::Input { .. });
-    output.value.iter().any(|step| match step {
-        Transform::Columns(of) => {
-            let needed = of.columns.needed_for(&of.results);
-            let differences = Differences::of(&of.columns, &needed, is_margin);
-            let compared = differences.compared(&needed, std::iter::empty());
-            compared.into_iter().any(|column| is_margin(of.columns.expr(column)))
+/// The columns that the nodes of a prepared forest test, or whose small differences the steps behind its
+/// margins can enlarge by any factor. `tested` are the columns of its features.
+pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId]) -> BTreeSet<ColumnId> {
+    let forest = &*prepared.forest;
+    let needed = prepared.columns.needed_for(tested);
+    let differences = Differences::of_sums(&prepared.columns, &needed);
+    let margins = margin_losses(forest, |feature| differences.loss(*tested.get(feature as usize)?));
+    if predictions_jump(forest, margins) {
+        return tested.iter().copied().collect();
+    }
+    let inner = forest.trees.iter().flat_map(|tree| &tree.inner);
+    inner.filter_map(|inner| tested.get(inner.feature as usize).copied()).collect()
+}
+
+/// The loss of each margin, to which each tree adds its linear leaf of the largest loss. `None` if a margin
+/// depends on no sum. `of_feature` is the loss of a feature.
+fn margin_losses(forest: &Forest, of_feature: impl Fn(u32) -> Option<Loss>) -> Vec<Option<Loss>> {
+    let mut margins = vec![None; forest.num_margins];
+    for (tree, leaves) in forest.trees.iter().zip(&forest.linear) {
+        let TreeTarget::One(margin) = tree.target else { continue };
+        let enlarged = |(feature, weight): &(u32, f64)| Some(of_feature(*feature)?.enlarged(weight.abs()));
+        let losses = leaves.iter().map(|leaf| Loss::sum(leaf.terms.iter().filter_map(enlarged)));
+        let largest = Loss::largest(losses.flatten());
+        if let Some(sum) = margins.get_mut(margin as usize) {
+            *sum = Loss::sum(sum.iter().copied().chain(largest));
         }
-        _ => false,
+    }
+    margins
+}
+
+/// Whether a step from sums to predictions can turn small differences of sums into large ones. The size of a
+/// margin itself does not matter: its difference counts relative to its terms. Labels do not count: they may
+/// change where the best scores are nearly equal.
+fn predictions_jump(forest: &Forest, margins: Vec<Option<Loss>>) -> bool {
+    let mut losses: Vec<Loss> = margins.into_iter().flatten().collect();
+    let Output { raw, value, .. } = &forest.output;
+    raw.iter().chain(value).any(|step| {
+        let factor = match step {
+            Transform::Scale { factor, .. } => *factor,
+            Transform::Divide { by } | Transform::PowerOfTwo { by } => by.recip(),
+            Transform::Sigmoid(Sigmoid::Plain { slope }) => *slope,
+            _ => 1.0,
+        };
+        losses.iter_mut().for_each(|loss| *loss = loss.enlarged(factor.abs()));
+        let is_large = losses.iter().any(|loss| !loss.is_small());
+        match step {
+            Transform::Scale { .. } | Transform::Divide { .. } => false,
+            // The slope has no bound where a probability is near 0 or 1.
+            Transform::Probit => !losses.is_empty(),
+            // Values near zero are no part of the sum.
+            Transform::Softmax(Softmax::ZeroAside) => !losses.is_empty(),
+            Transform::Columns(of) => is_large || expressions_jump(of, forest.types.accumulator, &losses),
+            _ => is_large,
+        }
     })
 }
 
-/// The differences of columns that rounding errors of sums cause.
-struct Differences<'a> {
-    columns: &'a Columns,
-    /// For each column that depends on a sum, a bound of its difference in units of the rounding errors of
-    /// sums, if columns that depend on sums are near 1: factors and weights enlarge it, and an added number
-    /// rounds the column to a multiple of its own rounding error.
-    losses: HashMap<ColumnId, f64>,
+/// Whether expressions over margins can turn small differences of them into large ones. `losses` are those of
+/// the margins that depend on sums.
+fn expressions_jump(of: &OutputColumns, margins: Float, losses: &[Loss]) -> bool {
+    let rounding = Loss::rounding(ColumnType::from(margins));
+    let largest = Loss::largest(losses.iter().copied().chain([rounding]));
+    let is_margin = |column: ColumnId| matches!(of.columns.expr(column), Expr::Input { .. });
+    let needed = of.columns.needed_for(&of.results);
+    let differences = Differences::of(&of.columns, &needed, |column| largest.filter(|_| is_margin(column)));
+    differences.compared(&needed, std::iter::empty()).into_iter().any(is_margin)
 }
 
-impl<'a> Differences<'a> {
-    /// The differences of `needed` columns. Those whose expression `is_source` differ by rounding.
-    fn of(columns: &'a Columns, needed: &[ColumnId], is_source: impl Fn(&Expr) -> bool) -> Differences<'a> {
-        let mut all = Differences { columns, losses: HashMap::new() };
-        for column in needed {
-            let inherited = all.inherited_loss(*column);
-            let loss = match is_source(columns.expr(*column)) {
-                true => Some(inherited.unwrap_or(0.0).max(1.0)),
-                false => inherited,
-            };
-            all.losses.extend(loss.map(|loss| (*column, loss)));
-        }
-        all
-    }
-
-    /// The loss of a column that its operands cause; `None` if none of them depends on a sum.
-    fn inherited_loss(&self, column: ColumnId) -> Option<f64> {
-        let expr = self.columns.expr(column);
-        let loss = |operand: &ColumnId| self.losses.get(operand).copied();
-        if !expr.operands().any(|operand| loss(&operand).is_some()) {
-            return None;
-        }
-        // Of an operand, the loss, or the size if it does not depend on a sum.
-        let size = |operand: &ColumnId| range(self.columns, *operand).largest_size();
-        let added = |operand: &ColumnId| loss(operand).unwrap_or_else(|| size(operand));
-        Some(match expr {
-            Expr::Dot { start, terms } => {
-                let enlarged = |weight: f64, of: &ColumnId| loss(of).map_or(0.0, |loss| loss * weight.abs());
-                let terms = terms.iter().map(|term| enlarged(term.weight.to_f64(), &term.column));
-                terms.sum::<f64>() + start.to_f64().abs()
-            }
-            Expr::SquaredDistance { of, point } => {
-                let slope = |at: &ColumnValue| 2.0 * (1.0 + at.to_f64().abs());
-                of.iter().zip(point.iter()).map(|(of, at)| loss(of).unwrap_or(0.0) * slope(at)).sum()
-            }
-            Expr::Binary(Binary::Add | Binary::Subtract, x, y) => added(x) + added(y),
-            Expr::Binary(Binary::Multiply, x, y) => match (loss(x), loss(y)) {
-                (Some(x), Some(y)) => x + y,
-                (Some(loss), None) => loss * size(y),
-                (None, Some(loss)) => loss * size(x),
-                (None, None) => 0.0,
-            },
-            Expr::Binary(Binary::Divide, x, y) => match (loss(x), loss(y)) {
-                (of_x, Some(y)) => of_x.unwrap_or_else(|| size(x)) + y,
-                (Some(loss), None) => loss / range(self.columns, *y).smallest_size(),
-                (None, None) => 0.0,
-            },
-            _ => expr.operands().filter_map(|operand| loss(&operand)).fold(0.0, f64::max),
-        })
-    }
-
+impl Differences<'_> {
     /// The columns that a step compares; see [`compared_columns`].
     fn compared(&self, needed: &[ColumnId], tested: impl Iterator<Item = ColumnId>) -> HashSet<ColumnId> {
         let mut compared: HashSet<ColumnId> = tested.collect();
@@ -120,15 +111,13 @@ impl<'a> Differences<'a> {
     fn stay_small(&self, column: ColumnId) -> bool {
         let columns = self.columns;
         let expr = columns.expr(column);
-        let differs = |operand: ColumnId| self.losses.contains_key(&operand);
+        let differs = |operand: ColumnId| self.loss(operand).is_some();
         let own = columns.column_type(column);
         // The readers of a truth value decide whether it matters.
         if own == ColumnType::Bool || !expr.operands().any(differs) {
             return true;
         }
-        let precision = usize::from(own == ColumnType::F64);
-        let loss = self.losses.get(&column).copied().unwrap_or(1.0);
-        if loss.is_nan() || loss > MOST_LOSS[precision] {
+        if self.loss(column).is_some_and(|loss| !loss.is_small()) {
             return false;
         }
         let is_distance = |other: &ColumnId| matches!(columns.expr(*other), Expr::SquaredDistance { .. });
@@ -221,7 +210,9 @@ fn value_at(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_columns::{Float, Term};
+    use sched_columns::Term;
+    use sched_forest::{ForestParts, Leaf, LinearLeaf, NodeRef, Tree, Types};
+    use std::sync::Arc;
 
     /// A sum of two features, the columns that `read` makes of it, and whether the sum counts as compared.
     fn is_compared(read: impl FnOnce(&mut Columns, ColumnId) -> ColumnId) -> bool {
@@ -338,6 +329,59 @@ mod tests {
             })
         };
         assert!(times_condition(1e20) && !times_condition(-3.0));
+    }
+
+    #[test]
+    fn factors_of_single_precision_count_in_double_precision() {
+        let times = |factor: f64| {
+            let mut columns = Columns::default();
+            let terms = [0, 1].map(|feature| columns.input(feature, Float::F32));
+            let terms = terms.map(|column| Term { column, weight: ColumnValue::F32(2.0) });
+            let sum = columns.add(Expr::Dot { start: ColumnValue::F32(1.0), terms: terms.into() }).unwrap();
+            let wide = columns.cast(sum, ColumnType::F64).unwrap();
+            let read = with(&mut columns, Binary::Multiply, wide, factor);
+            let needed = columns.needed_for(&[read]);
+            compared_columns(&columns, &needed, std::iter::empty()).contains(&sum)
+        };
+        assert!(times(1e6) && !times(100.0));
+    }
+
+    /// Whether a sum counts as compared if a margin is `weight` times it, and `steps` lead to predictions.
+    fn is_compared_behind(weight: f64, steps: Vec<Transform>) -> bool {
+        let mut columns = Columns::default();
+        let terms = [0, 1].map(|feature| columns.input(feature, Float::F64));
+        let terms = terms.map(|column| Term { column, weight: ColumnValue::F64(2.0) });
+        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
+        let leaf = Leaf { source: 0, values: [0.0].into_iter().collect() };
+        let (root, target) = (NodeRef::Leaf(0), TreeTarget::One(0));
+        let tree = Tree { root, inner: Vec::new(), leaves: vec![leaf], target, source: 0 };
+        let forest = Forest::new(ForestParts {
+            trees: vec![tree],
+            types: Types::all(Float::F64),
+            linear: vec![vec![LinearLeaf { constant: 0.0, terms: vec![(0, weight)] }]],
+            output: Output { value: steps, ..Output::default() },
+            ..ForestParts::default()
+        });
+        let forest = Arc::new(forest.unwrap());
+        let prepared =
+            PreparedForest { forest, columns, tested: vec![sum], class_features: 0, set_columns: 0 };
+        compared_by_forest(&prepared, &prepared.tested).contains(&sum)
+    }
+
+    #[test]
+    fn steps_behind_margins_enlarge_differences() {
+        let sigmoid = |slope: f64| Transform::Sigmoid(Sigmoid::Plain { slope });
+        let scaled = |factor: f64| Transform::Scale { factor, bias: vec![0.0] };
+        assert!(is_compared_behind(1e12, vec![sigmoid(1.0)]) && !is_compared_behind(1e6, vec![sigmoid(1.0)]));
+        assert!(is_compared_behind(1.0, vec![sigmoid(1e12)]));
+        assert!(is_compared_behind(1e6, vec![scaled(1e6), sigmoid(1.0)]));
+        assert!(!is_compared_behind(1e6, vec![scaled(1e-6), sigmoid(1.0)]));
+        assert!(is_compared_behind(1.0, vec![Transform::Divide { by: 1e-12 }, sigmoid(1.0)]));
+        assert!(is_compared_behind(1.0, vec![Transform::Probit]));
+        assert!(is_compared_behind(1.0, vec![Transform::Softmax(Softmax::ZeroAside)]));
+        assert!(!is_compared_behind(1.0, vec![Transform::Softmax(Softmax::Plain)]));
+        // Only the scale of a regression's results.
+        assert!(!is_compared_behind(1e12, vec![scaled(1e12)]));
     }
 
     #[test]

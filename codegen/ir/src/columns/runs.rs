@@ -5,7 +5,7 @@
 //! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
 //! is its *tail*.
 
-use super::compared::{compared_columns, predictions_jump};
+use super::compared::{compared_by_forest, compared_columns};
 use super::layers::{LayerRun, StoredLevel, StoredPlaces, stored_levels};
 use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
@@ -106,14 +106,9 @@ impl ColumnRuns {
     /// The runs of a prepared forest's columns, for rows with `features` features.
     pub fn new(prepared: &PreparedForest, features: usize) -> ColumnRuns {
         let tested = with_seeded_fault(&prepared.columns, &prepared.tested);
-        let inner = prepared.forest.trees.iter().flat_map(|tree| &tree.inner);
-        let by_trees = inner.filter_map(|inner| tested.get(inner.feature as usize).copied());
-        let by_trees: BTreeSet<ColumnId> = match predictions_jump(&prepared.forest.output) {
-            true => tested.iter().copied().collect(),
-            false => by_trees.collect(),
-        };
+        let compared = compared_by_forest(prepared, &tested);
         let float = prepared.forest.types.input;
-        let runs = ColumnRuns::of((&prepared.columns, &by_trees), &tested, float, features);
+        let runs = ColumnRuns::of((&prepared.columns, &compared), &tested, float, features);
         ColumnRuns { set_columns: prepared.set_columns, ..runs }
     }
 

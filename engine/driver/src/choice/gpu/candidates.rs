@@ -1,7 +1,7 @@
 //! The schedules that are compared for a model on a GPU.
 //!
-//! On an H100, each came near the fastest schedule of some call size (docs/gpu.md): rows in threads, trees in
-//! threads, or both. If both are, the block adds up the slots of the trees in order.
+//! On an H100, each came near the fastest schedule of some call size (docs/gpu/speed.md): rows in threads,
+//! trees in threads, or both. If both are, the block adds up the slots of the trees in order.
 
 use super::shape::{GpuCandidate, ThreadMapping};
 use sched_ir::quantize::QuantizedRows;
