@@ -1,7 +1,7 @@
 //! The cost model for GPUs, compared with times of an H100. Tests bound the slowdown of the schedule that the
 //! model prefers against the fastest one, and the errors of predicted times. `bench/gpu/sweep.py` took the
 //! times, and `bench/gpu/data.py` wrote them. At that time, a second launch folded all slots in the device's
-//! memory.
+//! memory, and slots in shared memory were adjacent.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_lang::{CheckPurpose, check};
@@ -95,6 +95,7 @@ struct Call {
 fn calls(model: &Value, times: &[Timed]) -> Vec<Call> {
     let mut gpu = GpuMachine::named("sm_90").expect("it is known");
     gpu.folds_in_second_launch = true;
+    gpu.packs_slots = true;
     let info = Arc::new(info(model));
     let mut calls = Vec::new();
     for one in times {

@@ -39,6 +39,8 @@ pub enum Fault {
     BarrierDropped,
     /// LIR: a block does not copy the last value of its rows, or the last piece of its trees.
     CopyStopsShort,
+    /// LIR: a shared copy of the tested features holds the first features of the rows.
+    UntestedFeaturesCopied,
     /// LIR: walks take one straight-line step too few.
     WalkStopsEarly,
     /// LIR: a speculated walk takes the decisions of its levels in the wrong order.

@@ -92,7 +92,8 @@ fn copies_of_rows_are_in_shared_memory_between_fences() {
     for name in gpus().map(|kind| kind.name) {
         if let Some(object) = linked(&module, gpu(name)) {
             let kernel = object.kernels.iter().find(|k| k.name == "schedc_raw_b0").expect("a kernel");
-            assert_eq!(kernel.shared_bytes, 128 * 30 * 4, "{kernel:?}");
+            // The trees test 28 of 30 features.
+            assert_eq!(kernel.shared_bytes, 128 * 28 * 4, "{kernel:?}");
         }
         let text = amdgpu_text(&module, gpu(name)).expect("assembly");
         let lines: Vec<&str> = text.lines().map(str::trim).collect();

@@ -1,15 +1,15 @@
 //! GPU schedules in the interpreter: their margins equal the reference walker's, bit for bit.
 
-use sched_forest::{Float, Forest, Tree, predict_margins};
+use sched_forest::{Float, Forest, Tree, TreeTarget, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, CallMemory, count_accesses, run};
+use sched_ir::interp::{self, AccessCost, CallMemory, count_accesses, run};
 use sched_ir::lir::{KernelKind, OutputKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_llvm::{Gpu, ptx_text};
-use sched_nest::{Accumulation, Nest, Variants};
+use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
 use sched_testing::schedules::Rng;
-use sched_testing::{forests, seeds};
+use sched_testing::{forests, seeds, wide};
 
 /// Blocks of threads with one row each, and all trees in each thread: Tahoe's direct strategy.
 const DIRECT: &str = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -61,6 +61,9 @@ fn kinds() -> Vec<String> {
         with("cache(b0)\ninterleave(tree, 2)\nrepresentation(sparse)"),
         "tile(batch, b0, rest, 6)\ntile(rest, b1, b2, 2)\nreorder(b0, b1, tree, b2)\ncache(b0)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+            .to_string(),
+        "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(sparse)\ngpuDimension(b0, grid.x)\n\
+         gpuDimension(b1, block.x)\n"
             .to_string(),
         // The bins of the rows of a block in shared memory.
         with("cache(b0)\nrepresentation(quantized)"),
@@ -271,18 +274,26 @@ fn simulated(
     Ok(output)
 }
 
-/// Largest average number of wavefronts of a load of rows from shared memory.
-fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
+/// Counts the accesses of a kernel for margins, for warps of 32 threads.
+fn counted(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<AccessCost> {
     let (_, kernel) = &compiled.lir.kernels[0];
     let count = rows.len() / forest.num_features;
     let input = bytes(rows, forest.types.input);
     let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
     let memory =
         CallMemory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-    let costs =
-        count_accesses(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs");
-    let loads = costs.iter().filter(|cost| cost.is_shared && cost.statement.contains("load"));
-    loads.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
+    count_accesses(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs")
+}
+
+/// Largest average number of wavefronts of an access.
+fn dearest<'c>(costs: impl Iterator<Item = &'c AccessCost>) -> f64 {
+    costs.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
+}
+
+/// Largest average number of wavefronts of a load of rows from shared memory.
+fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f64 {
+    let costs = counted(compiled, forest, rows);
+    dearest(costs.iter().filter(|cost| cost.is_shared && cost.statement.contains("load")))
 }
 
 fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {
@@ -320,7 +331,7 @@ fn margins_are_those_of_the_walker() {
     let mut checked = vec![0; schedules().len()];
     for seed in seeds(60) {
         let mut rng = Rng(seed);
-        let forest = forests::forest(&mut rng);
+        let forest = wide::with_untested_features(seed, forests::forest(&mut rng));
         let all = forests::rows(&mut rng, &forest, 1);
         for (schedule, count) in schedules().iter().zip(&mut checked) {
             let Some(compiled) = compiled(&forest, schedule) else { continue };
@@ -508,6 +519,7 @@ fn seeded_faults_are_seen() {
         (Fault::BarrierDropped, &trees),
         (Fault::CopyStopsShort, &rows),
         (Fault::CopyStopsShort, &trees),
+        (Fault::UntestedFeaturesCopied, &rows),
         (Fault::PairsSwapSides, &packed),
         (Fault::SubtreesShifted, &hybrid),
         (Fault::WordReversesRows, &packed),
@@ -657,20 +669,21 @@ fn both_words_of_a_node_are_loaded_at_once() {
 /// The checker uses a lower bound of the bytes of shared memory, and the compiler the exact number.
 #[test]
 fn shared_memory_is_counted_as_it_is_used() {
-    let forest = |features| {
-        let (mut forest, _) = forests::complete_with_rows(4, 6, 3);
-        forest.num_features = features;
-        forest
+    let few = |features| {
+        let forest = forests::complete_with_rows(4, 6, 3).0;
+        wide::with_features_at(forest, features, |feature| feature * (features as u32 / 4))
     };
+    let all = |features| forests::complete_with_rows(features, 2, 3).0;
     let cached = |threads: u32, more: &str| {
         format!(
             "target gpu(sm_80)\ntile(batch, b0, b1, {threads})\ngpuDimension(b0, grid.x)\n\
              gpuDimension(b1, block.x)\ncache(b0)\n{more}"
         )
     };
-    let nests = |features, schedule: &str| {
-        let mut model = forests::model_info(&forest(features));
-        model.tested_features = 4;
+    let checked = |forest: &Forest, schedule: &str| {
+        let tested = forest.trees.iter().flat_map(|tree| &tree.inner).map(|node| node.feature);
+        let tested: std::collections::BTreeSet<u32> = tested.collect();
+        let model = ModelInfo { tested_features: tested.len() as u32, ..forests::model_info(forest) };
         let options = CheckOptions {
             model: Some(model.into()),
             purpose: CheckPurpose::Compile,
@@ -678,27 +691,47 @@ fn shared_memory_is_counted_as_it_is_used() {
         };
         check(schedule, &options)
     };
-    // 512 values of four bytes for 128 rows are too much; bins of the tested features are not.
-    let checked = nests(512, &cached(128, ""));
+    let compile =
+        |forest: Forest, nests| compile(forest, None, nests, &[OutputKind::Raw], &Budget::default());
+    // 512 values of four bytes for 128 rows are too much. Bins are not, and values of four features are not.
+    let refused = checked(&all(512), &cached(128, ""));
     assert!(
-        checked.nests.is_none() && checked.diagnostics[0].code.to_string() == "S0082",
+        refused.nests.is_none() && refused.diagnostics[0].code.to_string() == "S0082",
         "{:?}",
-        checked.diagnostics
+        refused.diagnostics
     );
-    let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
-    compile(forest(512), None, fits, &[OutputKind::Raw], &Budget::default()).expect("it fits");
+    for (forest, layout) in [(all(512), "quantized"), (few(512), "quantized"), (few(512), "sparse")] {
+        let fits = checked(&forest, &cached(128, &format!("representation({layout})\n")));
+        compile(forest, fits.nests.expect("it is legal")).expect("it fits");
+    }
     // 33 rows of 1000 values have 132000 bytes, but take as much memory as 64 rows.
-    let checked = nests(1000, &cached(33, ""));
-    let error = compile(
-        forest(1000),
-        None,
-        checked.nests.expect("it may fit"),
-        &[OutputKind::Raw],
-        &Budget::default(),
-    );
-    let error = error.err().expect("it does not");
+    let fits = checked(&all(1000), &cached(33, "")).nests.expect("it may fit");
+    let error = compile(all(1000), fits).err().expect("it does not");
     assert_eq!(error.code.to_string(), "C0013");
     assert!(error.message.contains("shared_rows 256000"), "{error}");
+}
+
+/// Threads that walk different trees access their slots in separate banks, and the sums keep their bits.
+#[test]
+fn slots_of_several_classes_have_separate_banks() {
+    let (forest, rows) = forests::complete_with_rows(8, 100, 3);
+    for (classes, rows_per_block) in [(8, 1), (8, 4), (6, 2), (4, 8), (3, 2)] {
+        let mut parts = forest.clone().into_parts();
+        (parts.num_margins, parts.base) = (classes, vec![0.5; classes]);
+        for tree in &mut parts.trees {
+            tree.target = TreeTarget::One(tree.source % classes as u32);
+        }
+        let forest = Forest::new(parts).expect("a valid forest");
+        let schedule = format!(
+            "tile(batch, b0, b1, {rows_per_block})\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
+             gpuDimension(b0, grid.x)\ngpuDimension(t0, block.x)\nsharedReduce(t0)\n"
+        );
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let costs = counted(&compiled, &forest, &rows);
+        let of_slots = dearest(costs.iter().filter(|cost| cost.buffer == "shared_sums"));
+        assert_eq!(of_slots, 1.0, "{classes} classes: {}", compiled.lir);
+        assert!(agree(&margins(&compiled, &forest, &rows), &expected(&forest, &rows), &forest, false));
+    }
 }
 
 #[test]

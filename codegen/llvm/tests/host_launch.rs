@@ -7,8 +7,8 @@ use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{CallMemory, run};
 use sched_ir::lir::{KernelKind, Module, OutputKind};
 use sched_llvm::host_launch_object;
-use sched_testing::forests;
 use sched_testing::schedules::Rng;
+use sched_testing::{forests, wide};
 
 fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
     let each = |x: &f64| match float {
@@ -138,7 +138,7 @@ fn random_forests_agree_with_the_interpreter() {
         let mut compared = 0;
         for seed in 0..seeds {
             let mut rng = Rng(seed);
-            let forest = forests::forest(&mut rng);
+            let forest = wide::with_untested_features(seed, forests::forest(&mut rng));
             let Some(compiled) = compiled(&forest, &schedule, &WALKS) else { continue };
             let mut host = Host::compile(&compiled.lir);
             let rows = some_rows(&mut rng, &forest, counts[1]);

@@ -27,3 +27,4 @@ mod ptxas;
 mod runtime;
 mod sass;
 mod standin;
+mod wide_rows;

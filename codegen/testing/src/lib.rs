@@ -12,6 +12,7 @@ mod options;
 mod parallel;
 pub mod schedules;
 pub mod shapes;
+pub mod wide;
 
 pub use damage::damaged;
 pub use nightly::{in_turn, is_nightly, seeds};

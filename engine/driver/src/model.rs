@@ -258,10 +258,13 @@ impl Model {
     }
 }
 
-/// Number of features that nodes test.
+/// Number of features that nodes test, or that linear leaves add if there are no nodes.
 fn tested_features(forest: &Forest) -> usize {
     let nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
-    nodes.map(|node| node.feature).collect::<BTreeSet<_>>().len()
+    let tested: BTreeSet<u32> = nodes.map(|node| node.feature).collect();
+    let terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+    let added = || terms.map(|(feature, _)| *feature).collect::<BTreeSet<_>>();
+    if tested.is_empty() { added().len() } else { tested.len() }
 }
 
 /// Number of features whose categories nodes test.

@@ -10,7 +10,8 @@ pub struct ModelInfo {
     pub num_trees: u32,
     /// Number of features of a row; of columns, if some test is not numeric.
     pub num_features: u32,
-    /// Number of features, or of columns, that some tree tests; 0 if unknown.
+    /// Number of features, or of columns, that some tree tests, or that leaves add if no tree has a test; 0
+    /// if unknown.
     pub tested_features: u32,
     /// Number of columns that kernels compute for each row, as the tests of trees read them.
     pub computed_columns: u32,
@@ -66,26 +67,42 @@ impl ModelInfo {
         }
     }
 
-    /// Number of values of a row in a copy for trees in this layout: of bins if the layout compares bins and
-    /// their number is known, otherwise [`ModelInfo::copied_features`].
-    pub fn copied_values(&self, layout: Layout) -> u32 {
+    /// Smallest number of features in a copy of rows in a GPU's shared memory: those that trees test, if they
+    /// are known.
+    pub fn shared_features(&self) -> u32 {
+        if self.tested_features > 0 { self.tested_features } else { self.num_features }
+    }
+
+    /// Number of values of a row in a copy in a GPU's shared memory, for trees in this layout: of bins if the
+    /// layout compares bins and their number is known, otherwise [`ModelInfo::shared_features`].
+    pub fn shared_values(&self, layout: Layout) -> u32 {
         if layout.compares_bins() && self.bins_per_row > 0 {
             self.bins_per_row
         } else {
-            self.copied_features(layout)
+            self.shared_features()
         }
     }
 
     /// Whether a node's bin and the number of its column are a byte each, so that nodes have 16 bits, and
     /// vectors of rows on GPUs share a word.
     pub fn has_byte_bins(&self) -> bool {
-        self.bin_bytes <= 1 && self.copied_values(Layout::Quantized) <= 1 << 8
+        self.bin_bytes <= 1 && self.shared_values(Layout::Quantized) <= 1 << 8
     }
 
     /// Smallest number of bytes of a row in a copy for trees in this layout.
     pub fn copied_bytes(&self, layout: Layout) -> u64 {
+        u64::from(self.copied_features(layout)).saturating_mul(self.copied_value_bytes(layout))
+    }
+
+    /// Smallest number of bytes of a row in a copy in a GPU's shared memory, for trees in this layout.
+    pub fn shared_bytes(&self, layout: Layout) -> u64 {
+        u64::from(self.shared_features()).saturating_mul(self.copied_value_bytes(layout))
+    }
+
+    /// Smallest number of bytes of a value of a row in a copy for trees in this layout.
+    pub fn copied_value_bytes(&self, layout: Layout) -> u64 {
         let value = if layout.compares_bins() { 0 } else { self.value_bytes.into() };
-        u64::from(self.copied_features(layout)).saturating_mul(layout.value_bytes().max(value))
+        layout.value_bytes().max(value)
     }
 
     /// Smallest number of nodes of any `trees` trees.

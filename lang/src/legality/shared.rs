@@ -73,6 +73,14 @@ pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     Some(match axis {
         // Sums have no loop that is cached.
         Axis::Unit | Axis::Feature => return None,
+        Axis::Row if is_in_launch(builder, id) => {
+            let features = if all_trees_read_copies(builder) { model.shared_features() } else { 1 };
+            let bytes = |layout: Layout| match layout.compares_bins() {
+                true => model.shared_bytes(layout),
+                false => model.copied_value_bytes(layout).saturating_mul(features.into()),
+            };
+            count.saturating_mul(least_bytes(builder, id, bytes))
+        }
         Axis::Row => count.saturating_mul(least_bytes(builder, id, |layout| model.copied_bytes(layout))),
         // The trees of an iteration are unknown here. The smallest ones give a lower bound.
         Axis::Tree => model.least_nodes(count).saturating_mul(least_bytes(builder, id, Layout::node_bytes)),
@@ -81,16 +89,33 @@ pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
 
 /// Smallest value of `bytes` over the layouts of the walks below a loop.
 fn least_bytes(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
-    let leaves = builder
-        .tree()
-        .subtree(id)
-        .into_iter()
-        .filter(|on| builder.tree().inside(*on).children().next().is_none());
-    // Without an annotation, the compiler chooses a layout whose nodes are records.
-    leaves
-        .map(|leaf| bytes(layout_of(builder, leaf).map_or(Layout::Sparse, |(layout, _)| layout)))
-        .min()
-        .unwrap_or(0)
+    leaf_loops(builder, id).map(|leaf| bytes(layout_of_walks(builder, leaf))).min().unwrap_or(0)
+}
+
+/// The loops below a loop that have no loops inside.
+fn leaf_loops(builder: &NestBuilder, id: LoopId) -> impl Iterator<Item = LoopId> {
+    let below = builder.tree().subtree(id).into_iter();
+    below.filter(|on| builder.tree().inside(*on).children().next().is_none())
+}
+
+/// The layout of the trees that a leaf loop walks. Without an annotation, the compiler chooses a layout whose
+/// nodes are records.
+fn layout_of_walks(builder: &NestBuilder, leaf: LoopId) -> Layout {
+    layout_of(builder, leaf).map_or(Layout::Sparse, |(layout, _)| layout)
+}
+
+/// Whether all walks read copies of values, which then hold all tested features. If other walks read bins or
+/// the rows themselves, the features that the remaining trees test are unknown.
+fn all_trees_read_copies(builder: &NestBuilder) -> bool {
+    let is_copied = |on: LoopId| {
+        let is_cached = builder.node(on).directive_of(|annotation| matches!(annotation, Annotation::Cache));
+        builder.node(on).axis == Axis::Row && is_cached.is_some()
+    };
+    let reads_copy = |leaf: LoopId| {
+        let path = builder.tree().path(leaf);
+        path.into_iter().any(is_copied) && !layout_of_walks(builder, leaf).compares_bins()
+    };
+    builder.tree().roots().iter().all(|root| leaf_loops(builder, *root).all(reads_copy))
 }
 
 /// Whether a loop is part of a launch.

@@ -5,7 +5,7 @@ use super::figures::{self, PACKED_ROWS};
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
-use super::sums::SumAccesses;
+use super::sums::{SumAccesses, slot_distance};
 use super::trees::{TreeMemory, row_bytes, selects_class, sum_bytes};
 use sched_nest::ModelInfo;
 
@@ -45,8 +45,8 @@ pub fn shared_bytes(
 ) -> u64 {
     let rows = if launch.copies_rows { copied_rows(model, launch) } else { 0 };
     let rows = rows + columns.map_or(0, |columns| columns.row_bytes() * launch.rows_per_block);
-    let margins = u64::from(model.num_classes.max(1)) * sum_bytes(model) as u64;
-    let slots = if launch.folds > 0 { launch.tree_threads * launch.rows_per_block * margins } else { 0 };
+    let slot = slot_distance(model, launch) * sum_bytes(model) as u64;
+    let slots = if launch.folds > 0 { launch.tree_threads * slot } else { 0 };
     rows + slots + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
 }
 
@@ -62,7 +62,7 @@ fn copied_rows(model: &ModelInfo, launch: &LaunchMapping) -> u64 {
     } else {
         rows.next_multiple_of((figures::LINE_BYTES as u64 / value).max(1))
     };
-    held * value * u64::from(model.copied_values(launch.layout))
+    held * value * u64::from(model.shared_values(launch.layout))
 }
 
 /// A block of a launch while its work is added up.
@@ -93,7 +93,7 @@ impl BlockWork {
     ) -> BlockWork {
         let threads = launch.threads() as f64;
         let shared = shared_bytes((model, columns), trees, launch);
-        let sums = SumAccesses::of(model, launch);
+        let sums = SumAccesses::of(gpu, model, launch);
         let stacks = occupancy.resident * threads * sums.stack_bytes;
         let mut estimator = BlockEstimator {
             gpu,
@@ -196,7 +196,7 @@ impl BlockEstimator<'_> {
         if !self.launch.copies_rows {
             return;
         }
-        let values = f64::from(self.model.copied_values(self.launch.layout)) * self.rows;
+        let values = f64::from(self.model.shared_values(self.launch.layout)) * self.rows;
         let of_a_thread = (values / self.threads).ceil();
         let warp = f64::from(self.gpu.kind.warp);
         if self.launch.layout.compares_bins() {

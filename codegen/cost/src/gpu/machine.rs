@@ -16,6 +16,9 @@ pub struct GpuMachine {
     /// Whether a second launch folds all slots in the device's memory, as when the times behind the model's
     /// figures were taken. Otherwise the last blocks of a launch fold where that takes less time.
     pub folds_in_second_launch: bool,
+    /// Whether slots in shared memory are adjacent, as when these times were taken. Otherwise slots of
+    /// threads that walk different trees are at an odd distance where that saves wavefronts.
+    pub packs_slots: bool,
 }
 
 /// The blocks of a launch on one multiprocessor.
@@ -40,7 +43,12 @@ impl GpuMachine {
     pub fn named(name: &str) -> Option<GpuMachine> {
         let capability = || name.strip_prefix("sm_")?.trim_end_matches('a').parse().ok();
         let kind = GpuKind::named(name).or_else(|| GpuKind::of_capability(capability()?))?;
-        Some(GpuMachine { kind, sheet: kind.sheet.as_ref()?, folds_in_second_launch: false })
+        Some(GpuMachine {
+            kind,
+            sheet: kind.sheet.as_ref()?,
+            folds_in_second_launch: false,
+            packs_slots: false,
+        })
     }
 
     /// The GPU whose figures are used for GPUs that the table lacks.

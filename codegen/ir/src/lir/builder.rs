@@ -244,6 +244,14 @@ impl Builder {
         self.mul(a, n)
     }
 
+    /// Quotient and remainder of a division by a positive constant.
+    pub fn divide(&mut self, a: Value, n: i64) -> (Value, Value) {
+        let divisor = self.int(n);
+        let quotient = self.bin(Bin::IDiv, a, divisor);
+        let before = self.mul(quotient, divisor);
+        (quotient, self.sub(a, before))
+    }
+
     /// The smaller of two integers.
     pub fn min(&mut self, a: Value, b: Value) -> Value {
         if a == b { a } else { self.bin(Bin::Min, a, b) }

@@ -254,7 +254,7 @@ impl<'g> DenseGroup<'g> {
         if seeded(Fault::DenseStopsShort) {
             count = k.b.add_int(count, -1);
         }
-        let columns = features_of(&self.tables, &lane.walk.row);
+        let columns = features_of(k, self.context, &self.tables);
         let zero = k.b.int(0);
         let after = k.for_loop((zero, count, 1), &sums.carried(), |k, number, inside| {
             let mut sums = Sums::of_carried(inside, self.lanes.len());

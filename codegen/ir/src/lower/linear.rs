@@ -32,7 +32,7 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
         true => RowAddress { table: None, ..lane.walk.row },
         false => row_of_call(k, context, lane),
     };
-    let features = features_of(&tables, &row);
+    let features = features_of(k, context, &tables);
     let number = k.b.number_type(width);
     let none_missing = k.b.int_of(number.with(Scalar::I1), 0);
     let zero = k.b.int(0);
@@ -84,9 +84,15 @@ pub(super) fn takes_leaf_value(k: &KernelBuilder) -> bool {
     takes && !seeded(Fault::LinearForgetsMissing)
 }
 
-/// The table with the positions of the terms' values in a row: features, or columns of a transposed row.
-pub(super) fn features_of(tables: &LinearTables<BufferId>, row: &RowAddress) -> BufferId {
-    if row.stride == 1 { tables.features } else { tables.columns }
+/// The table with the positions of the terms' values in a row: features, or columns of a copy that does not
+/// hold all features.
+pub(super) fn features_of(
+    k: &KernelBuilder,
+    context: &WalkContext,
+    tables: &LinearTables<BufferId>,
+) -> BufferId {
+    let reads_copy = k.ports.linear_leaves_read_walked_rows && context.plan.storage.names_columns;
+    if reads_copy { tables.columns } else { tables.features }
 }
 
 /// Number of terms of the longest leaf of a lane.

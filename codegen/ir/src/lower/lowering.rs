@@ -34,7 +34,8 @@ pub struct SharedTableNumbers {
     pub tree_numbers: Option<u32>,
     /// Search tables for the quantization of rows.
     pub quantizer: Option<QuantizerTables<u32>>,
-    /// First feature of each run of adjacent features that a transposed copy loads at once.
+    /// First feature of each run of adjacent features that a transposed copy loads at once, or each feature
+    /// of a shared copy that does not hold all features.
     pub pieces: Option<u32>,
     /// Feature numbers, constants and tables of computed columns, if there are some.
     pub columns: Option<PoolTables<u32>>,

@@ -226,6 +226,13 @@ impl<'a> Ports<'a> {
         Some(RowBlocks { transpose, code: self.column_code() })
     }
 
+    /// The features of a copy that does not hold all features, one by one: their number, and the table of
+    /// their numbers.
+    pub fn tested_features(&self) -> Option<(i64, BufferId)> {
+        let subset = self.lowering.plan.subset.as_ref().filter(|subset| subset.piece_width() == 1)?;
+        Some((subset.count() as i64, self.pieces?))
+    }
+
     /// The input as columns, if calls may pass columns.
     pub fn columns(&self) -> Option<InputColumns> {
         self.order.map(|order| InputColumns { values: self.rows, order, element: self.input })

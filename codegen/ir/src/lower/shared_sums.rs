@@ -4,6 +4,7 @@ use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::launch::block_threads;
 use super::scope::constant_stop;
 use super::shared::limit_shared_bytes;
+use super::slots;
 use super::sum_target::PrivateBuffer;
 use crate::lir::{Address, BuildStmts, Space};
 use crate::mir::{Iter, Private};
@@ -12,19 +13,15 @@ use crate::mir::{Iter, Private};
 pub(super) fn emit(k: &mut KernelBuilder, private: &Private) {
     let rows = k.window(&private.window);
     let (element, margins) = (k.ports.accumulator, k.ports.margins());
-    let mut slots = 1;
-    let mut loops = Vec::with_capacity(private.slots.len());
-    for iter in &private.slots {
-        let trips = constant_trips(iter);
-        slots *= trips;
-        loops.push((iter.var, k.b.int(trips)));
-    }
-    let slots = private.filled_slots.unwrap_or(slots);
+    let trips: Vec<i64> = private.slots.iter().map(constant_trips).collect();
+    let loops = private.slots.iter().zip(&trips).map(|(iter, trips)| (iter.var, k.b.int(*trips))).collect();
+    let slots = private.filled_slots.unwrap_or_else(|| trips.iter().product());
     let most = private.window.high.map_or(0, |high| high - private.window.low);
-    let bytes = slots.saturating_mul(most).saturating_mul(margins).saturating_mul(element.bytes().into());
+    let distance = slots::distance(k, private, &trips, most * margins);
+    let bytes = slots.saturating_mul(distance).saturating_mul(element.bytes().into());
     let bytes = k.b.int(limit_shared_bytes(bytes));
     let used_size = k.b.mul_int(rows.count, margins);
-    let (slots, slot_size) = (k.b.int(slots), k.b.int(most * margins));
+    let (slots, slot_size) = (k.b.int(slots), k.b.int(distance));
     k.alloc_in(Space::Shared, "shared_sums", element, bytes, |k, buffer| {
         let first_row = rows.first;
         let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, used_size };

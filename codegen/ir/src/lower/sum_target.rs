@@ -50,7 +50,7 @@ pub struct PrivateBuffer {
     pub loops: Vec<(Var, Value)>,
     /// First row of the buffer.
     pub first_row: Value,
-    /// Elements per slot: rows times margins.
+    /// Elements from a slot to the next one: rows times margins, or one more.
     pub slot_size: Value,
     /// Elements per slot that are sums of rows of the call.
     pub used_size: Value,

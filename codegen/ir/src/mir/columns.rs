@@ -183,14 +183,17 @@ impl BlockSearch<'_> {
         )
     }
 
-    /// Bytes of slots of sums in shared memory.
+    /// Most bytes of slots of sums in shared memory.
     fn bytes_of_slots(&self, private: &Private) -> u64 {
         let all = || {
             private.slots.iter().try_fold(1, |all: i64, iter| all.checked_mul(iter.most_trips(self.vars)?))
         };
         let slots = private.filled_slots.or_else(all).zip(private.window.rows());
         let forest = &self.hir.forest;
-        let bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;
-        slots.map_or(u64::MAX, |(slots, rows)| bytes.saturating_mul(slots as u64).saturating_mul(rows as u64))
+        let (margins, bytes) = (forest.num_margins as u64, forest.types.accumulator.bytes() as u64);
+        // Slots may be at an odd distance.
+        let distance = |rows: i64| margins.saturating_mul(rows as u64) | 1;
+        let of = |(slots, rows)| bytes.saturating_mul(slots as u64).saturating_mul(distance(rows));
+        slots.map_or(u64::MAX, of)
     }
 }

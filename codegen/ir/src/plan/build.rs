@@ -114,7 +114,7 @@ fn deepest(hir: &Hir, stored: &StoredTrees) -> u32 {
     used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0)
 }
 
-/// The form of the rows that a leaf loop reads. Transposed copies have `columns` features.
+/// The form of the rows that a leaf loop reads. Copies that do not hold all features have `columns` features.
 fn row_form(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, columns: i64) -> RowForm {
     let forest = &hir.forest;
     let copy = match walks.rows {
@@ -126,7 +126,7 @@ fn row_form(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, colu
             RowForm { element: bins.element(), columns: bins.columns().into(), copy }
         }
         _ => {
-            let columns = if copy.block_rows.is_some() { columns } else { forest.num_features as i64 };
+            let columns = if copy.holds_subset() { columns } else { forest.num_features as i64 };
             RowForm { element: scalar(forest.types.input), columns, copy }
         }
     }

@@ -38,7 +38,10 @@ pub fn plan_copies(
         let packs_rows = |leaf: &LeafUse| leaf.packed_rows > 1 && leaf.rows == WalkedRows::Cached(copy.id);
         let spreads_rows =
             is_shared && copy.fill == Fill::Bins && !mir.uses.of(&copy.walks).iter().any(packs_rows);
-        copies.insert(copy.id, CopyPlan { block_rows, copies_sums: false, is_shared, spreads_rows });
+        // Computed columns are all tested.
+        let holds_tested = is_shared && copy.fill == Fill::Values && hir.columns.is_none();
+        let plan = CopyPlan { block_rows, copies_sums: false, is_shared, spreads_rows, holds_tested };
+        copies.insert(copy.id, plan);
         Ok(())
     })?;
     let forest = &hir.forest;

@@ -10,14 +10,14 @@ use std::ops::Range;
 const MOST_RANGES: usize = 8;
 
 /// Ranges of the columns whose values each tree adds, in order: columns of the copy of rows that walks read,
-/// or of the call's rows. Transposed copies have the columns of `subset`. `None` if trees add different
-/// columns, or if the columns have more than `MOST_RANGES` ranges.
+/// or of the call's rows. Copies that do not hold all features have the columns of `subset`. `None` if trees
+/// add different columns, or if the columns have more than `MOST_RANGES` ranges.
 pub fn shared_column_ranges(
     hir: &Hir,
     copy: CopyPlan,
     subset: Option<&FeatureSubset>,
 ) -> Option<Vec<Range<u32>>> {
-    let subset = subset.filter(|_| copy.block_rows.is_some());
+    let subset = subset.filter(|_| copy.holds_subset());
     let mut ranges: Vec<Range<u32>> = Vec::new();
     for feature in hir.shared_term_features()? {
         let column = subset.map_or(feature, |subset| subset.column(feature));

@@ -9,12 +9,14 @@
 //!
 //! 1. `copies`: which copies of rows are transposed, and which also copy the rows' sums. For these, `margins`
 //!    decides whether leaf vectors are added margin by margin.
-//! 2. `transfer`: whether the host sends rows to a device as bins. `outline` holds this decision and those of
+//! 2. `subset`: which features copies hold. Shared copies of values hold those that some walk reads, if these
+//!    are not all.
+//! 3. `transfer`: whether the host sends rows to a device as bins. `outline` holds this decision and those of
 //!    `copies` for each variant. One transfer for all variants is fixed before any plan is built.
-//! 3. `storage`: the storage that suits the leaf loops, and a fallback if it does not hold their trees.
-//! 4. `traversal`: how each leaf loop walks its storage, how vectors of rows fetch bins, and whether a row
+//! 4. `storage`: the storage that suits the leaf loops, and a fallback if it does not hold their trees.
+//! 5. `traversal`: how each leaf loop walks its storage, how vectors of rows fetch bins, and whether a row
 //!    becomes a look-up table in registers.
-//! 5. `sums`: how leaf values are added up, and how many vectors are interleaved for remainder rows.
+//! 6. `sums`: how leaf values are added up, and how many vectors are interleaved for remainder rows.
 
 mod build;
 mod copies;
@@ -24,6 +26,7 @@ mod outline;
 mod print;
 mod stages;
 mod storage;
+mod subset;
 mod sums;
 mod transfer;
 mod traversal;
@@ -50,8 +53,8 @@ pub struct Plan {
     /// Rows of each [`crate::mir::ThreadSums`] whose sums its thread keeps in registers. Other sums are in
     /// memory.
     pub thread_sums: BTreeMap<ThreadSumsId, ThreadRegisterSums>,
-    /// The features of transposed copies, if there are any. All copies have the same features, so that they
-    /// share storages.
+    /// The features of copies that do not hold all features, if there are such copies. All of them have the
+    /// same features, so that they share storages.
     pub subset: Option<FeatureSubset>,
     /// The transfer of host rows to a device as bins, if the host quantizes them. It is the same in all
     /// variants that transfer bins.
@@ -157,6 +160,16 @@ pub struct CopyPlan {
     /// threads read different banks of shared memory. Otherwise the bins of neighbouring rows are adjacent
     /// bytes.
     pub spreads_rows: bool,
+    /// Whether a shared copy of values holds the features of [`Plan::subset`] alone. Otherwise it holds all
+    /// features, or columns that the block computes.
+    pub holds_tested: bool,
+}
+
+impl CopyPlan {
+    /// Whether a copy of values has the features of [`Plan::subset`] instead of all features.
+    pub fn holds_subset(&self) -> bool {
+        self.block_rows.is_some() || self.holds_tested
+    }
 }
 
 impl Plan {

@@ -1,7 +1,7 @@
 //! The decisions about a nest that precede the choice of storages.
 
 use super::sums::LeafSurroundings;
-use super::{CopyPlan, copies, transfer};
+use super::{CopyPlan, copies, subset, transfer};
 use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::hir::Hir;
@@ -34,12 +34,13 @@ impl<'m> Outline<'m> {
     ///
     /// When the sums of a single row exceed the budget.
     pub fn of(hir: &Hir, mir: &'m Mir, budget: &Budget) -> Result<Outline<'m>, CompileError> {
-        let (copies, rows_of_sums) = copies::plan_copies(mir, hir, budget)?;
+        let (mut copies, rows_of_sums) = copies::plan_copies(mir, hir, budget)?;
         let mut leaf_loops = Vec::new();
         collect(&mir.body, LeafSurroundings::default(), &copies, &mut leaf_loops);
         let indexed = budget.narrow_indices.then(|| narrow_index_row_limit(hir));
         let rows_per_run = [mir.rows_per_run, rows_of_sums, indexed].into_iter().flatten().min();
         let walks: Vec<&Walks> = leaf_loops.iter().map(|(walks, _)| *walks).collect();
+        subset::hold_all_if_all_are_read(hir, &walks, &mut copies);
         let transfer = transfer::transfer_of_nest(hir, mir, &walks, rows_per_run);
         Ok(Outline { copies, leaf_loops, rows_per_run, transfer })
     }

@@ -4,6 +4,7 @@ use super::{Plan, SumAccess, WalkPlan};
 use crate::lir::Scalar;
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::traverse::{StepCounts, Traversal};
+use crate::rows::features::FeatureSubset;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
@@ -40,7 +41,11 @@ impl Display for Plan {
             stored.layout.schema().to_string().lines().try_for_each(|table| writeln!(f, "  {table}"))?;
         }
         for (id, copy) in &self.copies {
+            let columns = self.subset.as_ref().map_or(0, FeatureSubset::count);
             let lies = match copy.block_rows {
+                None if copy.holds_tested => {
+                    format!("{columns} tested features, one by one, shared by the threads of a block")
+                }
                 None if copy.is_shared => "feature by feature, shared by the threads of a block".to_string(),
                 None => "row by row".to_string(),
                 Some(rows) => format!("transposed in blocks of {rows} rows"),

@@ -3,6 +3,7 @@
 //! Leaf loops that need the same storage share it. If it cannot hold their trees, these loops get a storage
 //! that holds any tree, and the printed plan says so.
 
+use super::subset::subset_of_copies;
 use super::{CopyPlan, StoredTrees};
 use crate::budget::Budget;
 use crate::codes;
@@ -26,6 +27,8 @@ pub struct StorageDemand<'a> {
     of_walks: BTreeMap<WalkId, Storage>,
     /// Whether rows are transposed before they are quantized.
     transposes_bins: bool,
+    /// Whether some shared copy holds only the features that walks read.
+    shares_tested: bool,
     /// Whether some leaf loop adds leaf vectors margin by margin.
     adds_by_margin: bool,
 }
@@ -36,7 +39,7 @@ pub struct NestStorages {
     pub storages: BTreeMap<Storage, StoredTrees>,
     /// The storage of each leaf loop.
     pub of_walks: BTreeMap<WalkId, Storage>,
-    /// The features of transposed copies.
+    /// The features of copies that do not hold all features.
     pub subset: Option<FeatureSubset>,
 }
 
@@ -68,7 +71,7 @@ impl<'a> StorageDemand<'a> {
                 WalkedRows::Cached(id) => copies.get(&id),
                 WalkedRows::Input => None,
             };
-            let transposed = copy.is_some_and(|copy| copy.block_rows.is_some());
+            let subset = copy.is_some_and(CopyPlan::holds_subset);
             let shared = copy.is_some_and(|copy| copy.is_shared);
             let format = suitable_format(walks, shared);
             let format = if shared { format.for_shared_rows() } else { format };
@@ -78,11 +81,8 @@ impl<'a> StorageDemand<'a> {
             };
             // Nodes that compare bins name columns of bins, not of the copy.
             let lanes = if format.info().depends_on_lanes { walks.lanes } else { 1 };
-            let storage = Storage {
-                format,
-                tree_lanes: lanes,
-                names_columns: transposed && !walks.layout.compares_bins(),
-            };
+            let storage =
+                Storage { format, tree_lanes: lanes, names_columns: subset && !walks.layout.compares_bins() };
             let used: &mut Vec<bool> =
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
@@ -95,35 +95,28 @@ impl<'a> StorageDemand<'a> {
             };
         }
         let adds_by_margin = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.copies_sums);
-        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, transposes_bins, adds_by_margin })
+        let shares_tested = copies.values().any(|copy| copy.holds_tested);
+        Ok(StorageDemand {
+            hir,
+            leaf_indices,
+            trees,
+            of_walks,
+            transposes_bins,
+            shares_tested,
+            adds_by_margin,
+        })
     }
 
-    /// The features that transposed copies of rows have: those of the trees that read the copies, or of all
-    /// trees if rows are transposed before they are quantized.
+    /// The features of copies that do not hold all features: those that the trees read which read these
+    /// copies, or all trees if rows are transposed before they are quantized.
     fn subset(&self) -> Option<FeatureSubset> {
         let mut all = vec![self.transposes_bins; self.hir.forest.trees.len()];
-        let mut some = self.transposes_bins;
+        let mut some = self.transposes_bins || self.shares_tested;
         for (_, used) in self.trees.iter().filter(|(storage, _)| storage.names_columns) {
             all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this);
             some = true;
         }
-        let features = u32::try_from(self.hir.forest.num_features).unwrap_or(u32::MAX);
-        some.then(|| match self.hir.columns {
-            // All computed columns are tested by some tree.
-            Some(_) => FeatureSubset::all(features),
-            None if self.hir.linear_leaves_read_walked_rows() => {
-                FeatureSubset::of(features, self.features_read())
-            }
-            None => FeatureSubset::new(&self.hir.forest, &all),
-        })
-    }
-
-    /// The features that nodes test and that linear leaves add.
-    fn features_read(&self) -> Vec<u32> {
-        let forest = &self.hir.forest;
-        let tested = forest.trees.iter().flat_map(|tree| &tree.inner).map(|node| node.feature);
-        let terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
-        tested.chain(terms.map(|(feature, _)| *feature)).collect()
+        some.then(|| subset_of_copies(self.hir, &all, self.shares_tested))
     }
 
     fn layout_request<'r>(

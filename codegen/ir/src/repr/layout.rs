@@ -41,7 +41,7 @@ pub struct Storage {
     pub format: NodeFormat,
     /// Number of trees in a vector of walks, if the format depends on it; else 1.
     pub tree_lanes: u32,
-    /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
+    /// Whether nodes name columns of a copy of rows that has only the features in use.
     pub names_columns: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct Test {
     operand: Scalar,
     /// Bins of rows, if threshold bins are compared with them.
     bins: Option<Arc<BinMap>>,
-    /// Features of the transposed copy, if nodes name its columns.
+    /// Features of the copy of rows, if nodes name its columns.
     subset: Option<FeatureSubset>,
 }
 

@@ -1,4 +1,4 @@
-//! The features that a transposed copy of rows has: those that some tree tests.
+//! The features that a copy of rows has: those that some tree tests.
 
 use sched_forest::{Forest, Predicate};
 
@@ -6,7 +6,7 @@ use sched_forest::{Forest, Predicate};
 /// registers.
 const PIECE: u32 = 4;
 
-/// Features of a transposed copy, in pieces of adjacent features. The copy's columns are the features of the
+/// Features of a copy of rows, in pieces of adjacent features. The copy's columns are the features of the
 /// pieces, in order.
 #[derive(Clone, Debug)]
 pub struct FeatureSubset {
@@ -21,6 +21,11 @@ impl FeatureSubset {
     /// Features that the used trees of a forest test.
     pub fn new(forest: &Forest, used: &[bool]) -> FeatureSubset {
         let features = u32::try_from(forest.num_features).unwrap_or(u32::MAX);
+        FeatureSubset::of(features, FeatureSubset::tested(forest, used))
+    }
+
+    /// Features that the used trees of a forest test, once for each test.
+    pub fn tested(forest: &Forest, used: &[bool]) -> Vec<u32> {
         let trees = forest.trees.iter().zip(used).filter(|(_, used)| **used);
         let mut tested = Vec::new();
         for node in trees.flat_map(|(tree, _)| &tree.inner) {
@@ -30,7 +35,7 @@ impl FeatureSubset {
                 tested.push(node.feature + 1);
             }
         }
-        FeatureSubset::of(features, tested)
+        tested
     }
 
     /// All features of rows, in their order.
@@ -39,8 +44,18 @@ impl FeatureSubset {
     }
 
     /// The subset that contains the `tested` features, for rows with `features` features.
-    pub fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
+    pub fn of(features: u32, tested: Vec<u32>) -> FeatureSubset {
         let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
+        FeatureSubset::in_pieces(width, features, tested)
+    }
+
+    /// The subset of the `tested` features alone, for copies in a GPU's shared memory: their threads copy one
+    /// value at a time, so adjacent features are not needed.
+    pub fn single(features: u32, tested: Vec<u32>) -> FeatureSubset {
+        FeatureSubset::in_pieces(1, features, tested)
+    }
+
+    fn in_pieces(width: u32, features: u32, mut tested: Vec<u32>) -> FeatureSubset {
         // Masked steps at a leaf read the first column, even if no feature is tested.
         tested.extend((tested.is_empty() && features > 0).then_some(0));
         tested.sort_unstable();
@@ -104,8 +119,16 @@ mod tests {
     }
 
     #[test]
+    fn single_features_have_no_neighbours() {
+        let columns = FeatureSubset::single(2000, vec![1999, 7, 7, 500, 8]);
+        assert_eq!((columns.pieces(), columns.piece_width()), (&[7, 8, 500, 1999][..], 1));
+        assert_eq!([7, 8, 500, 1999].map(|feature| columns.column(feature)), [0, 1, 2, 3]);
+    }
+
+    #[test]
     fn there_is_a_column_if_nothing_is_tested() {
         assert_eq!(FeatureSubset::of(5, Vec::new()).count(), 4);
         assert_eq!(FeatureSubset::of(0, Vec::new()).count(), 0);
+        assert_eq!(FeatureSubset::single(5, Vec::new()).count(), 1);
     }
 }

@@ -57,6 +57,7 @@ const FEATURES: &[CoveredFeature] = &[
         case.nests.iter().any(|(_, nest)| launches(nest) && nest.roots.len() > 1)
     }),
     feature("cached rows", |case| in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)),
+    feature("cached values of tested features", Case::copies_tested_features),
     CoveredFeature { name: "cached trees", is_in: caches_trees, lines: Some("cache(t0)") },
     CoveredFeature {
         name: "cached trees side by side",

@@ -8,7 +8,7 @@ use sched_ir::mir::MirStmt;
 use sched_ir::{Budget, Compiled, codes, compile};
 use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
-use sched_testing::{Rng, forests, schedules};
+use sched_testing::{Rng, forests, schedules, wide};
 
 /// Whether the code generator supports a nest on GPUs, and the nest keeps limits that the checker does not
 /// know.
@@ -61,7 +61,7 @@ impl Case {
     /// which run on the processor.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
-        let forest = forest_of(seed, &mut rng);
+        let forest = wide::with_untested_features(seed, forest_of(seed, &mut rng));
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::model_info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);
@@ -130,6 +130,14 @@ impl Case {
             }
         }
         places
+    }
+
+    /// Whether the threads of a block copy the values of the tested features alone.
+    pub fn copies_tested_features(&self) -> bool {
+        let launched = self.nests.iter().any(|(_, nest)| launches(nest));
+        let compiled = self.compile(&[OutputKind::Raw]).ok().filter(|_| launched);
+        let plans = compiled.iter().flat_map(|compiled| compiled.variants.iter());
+        plans.map(|(_, stages)| &stages.plan).any(|plan| plan.copies.values().any(|copy| copy.holds_tested))
     }
 
     /// Whether the last block of a group folds slots in device memory, whether each block folds its own, and
