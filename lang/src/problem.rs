@@ -277,6 +277,8 @@ problems! {
             limit: u64,
             /// Caches and sums with their bytes.
             uses: Vec<SharedMemoryUse>,
+            /// Layout of complete trees, if such trees take most of the memory.
+            layout: Option<Layout>,
         },
         /// Caches and sums fit in the shared memory of some GPUs only, and the target names none.
         UNVERIFIED => SharedMemoryUnsure {

@@ -101,7 +101,9 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::DimensionTooLarge { dimension, count, limit } => {
             device::dimension_too_large(context, *dimension, *count, *limit)
         }
-        P::SharedMemory { total, limit, uses } => device::shared_memory(context, *total, *limit, uses),
+        P::SharedMemory { total, limit, uses, layout } => {
+            device::shared_memory(context, *total, *limit, uses, *layout)
+        }
         P::SharedMemoryUnsure { total, everywhere } => device::shared_memory_unsure(*total, *everywhere),
         P::CacheOutsideLaunch => device::cache_outside_launch(context),
         P::BinsNotCached { layout } => launches::bins_not_cached(context, *layout),
