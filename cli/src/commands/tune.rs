@@ -207,11 +207,11 @@ fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result
         let schedule = schedule_of_size(found, best);
         for figure in &best.figures {
             let threads = u32::try_from(figure.threads).unwrap_or(0);
-            let key = EntryKey::new(&target, &args.model, path, best.rows as u64, threads)?;
+            let key = EntryKey::new(&target, &args.model, path, best.rows as u64, threads)?
+                .with_rows_in(figure.rows_in.unwrap_or_default());
             let measured = Measurement {
                 schedule: figures(&figure.us_per_row),
                 default: figures(&figure.chosen_us_per_row),
-                rows_in: figure.rows_in.unwrap_or_default(),
                 seed: DRAW_SEED,
                 budget: args.budget,
             };
