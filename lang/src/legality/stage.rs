@@ -137,13 +137,18 @@ fn tensor_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     };
     let terms = chain.iter().copied().find(|id| axis(id) == Axis::Feature && of_terms(id).is_some())?;
     let inner: Vec<LoopId> = chain.iter().copied().filter(|id| axis(id) != Axis::Row).collect();
-    let is_plain = |id: &LoopId| *id == terms || builder.node(*id).annotations.is_empty();
+    let vector = of_terms(&terms)?;
+    let annotations = inner.iter().flat_map(|id| &builder.node(*id).annotations);
+    let mut others = annotations.map(|(_, step)| *step).filter(|step| *step != vector);
+    let other = others.next();
     let is_in_order = inner.iter().map(axis).eq([Axis::Unit, Axis::Feature]);
-    if is_in_order && inner.iter().all(is_plain) {
+    if is_in_order && other.is_none() {
         return None;
     }
-    let problem = Problem::TermsOutOfOrder(TermOrderFault::OnGpu(TensorFault::Arranged));
-    Some(Illegal::argument(of_terms(&terms)?, 0, problem, vec![terms]))
+    let moves = inner.iter().filter_map(|id| builder.node(*id).moved_by.or(builder.node(*id).made_by));
+    let other = other.or(moves.max());
+    let problem = Problem::TermsOutOfOrder(TermOrderFault::OnGpu(TensorFault::Arranged { other }));
+    Some(Illegal::argument(vector, 0, problem, vec![terms]))
 }
 
 /// The problem of two vectorized loops, at the later one of their directives.

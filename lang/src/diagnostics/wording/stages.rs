@@ -118,13 +118,19 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
                      directive out."
                 }
                 TensorFault::Lanes => "Tensor cores add four terms in a step. Write 4, or no number.",
-                TensorFault::Arranged => {
+                TensorFault::Arranged { .. } => {
                     "Tensor cores compute tiles of eight rows and eight units, so the stage's loops over \
                      units and terms can have no other directives. Leave the others out."
                 }
             };
-            Wording::new(format!("tensor cores cannot add {summands} of this stage in this way"), kind)
-                .help(help)
+            let message = format!("tensor cores cannot add {summands} of this stage in this way");
+            let wording = Wording::new(message, kind).help(help);
+            match fault {
+                TensorFault::Arranged { other: Some(other) } => {
+                    wording.and(*other, "would have no effect").fix(Some(context.remove(*other)))
+                }
+                _ => wording,
+            }
         }
     }
 }
