@@ -159,6 +159,8 @@ problems! {
         NOT_IN_STAGE => NotInStage {
             /// The stage.
             stage: String,
+            /// Loops of the last trees that the directive may mean, the outermost first.
+            of_trees: Vec<String>,
         },
         /// A loop of a stage would add the terms of a sum in another order.
         TERMS_OUT_OF_ORDER => TermsOutOfOrder(TermOrderFault),

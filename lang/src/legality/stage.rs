@@ -47,7 +47,8 @@ pub(crate) fn check(builder: &NestBuilder, info: &StageInfo, target: TargetKind)
         for (annotation, step) in &node.annotations {
             let refuse = |problem| Illegal::argument(*step, 0, problem, vec![*id]);
             if !acts_on_stages(annotation.op()) {
-                problems.push(refuse(Problem::NotInStage { stage: stage.to_owned() }));
+                let problem = Problem::NotInStage { stage: stage.to_owned(), of_trees: Vec::new() };
+                problems.push(refuse(problem));
                 continue;
             }
             if let Annotation::Vectorize(width) = annotation {
@@ -96,6 +97,9 @@ fn axis_problem(
 ) -> Option<Problem> {
     match (axis, annotation) {
         (Axis::Unit, Annotation::Parallel) if target == TargetKind::Cpu && is_outside => None,
+        (Axis::Row, Annotation::Parallel) if target == TargetKind::Gpu => {
+            Some(Problem::NotInStage { stage: stage.name.clone(), of_trees: Vec::new() })
+        }
         (Axis::Feature, Annotation::Vectorize(_)) if stage.is_ordered => {
             Some(Problem::TermsOutOfOrder(TermOrderFault::Ordered { stage: stage.name.clone() }))
         }
@@ -112,7 +116,7 @@ fn axis_problem(
         (
             Axis::Unit | Axis::Feature | Axis::Tree,
             Annotation::Parallel | Annotation::Cache | Annotation::Gpu(_),
-        ) => Some(Problem::NotInStage { stage: stage.name.clone() }),
+        ) => Some(Problem::NotInStage { stage: stage.name.clone(), of_trees: Vec::new() }),
         _ => None,
     }
 }
