@@ -7,7 +7,7 @@ use sched_grammar::ast::ScheduleFile;
 
 use super::merge::merge;
 use super::prepare::{ResolvedSchedule, prepare_part};
-use super::target::{report_implied, target};
+use super::target::{report_implied, report_unmapped, target};
 use super::variant::{PartOutcome, ResolvedPart, Variant};
 use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity, name_fixes};
 use crate::lints;
@@ -115,6 +115,8 @@ impl Outcome {
         let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
         let target = target(&header, options, calls);
         report_implied(&target, &header, options, &parsed.file, &mut rest.report);
+        let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
+        report_unmapped(&target, &header, calls, &mut rest.report);
         let judge = |part: ResolvedPart| part.judge(&target, source, parsed, brief);
         let rest = judge(rest);
         let blocks: Vec<PartOutcome> = blocks.into_iter().map(judge).collect();
