@@ -1,6 +1,6 @@
 //! `schedc tune`: searches for fast schedules by the cost model and by timing.
 
-use super::timed_rows::{check_rows_in, filled, rows_of};
+use super::timed_rows::{check_gpu, check_kernels, check_threads, filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
 use crate::outputs::{refuse_collisions, refuse_overwriting};
 use crate::stdout::print;
@@ -9,7 +9,6 @@ use crate::{environment, interrupt};
 use sched_forest::Float;
 use sched_lang::{CheckOptions, Target};
 use sched_llvm::host_cpu_name;
-use sched_machines::Maker;
 use schedc_data::{FeatureValues, write_atomically};
 use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{EntryKey, Figures, LockEntry, LockFile, Measurement, target_name};
@@ -208,15 +207,9 @@ fn check_timed_kernels(args: &Tune, target: &Target) -> Result<(), Failure> {
             "leave out one of the two",
         ));
     }
-    check_rows_in(RowMemory::Device, &args.threads)?;
-    let gpu = gpu_of(target)?;
-    match gpu.maker() {
-        Maker::Nvidia => Ok(()),
-        Maker::Amd => Err(Failure::usage(
-            format!("--rows-in device times kernels on GPUs of NVIDIA, and {gpu} is one of AMD"),
-            "time whole calls with --rows-in host",
-        )),
-    }
+    check_threads(RowMemory::Device, &args.threads)?;
+    check_kernels(RowMemory::Device, "the search", target)?;
+    check_gpu(RowMemory::Device)
 }
 
 /// Stores the fastest schedules in a lock. They replace the lock's entries for the same calls.

@@ -2,7 +2,7 @@
 
 use super::files::{model_of, write};
 use crate::args;
-use crate::commands::timed_rows::{check_rows_in, filled, random_rows};
+use crate::commands::timed_rows::{check_gpu, check_threads, filled, random_rows};
 use crate::terminal::Terminal;
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -69,7 +69,8 @@ fn measure(
     let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
     // The new times are of the same kind as the entry's.
     let rows_in = entry.key.rows_in;
-    check_rows_in(rows_in, &[threads])?;
+    check_threads(rows_in, &[threads])?;
+    check_gpu(rows_in)?;
     let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
     let features = model.forest().num_features;
     let values = OrderedRows::new(filled(random_rows(model), features, rows)?, features, false);
