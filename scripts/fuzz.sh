@@ -13,8 +13,9 @@ fi
 target=$1 seconds=$2
 cd "$(dirname "$0")/../fuzz"
 [ -f "fuzz_targets/$target.rs" ] || {
-    targets=$(cd fuzz_targets && ls | sed 's/\.rs$//' | paste -sd' ')
-    echo "error: there is no target \`$target\`; targets are $targets" >&2
+    targets=(fuzz_targets/*.rs)
+    targets=("${targets[@]##*/}")
+    echo "error: there is no target \`$target\`; targets are ${targets[*]%.rs}" >&2
     exit 2
 }
 seeds=()

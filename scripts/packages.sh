@@ -1,5 +1,5 @@
-# shellcheck shell=bash Sourced by other scripts, which define a function `say`: packages of Debian, and
-# environments of Python.
+# shellcheck shell=bash
+# Sourced by other scripts, which define a function `say`: packages of Debian, and environments of Python.
 
 # Runs apt-get as root. Waits while another process runs it.
 apt() {

@@ -398,10 +398,9 @@ Examples:
   schedc explain S0022
   schedc explain tile")]
 pub struct Explain {
-    /// The code of an error or a warning, such as S0022, or a directive, such as tile [default: a list of
-    /// all]
+    /// Codes of errors or warnings, such as S0022, or directives, such as tile [default: a list of all]
     #[arg(value_name = "CODE|DIRECTIVE")]
-    pub subject: Option<String>,
+    pub subjects: Vec<String>,
 }
 
 /// `schedc completions`

@@ -2,6 +2,8 @@
 //! results become the tables of docs/gpu/measuring.md. `codegen/llvm/tests/device.rs` has the test that
 //! measures.
 
+use sched_nest::Layout;
+use std::collections::BTreeSet;
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -56,6 +58,19 @@ fn scripts_of_the_measurement_are_read() -> Result<()> {
     if Command::new("shellcheck").arg("--version").output().is_ok() {
         run(Command::new("shellcheck").arg("--external-sources").args(scripts()?), 0)?;
     }
+    Ok(())
+}
+
+/// The families of the sweep have each layout that schedules for GPUs try.
+#[test]
+fn the_sweep_has_all_layouts_of_gpus() -> Result<()> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/gpu/families.json");
+    let families: serde_json::Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let lists = families.as_object().ok_or("no families")?.values();
+    let layouts = lists.filter_map(|family| family["over"]["L"].as_array()).flatten();
+    let found: BTreeSet<&str> = layouts.filter_map(|layout| layout.as_str()).collect();
+    let of_gpus = Layout::ALL.iter().filter(|layout| layout.gpu_trial_position().is_some());
+    assert_eq!(found, of_gpus.map(|layout| layout.word()).collect::<BTreeSet<&str>>());
     Ok(())
 }
 

@@ -44,6 +44,24 @@ fn scripts_are_read() -> Result<()> {
     Ok(())
 }
 
+/// Newer releases of shellcheck refuse prose behind the words of a directive, older ones ignore it.
+#[test]
+fn directives_for_shellcheck_have_lines_of_their_own() -> Result<()> {
+    let sourced = Path::new(ROOT).join("editors/vscode/test/prepare.sh");
+    let mut directives = 0;
+    for script in scripts()?.into_iter().chain([sourced]) {
+        let text = fs::read_to_string(&script)?;
+        for words in text.lines().filter_map(|line| line.trim_start().strip_prefix("# shellcheck ")) {
+            let words = words.split_once(" #").map_or(words, |(words, _)| words);
+            let is_setting = |word: &str| word.split_once('=').is_some_and(|(key, _)| !key.is_empty());
+            assert!(words.split(' ').all(is_setting), "{}: {words}", script.display());
+            directives += 1;
+        }
+    }
+    assert!(directives > 8, "only {directives} directives");
+    Ok(())
+}
+
 /// Scripts with `#!` are executable, and files that others source are not.
 #[test]
 fn scripts_can_be_run() -> Result<()> {

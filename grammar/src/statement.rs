@@ -323,7 +323,9 @@ impl<'s> StatementBuilder<'s> {
             return Token::In;
         }
         let free = matches!(self.tokens.first(), Some((_, Token::Target, _)));
-        if is_reserved(text) && !free && !stream.reported_words.contains(&text) {
+        // The name of a stage, which its model gives: `when.tree`.
+        let is_stage = !self.frames.is_empty() && stream.kind(stream.next + 1) == Some(RawKind::Dot);
+        if is_reserved(text) && !free && !is_stage && !stream.reported_words.contains(&text) {
             stream.reported_words.push(text);
             self.report(stream, raw.span(), SyntaxErrorKind::ReservedName(text.to_owned()));
         }

@@ -70,8 +70,11 @@ pub enum TensorFault {
     Sums,
     /// The vector has another number of terms than a step of tensor cores.
     Lanes,
-    /// The stage has other directives.
-    Arranged,
+    /// Other directives arrange the loops over units and terms, or concern them.
+    Arranged {
+        /// One of these directives, if known.
+        other: Option<DirectiveIndex>,
+    },
 }
 
 /// Fault of a vector in a stage of columns.

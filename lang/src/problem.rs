@@ -159,6 +159,8 @@ problems! {
         NOT_IN_STAGE => NotInStage {
             /// The stage.
             stage: String,
+            /// Loops of the last trees that the directive may mean, the outermost first.
+            of_trees: Vec<String>,
         },
         /// A loop of a stage would add the terms of a sum in another order.
         TERMS_OUT_OF_ORDER => TermsOutOfOrder(TermOrderFault),
@@ -277,6 +279,8 @@ problems! {
             limit: u64,
             /// Caches and sums with their bytes.
             uses: Vec<SharedMemoryUse>,
+            /// Layout of complete trees, if such trees take most of the memory.
+            layout: Option<Layout>,
         },
         /// Caches and sums fit in the shared memory of some GPUs only, and the target names none.
         UNVERIFIED => SharedMemoryUnsure {

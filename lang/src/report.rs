@@ -201,6 +201,13 @@ impl<'a> Report<'a> {
         format!("{text}\n{}", indent.trim_start_matches('\u{feff}'))
     }
 
+    /// The place behind all directives, and these lines for it.
+    pub fn lines_at_end(&self, lines: &[String]) -> (Span, String) {
+        let end = self.source.len();
+        let before = if self.source.is_empty() || self.source.ends_with('\n') { "" } else { "\n" };
+        (Span::new(end, end), format!("{before}{}\n", lines.join("\n")))
+    }
+
     /// Whether anything so far is an error.
     pub fn has_errors(&self) -> bool {
         self.errors > 0

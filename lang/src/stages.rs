@@ -212,7 +212,7 @@ impl<'m> CallSorter<'m> {
         for mut stage in self.stages.into_iter().filter(|stage| stage.is_arranged) {
             stage.calls.sort_by_key(|call| call.step);
             if let Some((step, at)) = stage.copied_by {
-                let problem = Problem::NotInStage { stage: stage.info.name.clone() };
+                let problem = Problem::NotInStage { stage: stage.info.name.clone(), of_trees: Vec::new() };
                 self.result.problems.push(Illegal::argument(step, at, problem, Vec::new()));
             }
             self.result.stages.push((stage.info, stage.calls));

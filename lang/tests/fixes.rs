@@ -223,3 +223,72 @@ fn one_fix_without_use_does_not_keep_the_others_back() {
         rendered(&fixed.text, &fixed.checked.diagnostics)
     );
 }
+
+/// The directives that a help names: texts in backquotes with arguments.
+fn named_directives(help: &str) -> Vec<&str> {
+    help.split('`').skip(1).step_by(2).filter(|text| text.ends_with(')')).collect()
+}
+
+/// A help that names directives instead of the one at fault names legal ones.
+#[test]
+fn directives_in_helps_are_legal() {
+    let codes = [codes::NOT_LEAF, codes::NOT_IN_STAGE, codes::TERMS_OUT_OF_ORDER];
+    let more = [
+        // facts, and a schedule with a typical mistake
+        "// facts: trees=100 features=30 target=gpu\ntile(batch, b0, b1, 64)\ngpuDimension(b0, grid.x)\n\
+         gpuDimension(b1, block.x)\ncache(b0)\nrepresentation(quantized)\nvectorize(b1, 4)\n",
+        "// facts: trees=100 features=30\nreorder(tree, batch)\nvectorize(tree, 8)\n",
+        "// facts: trees=100 features=30\ntile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\ninterleave(b1, 2)\n\
+         vectorize(b1, 8)\nvectorize(b0, 8)\n",
+        "// facts: trees=100 features=30\nsplit(tree, t0, t1, 50)\ninterleave(batch, 4)\n",
+        "// facts: trees=100 layers=64x20\ntile(batch, b0, b1, 64)\ntile(tree, t0, t1, 10)\n\
+         unrollWalk(layer1.unit, 4)\nspecialize(layer1.unit)\n",
+        "// facts: trees=100 layers=64x20 target=gpu\ngpuDimension(layer1.batch, grid.x)\n",
+        "// facts: trees=100 layers=64x20\nvectorReduce(layer1.unit, 8)\natomicReduce(layer1.unit)\n",
+        "// facts: trees=100 layers=64x20\nvectorize(layer1.unit, 4)\nvectorize(layer1.feature, 4)\n",
+        "// facts: trees=100 layers=t3x200\nvectorize(trees1.tree, 8)\ninterleave(trees1.tree, 2)\n\
+         tile(trees1.tree, t0, t1, 8)\nreorder(trees1.t1, trees1.t0)\n",
+    ];
+    let texts = schedules("tests/fail").into_iter().chain(more.map(str::to_owned));
+    let (mut findings, mut tried) = (0, 0);
+    for text in texts {
+        let options = sched_testing::options_of_schedule(&text);
+        let found = check(&text, &options).diagnostics;
+        for finding in found.iter().filter(|finding| codes.contains(&finding.code)) {
+            findings += 1;
+            let help = finding.help.as_deref().unwrap_or_default();
+            let span = statement_at(&text, finding.span().start as usize);
+            for named in named_directives(help) {
+                let removed =
+                    ["emove ", "leave "].iter().any(|word| help.contains(&format!("{word}`{named}`")));
+                let after = if removed {
+                    text.replacen(named, "", 1)
+                } else if help.contains(&format!("write `{named}` before")) {
+                    format!("{}{named}\n{}", &text[..span.start], &text[span.start..])
+                } else if text[span.clone()] == *named {
+                    continue;
+                } else {
+                    format!("{}{named}{}", &text[..span.start], &text[span.end..])
+                };
+                tried += 1;
+                let rest = check(&after, &options).diagnostics;
+                let errors =
+                    |found: &[Diagnostic]| found.iter().filter(|d| d.severity == Severity::Error).count();
+                assert!(
+                    same(&rest, finding) < same(&found, finding) && errors(&rest) <= errors(&found),
+                    "{help}\n`{named}` in\n{text}\ngives\n{after}\n{}",
+                    rendered(&after, &rest)
+                );
+            }
+            assert!(!named_directives(help).is_empty(), "{text}: no help for {}: {help}", finding.message);
+        }
+    }
+    assert!(findings > 30 && tried > 20, "{findings} findings, {tried} directives");
+}
+
+/// Range of the statement at a byte of a text.
+fn statement_at(text: &str, at: usize) -> std::ops::Range<usize> {
+    let stmts = sched_grammar::parse(text).file.stmts;
+    let found = stmts.iter().map(|stmt| stmt.span.range()).find(|range| range.contains(&at));
+    found.expect("a statement")
+}

@@ -39,8 +39,8 @@ Examples:
   schedc lock --check models/schedc.lock            for CI: exit status 1 if an entry is wrong
   schedc lock --upgrade model.json:1024             measure an entry again, here and now
   schedc lock --resolve                             after a merge conflict
-An entry has the name TARGET:MODEL:ROWS:THREADS, such as cpu:model.json:1024:all. Parts of a name
-suffice if they identify the entry.")]
+An entry has the name TARGET:MODEL:ROWS:THREADS, such as cpu:model.json:1024:all, with :device at the
+end if its times are those of kernels. Parts of a name suffice if they identify the entry.")]
 pub struct Lock {
     /// The lock, the file of tuned schedules that `schedc tune --lock` writes
     #[arg(default_value = "schedc.lock", value_name = "FILE")]

@@ -36,6 +36,26 @@ use schedc_driver::{
 };
 use std::path::Path;
 
+/// Refuses the first given option of `options`, which decide about code, since a library is compiled already.
+/// `instead` says how to do without the library.
+pub fn refuse_for_library(
+    path: &Path,
+    options: &[(&'static str, bool)],
+    command: &str,
+    instead: &str,
+) -> Result<(), Failure> {
+    let Some((option, _)) = options.iter().find(|(_, given)| *given) else { return Ok(()) };
+    let message = format!("{option} has no effect on {}, which is already compiled", path.display());
+    let help = match *option {
+        "--simulate" => format!(
+            "the simulator runs code that schedc compiles into memory: `schedc {command} MODEL -s SCHEDULE \
+             --simulate`, without the library; `schedc inspect` prints the library's schedule"
+        ),
+        _ => format!("give the option to `schedc build`, or {instead}"),
+    };
+    Err(Failure::usage(message, help))
+}
+
 /// Loads the model and the schedule of a command line. `what` is the model, or a schedule that names it.
 /// Without a schedule, schedc chooses one for the processor and the destination of the code, `place`.
 pub fn load_job(

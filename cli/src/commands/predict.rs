@@ -6,8 +6,8 @@ mod labels;
 mod launches;
 mod run;
 
-use super::find_job;
 use super::inspect::{ELF_MAGIC, has_no_predict_function};
+use super::{find_job, refuse_for_library};
 use crate::args::{Predict, ScheduleOptions};
 use crate::environment;
 use crate::model_rows::{
@@ -357,12 +357,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
         ("--locked", args.lock.locked),
         ("--frozen", args.lock.frozen),
     ];
-    if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(
-            format!("{option} has no effect on {path}, which is already compiled"),
-            "give the option to `schedc build`, or predict with the model instead of the library",
-        ));
-    }
+    refuse_for_library(&args.model, &decided, "predict", "predict with the model instead of the library")?;
     Library::load(&args.model, &args.name).map_err(|error| match std::fs::read(&args.model) {
         Ok(bytes) if has_no_predict_function(&bytes) => {
             let message = format!("{path} has no predict function of `schedc build`");

@@ -3,8 +3,11 @@
 use crate::args::{RowType, TimedRowOptions};
 use crate::model_rows::{precision_of, rows_of_file};
 use sched_forest::Float;
+use sched_lang::Target;
 use sched_llvm::Gpu;
+use sched_machines::Maker;
 use schedc_data::FeatureValues;
+use schedc_driver::compile::gpu_of;
 use schedc_driver::{Failure, Model, RowMemory};
 use schedc_measure::{RowNumbers, draw_rows};
 use std::path::Path;
@@ -68,19 +71,51 @@ fn repeated<T: Copy>(mut values: Vec<T>, features: usize, largest: usize) -> Res
     Ok(values)
 }
 
-/// Refuses to time kernels on rows in a GPU's memory without a GPU, or with an option that has no effect on
-/// them.
-pub fn check_rows_in(rows_in: RowMemory, threads: &[i32]) -> Result<(), Failure> {
-    if rows_in == RowMemory::Host {
-        return Ok(());
-    }
-    if threads != [1] {
+/// Refuses to time kernels on rows in a GPU's memory with an option that has no effect on them.
+pub fn check_threads(rows_in: RowMemory, threads: &[i32]) -> Result<(), Failure> {
+    if rows_in == RowMemory::Device && threads != [1] {
         return Err(Failure::usage(
             "--threads has no effect on kernels, which --rows-in device times",
             "leave out --threads, or time whole calls with --rows-in host",
         ));
     }
-    if Gpu::installed().is_none() {
+    Ok(())
+}
+
+/// Refuses to time the kernels of `what` for a target without kernels, and for GPUs whose driver schedc does
+/// not time kernels with.
+pub fn check_kernels(rows_in: RowMemory, what: &str, target: &Target) -> Result<(), Failure> {
+    if rows_in == RowMemory::Host {
+        return Ok(());
+    }
+    if !target.is_gpu() {
+        return Err(runs_on_processor(what));
+    }
+    let gpu = gpu_of(target)?;
+    match gpu.maker() {
+        Maker::Nvidia => Ok(()),
+        Maker::Amd => Err(Failure::usage(
+            format!(
+                "{what} is for {gpu}, a GPU of AMD, and --rows-in device times kernels on GPUs of NVIDIA"
+            ),
+            "time whole calls with --rows-in host, on a machine with this GPU, or name a GPU of NVIDIA as \
+             target",
+        )),
+    }
+}
+
+/// Refuses to time kernels of code that has none.
+pub fn runs_on_processor(what: &str) -> Failure {
+    Failure::usage(
+        format!("{what} runs on the processor, and --rows-in device times kernels of GPUs"),
+        "name schedules for a GPU, or let schedc choose one with --target gpu; --rows-in host times both \
+         kinds",
+    )
+}
+
+/// Refuses to time kernels on a machine without a GPU.
+pub fn check_gpu(rows_in: RowMemory) -> Result<(), Failure> {
+    if rows_in == RowMemory::Device && Gpu::installed().is_none() {
         return Err(Failure::usage(
             "--rows-in device times kernels on a GPU of NVIDIA, and this machine has none, or no driver for \
              one (libcuda.so.1)",

@@ -1,15 +1,14 @@
 //! `schedc tune`: searches for fast schedules by the cost model and by timing.
 
-use super::timed_rows::{check_rows_in, filled, rows_of};
+use super::timed_rows::{check_gpu, check_kernels, check_threads, filled, rows_of};
 use crate::args::{GpuStrategy, Tune};
 use crate::outputs::{refuse_collisions, refuse_overwriting};
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use crate::{environment, interrupt};
 use sched_forest::Float;
-use sched_lang::Target;
+use sched_lang::{CheckOptions, Target};
 use sched_llvm::host_cpu_name;
-use sched_machines::Maker;
 use schedc_data::{FeatureValues, write_atomically};
 use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{EntryKey, Figures, LockEntry, LockFile, Measurement, target_name};
@@ -45,7 +44,8 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     refuse_overwriting(&inputs, &args.out)?;
     refuse_lock_as_schedule(&args.out)?;
     environment::check()?;
-    let target = args.values.target.clone().unwrap_or_else(Target::cpu);
+    let start = args.schedule.as_deref().map(ScheduleSource::read).transpose()?;
+    let target = target_of(args, start.as_ref())?;
     let gpu = GpuSearchOptions {
         strategy: args.strategy.into(),
         by_cost_model: args.by_counts,
@@ -55,7 +55,6 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let place = TunedDevice::of(&target, gpu)?;
     let mut model =
         Model::read(&args.model, &args.reading.options())?.with_profile(args.values.profile.as_deref())?;
-    let start = args.schedule.as_deref().map(ScheduleSource::read).transpose()?;
     let once = rows_of(&args.rows, args.row_type, &model)?;
     if matches!(once, FeatureValues::F32(_)) {
         model = model.for_rows(Float::F32);
@@ -86,13 +85,34 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         write_atomically(path, |out| out.write_all(state.to_json().as_bytes()))?;
     }
     if let Some(path) = &args.lock {
-        lock(args, path, &model, &found)?;
+        lock(args, path, &model, &target, &found)?;
     }
     if found.ended_early {
         terminal.say("note: the search was interrupted; this is the best schedule so far");
     }
     print_gains(&found, &place, terminal);
     write_result(args, &model, &found, &place, terminal)
+}
+
+/// The target of the search: the one of the command line, or else that of the schedule, or else the
+/// processor.
+///
+/// # Errors
+/// When the schedule is for GPUs, and the command line names a processor.
+fn target_of(args: &Tune, start: Option<&ScheduleSource>) -> Result<Target, Failure> {
+    let own = start.map(|start| {
+        let options = CheckOptions { target: None, ..ScheduleSource::options(None, &args.values) };
+        (start, sched_lang::check(&start.text, &options).target)
+    });
+    match (&args.values.target, own) {
+        (Some(given), Some((start, own))) if own.is_gpu() && !given.is_gpu() => Err(Failure::usage(
+            format!("{} is for GPUs, and --target names a processor", start.name),
+            "leave out --target, or name a schedule without `gpuDimension`",
+        )),
+        (Some(given), _) => Ok(given.clone()),
+        (None, Some((_, own))) => Ok(own),
+        (None, None) => Ok(Target::cpu()),
+    }
 }
 
 /// Refuses to replace a lock by a schedule.
@@ -187,31 +207,31 @@ fn check_timed_kernels(args: &Tune, target: &Target) -> Result<(), Failure> {
             "leave out one of the two",
         ));
     }
-    check_rows_in(RowMemory::Device, &args.threads)?;
-    let gpu = gpu_of(target)?;
-    match gpu.maker() {
-        Maker::Nvidia => Ok(()),
-        Maker::Amd => Err(Failure::usage(
-            format!("--rows-in device times kernels on GPUs of NVIDIA, and {gpu} is one of AMD"),
-            "time whole calls with --rows-in host",
-        )),
-    }
+    check_threads(RowMemory::Device, &args.threads)?;
+    check_kernels(RowMemory::Device, "the search", target)?;
+    check_gpu(RowMemory::Device)
 }
 
 /// Stores the fastest schedules in a lock. They replace the lock's entries for the same calls.
-fn lock(args: &Tune, path: &Path, model: &Model, found: &SearchResult) -> Result<(), Failure> {
+fn lock(
+    args: &Tune,
+    path: &Path,
+    model: &Model,
+    target: &Target,
+    found: &SearchResult,
+) -> Result<(), Failure> {
     let mut lock = LockFile::read_or_new(path)?;
-    let target = target_name(args.values.target.as_ref(), args.cpu)?;
+    let target = target_name(Some(target), args.cpu)?;
     let figures = |time: &Quartiles| Figures { median: time.median, low: time.low, high: time.high };
     for best in &found.best {
         let schedule = schedule_of_size(found, best);
         for figure in &best.figures {
             let threads = u32::try_from(figure.threads).unwrap_or(0);
-            let key = EntryKey::new(&target, &args.model, path, best.rows as u64, threads)?;
+            let key = EntryKey::new(&target, &args.model, path, best.rows as u64, threads)?
+                .with_rows_in(figure.rows_in.unwrap_or_default());
             let measured = Measurement {
                 schedule: figures(&figure.us_per_row),
                 default: figures(&figure.chosen_us_per_row),
-                rows_in: figure.rows_in.unwrap_or_default(),
                 seed: DRAW_SEED,
                 budget: args.budget,
             };

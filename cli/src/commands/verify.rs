@@ -5,7 +5,7 @@ mod other_versions;
 mod text;
 mod without_trainer;
 
-use super::load_job;
+use super::{load_job, refuse_for_library};
 use crate::args::{Format, Verify};
 use crate::environment;
 use crate::model_rows::{precision_of, rows_of_file};
@@ -117,12 +117,7 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<ModelCode, Failu
         ("--target", values.target.is_some()),
         ("--simulate", args.simulate),
     ];
-    if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(
-            format!("{option} has no effect on {}, which is already compiled", path.display()),
-            "give the option to `schedc build`, or verify the model without the library",
-        ));
-    }
+    refuse_for_library(path, &decided, "verify", "verify the model without the library")?;
     if let Err(error) = std::fs::metadata(path) {
         let help = "name a library that `schedc build` has made of the model";
         return Err(Failure::unreadable(

@@ -1,13 +1,16 @@
 //! GPU schedules in the interpreter: their margins equal the reference walker's, bit for bit.
 
-use sched_forest::{Float, Forest, Tree, TreeTarget, predict_margins};
+use sched_forest::{
+    Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget, predict_margins,
+};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, AccessCost, CallMemory, count_accesses, run};
 use sched_ir::lir::{KernelKind, OutputKind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
+use sched_lang::diagnostics::Diagnostic;
 use sched_lang::{CheckOptions, CheckPurpose, Target, check};
 use sched_llvm::{Gpu, ptx_text};
-use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
+use sched_nest::{Accumulation, Layout, ModelInfo, Nest, Nodes, Shapes, Variants};
 use sched_testing::schedules::Rng;
 use sched_testing::{forests, seeds, wide};
 
@@ -732,6 +735,91 @@ fn slots_of_several_classes_have_separate_banks() {
         assert_eq!(of_slots, 1.0, "{classes} classes: {}", compiled.lir);
         assert!(agree(&margins(&compiled, &forest, &rows), &expected(&forest, &rows), &forest, false));
     }
+}
+
+/// The checker counts the nodes of complete trees that do not exist, as the compiler does.
+#[test]
+fn copies_of_complete_trees_are_counted_as_they_are_used() {
+    let cached = |gpu: &str, layout: Layout, trees: u32| {
+        format!(
+            "target gpu({gpu})\ntile(batch, b0, b1, 32)\ntile(tree, t0, t1, {trees})\n\
+             reorder(b0, t0, b1, t1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n\
+             cache(b0)\nrepresentation({})\n",
+            layout.word()
+        )
+    };
+    let complete = Layout::ALL.iter().filter(|layout| layout.nodes() == Nodes::Complete);
+    let (mut refused, mut accepted) = (0, 0);
+    for layout in complete.copied().filter(|layout| layout.shapes() == Shapes::Any) {
+        for (depth, trees) in [(7, 1), (9, 3), (10, 2), (11, 2), (12, 1), (13, 2), (16, 1)] {
+            let checked = |gpu: &str| {
+                let forest = one_deep_path(depth);
+                let options = CheckOptions {
+                    model: Some(forests::model_info(&forest).into()),
+                    purpose: CheckPurpose::Compile,
+                    ..CheckOptions::default()
+                };
+                let checked = check(&cached(gpu, layout, trees), &options);
+                (checked.nests.map(|nests| (forest, nests)), checked.diagnostics)
+            };
+            match checked("sm_75") {
+                (Some((forest, nests)), _) => {
+                    compile(forest, None, nests, &[OutputKind::Raw], &Budget::default())
+                        .unwrap_or_else(|error| panic!("{layout:?} {depth} {trees}: {error}"));
+                    accepted += 1;
+                }
+                (None, diagnostics) => {
+                    let is_refusal = |found: &Diagnostic| found.code.to_string() == "S0082";
+                    assert!(diagnostics.iter().any(is_refusal), "{layout:?} {diagnostics:?}");
+                    // On a GPU with more memory, the launch needs more than the first GPU has.
+                    let (Some((forest, nests)), _) = checked("sm_90") else { continue };
+                    let compiled = compile(forest, None, nests, &[OutputKind::Raw], &Budget::default());
+                    let used = compiled.map_or(u64::MAX, |compiled| shared_bytes(&compiled));
+                    assert!(used > 64 << 10, "{layout:?} {depth} {trees}: {used} bytes");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 4 && accepted > 4, "{refused} refused, {accepted} accepted");
+}
+
+/// Trees whose levels have one leaf each, but the last, which has two.
+fn one_deep_path(depth: u32) -> Forest {
+    let tree = |source: u32| {
+        let inner = |level: u32| Inner {
+            feature: level % 3,
+            predicate: Predicate::Numeric { threshold: f64::from(level) },
+            missing_left: false,
+            left: NodeRef::Leaf(level),
+            right: if level + 1 == depth { NodeRef::Leaf(depth) } else { NodeRef::Inner(level + 1) },
+        };
+        let leaf = |number: u32| Leaf { source: number, values: [f64::from(number)].into() };
+        Tree {
+            root: NodeRef::Inner(0),
+            inner: (0..depth).map(inner).collect(),
+            leaves: (0..=depth).map(leaf).collect(),
+            target: TreeTarget::One(0),
+            source,
+        }
+    };
+    let trees = (0..6).map(tree).collect();
+    let parts = ForestParts { trees, num_features: 3, base: vec![0.5], ..ForestParts::default() };
+    Forest::new(parts).expect("a valid forest")
+}
+
+/// Largest number of bytes of shared memory of a block.
+fn shared_bytes(compiled: &Compiled) -> u64 {
+    let mut most = 0;
+    for (_, function) in &compiled.lir.kernels {
+        Stmt::visit_all(&function.body, |stmt| {
+            if let Stmt::Launch(launch) = stmt {
+                let buffers = launch.shared_buffers(function);
+                most = most.max(buffers.iter().map(|(_, bytes)| *bytes).sum());
+            }
+        });
+    }
+    most
 }
 
 #[test]

@@ -9,12 +9,12 @@ use sched_nest::{ColumnStageShape, ModelInfo, StageInfo, StageKind};
 /// the number of `trees`; `oblivious=yes,no,yes` says whether each one is oblivious. `leaves=3:7,4..6:1,7:2`
 /// gives all trees the same number of leaves at each depth. `layers=64x20,d30x4,t3x200` are stages before the
 /// last trees, which test their sums, unless there is the word `untested`. Sums are in double precision, or
-/// in single precision with the word `singles`.
+/// in single precision with the word `singles`. `step=when` gives the last trees the name of a model's step.
 pub fn options(words: &str) -> CheckOptions {
     let mut options = CheckOptions::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
     let mut depth = 6;
-    let mut leaves = Vec::new();
+    let (mut leaves, mut step) = (Vec::new(), "");
     let (mut layers, mut are_tested, mut in_doubles) = (Vec::new(), true, true);
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
@@ -26,6 +26,7 @@ pub fn options(words: &str) -> CheckOptions {
             "oblivious" => model.oblivious = value.split(',').map(|tree| tree == "yes").collect(),
             "leaves" => leaves = leaves_at(value),
             "layers" => layers = value.split(',').map(layer).collect(),
+            "step" => step = value,
             "features" => model.num_features = number(),
             "classes" => model.num_classes = number(),
             "bin-bytes" => model.bin_bytes = number(),
@@ -59,7 +60,7 @@ pub fn options(words: &str) -> CheckOptions {
         .into_iter()
         .map(|layer| ColumnStageShape { is_ordered: is_ordered(layer), in_doubles, ..layer })
         .collect();
-    model.stages = StageInfo::of_model(&layers, ("", model.num_trees));
+    model.stages = StageInfo::of_model(&layers, (step, model.num_trees));
     if model.num_trees > 0 {
         options.model = Some(model.into());
     }

@@ -1,5 +1,6 @@
-# shellcheck shell=bash Sourced in the extension's folder: puts schedc on the PATH, packages the extension,
-# builds its tests, and sets `vscode`.
+# shellcheck shell=bash
+# Sourced in the extension's folder: puts schedc on the PATH, packages the extension, builds its tests, and
+# sets `vscode`.
 
 schedc=$(command -v "${SCHEDC:-schedc}") || {
     echo 'error: schedc is not on the PATH; set SCHEDC' >&2

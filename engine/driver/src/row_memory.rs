@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// The memory that has the rows and the results of timed calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowMemory {
     /// The host's. The time of a call on a GPU includes the transfers of rows and results.

@@ -27,7 +27,7 @@ fn model(name: &str) -> Model {
 fn measured(micros: f64) -> Measurement {
     let figures = |median: f64| Figures { median, low: 0.9 * median, high: 1.1 * median };
     let (schedule, default) = (figures(micros), figures(1.5 * micros));
-    Measurement { schedule, default, rows_in: RowMemory::Host, seed: 7, budget: Duration::from_millis(2500) }
+    Measurement { schedule, default, seed: 7, budget: Duration::from_millis(2500) }
 }
 
 /// An entry for `tiny.json` in a lock beside it.
@@ -71,16 +71,39 @@ fn locks_are_read_as_they_were_written() {
     );
 }
 
-/// Times of kernels have a line of their own. Locks without the line have times of whole calls.
+/// An entry like `one`, with times of kernels.
+fn of_kernels(one: LockEntry) -> LockEntry {
+    LockEntry { key: one.key.clone().with_rows_in(RowMemory::Device), ..one }
+}
+
 #[test]
-fn entries_note_the_memory_of_rows() {
-    let mut of_kernels = entry(64, LINES);
-    of_kernels.measured.rows_in = RowMemory::Device;
-    let text = lock([of_kernels.clone(), entry(1, "")]).text();
-    assert_eq!(text.matches("  rows-in device\n").count(), 1, "{text}");
+fn entries_of_kernels_are_beside_those_of_whole_calls() {
+    let mut lock = lock([entry(64, "parallel(batch)"), of_kernels(entry(64, LINES))]);
+    assert_eq!(lock.entries().len(), 2);
+    let read = LockFile::parse(lock.text().as_bytes()).expect("a lock");
+    assert!(read == lock && read.entries().iter().all(|entry| !entry.is_edited), "{}", lock.text());
+    let named = |lock: &LockFile, name: &str| lock.entry_named(name).expect("the entry").schedule.clone();
+    assert_eq!(named(&lock, "cpu:tiny.json:64:all"), "parallel(batch)\n");
+    assert_eq!(named(&lock, "tiny.json:64:all:device"), LINES);
+    // Of two entries for a number of rows, the one of whole calls serves.
+    let used = |lock: &LockFile| found(lock, &model("tiny.json"), None).source.expect("a schedule").text;
+    assert!(used(&lock).ends_with("cpu:tiny.json:64:all\nparallel(batch)\n"), "{}", used(&lock));
+    lock.remove(&entry(64, "").key);
+    assert!(used(&lock).contains("cpu:tiny.json:64:all:device\n"), "{}", used(&lock));
+}
+
+/// The first locks had the memory of rows in a field, not in the name. They keep their entries.
+#[test]
+fn entries_with_a_field_for_the_memory_of_rows_are_read() {
+    let whole = lock([entry(64, LINES)]).text();
+    let (head, body) = whole.split_at(whole.find("entry ").expect("an entry"));
+    let (body, end) = body.split_at(body.find("  digest ").expect("a digest"));
+    let body = body.replace("  seed ", "  rows-in device\n  seed ");
+    let rest = end.split_once('\n').map_or("", |(_, rest)| rest);
+    let text = format!("{head}{body}  digest {}\n{rest}", sched_forest::fingerprint(body.as_bytes()));
     let read = LockFile::parse(text.as_bytes()).expect("a lock");
-    assert_eq!(read, lock([of_kernels, entry(1, "")]));
-    assert!(read.entries().iter().all(|entry| !entry.is_edited));
+    assert_eq!(read, lock([of_kernels(entry(64, LINES))]));
+    assert!(!read.text().contains("rows-in") && read.text().contains(":all:device\n"), "{}", read.text());
     let (code, message) = refused(&text.replace("rows-in device", "rows-in disk"));
     assert_eq!(code, usage::LOCK_DAMAGED);
     assert!(message.contains("`disk` is no value of `rows-in`"), "{message}");

@@ -7,9 +7,9 @@ use sched_grammar::ast::ScheduleFile;
 
 use super::merge::merge;
 use super::prepare::{ResolvedSchedule, prepare_part};
-use super::target::{report_implied, target};
+use super::target::{report_implied, report_unmapped, target};
 use super::variant::{PartOutcome, ResolvedPart, Variant};
-use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity};
+use crate::diagnostics::{Diagnostic, Fix, FixTrial, Severity, name_fixes};
 use crate::lints;
 use crate::options::{CheckOptions, Target};
 use crate::part::{SchedulePart, options_within, part_at, parts};
@@ -115,6 +115,8 @@ impl Outcome {
         let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
         let target = target(&header, options, calls);
         report_implied(&target, &header, options, &parsed.file, &mut rest.report);
+        let calls = rest.calls.iter().chain(blocks.iter().flat_map(|block| &block.calls));
+        report_unmapped(&target, &header, calls, &mut rest.report);
         let judge = |part: ResolvedPart| part.judge(&target, source, parsed, brief);
         let rest = judge(rest);
         let blocks: Vec<PartOutcome> = blocks.into_iter().map(judge).collect();
@@ -206,13 +208,14 @@ impl Outcome {
         let nests = self.nests();
         let mut tried = 0;
         let mut with_helpful = |finding: &Diagnostic| {
-            let fixes = if tried < MOST_FIXES {
-                self.verified_fixes(source, parsed, options, finding)
-            } else {
-                finding.fixes.clone()
-            };
-            tried += finding.fixes.len();
-            Diagnostic { fixes, ..finding.clone() }
+            let mut finding = finding.clone();
+            let count = finding.fixes.len();
+            if tried < MOST_FIXES {
+                finding.fixes = self.verified_fixes(source, parsed, options, &finding);
+                name_fixes(&mut finding);
+            }
+            tried += count;
+            finding
         };
         let diagnostics = self.verdict.diagnostics.iter().map(&mut with_helpful).collect();
         let Verdict { header, target, params, .. } = self.verdict;

@@ -90,7 +90,7 @@ impl ResolvedSchedule {
     pub fn stages_until(&self, at: usize) -> Vec<StageVariant> {
         let before = self.directives_before(at);
         let (target, model, batch_size) = (self.limits.kind, self.model.as_ref(), self.batch_size);
-        let context = StageContext { target, model, batch_size };
+        let context = StageContext { target, model, batch_size, forest: None };
         let until = |(stage, calls): &(StageInfo, Vec<DirectiveCall>)| {
             let is_before = |call: &&DirectiveCall| (call.step.0 as usize) < before;
             let calls: Vec<DirectiveCall> = calls.iter().filter(is_before).cloned().collect();

@@ -34,12 +34,26 @@ pub struct StageContext<'m> {
     pub model: Option<&'m Arc<ModelInfo>>,
     /// Largest number of rows that the loops process at once, if known.
     pub batch_size: Option<u64>,
+    /// The nest of the last trees, for messages; `None` if nobody reads them.
+    pub forest: Option<&'m NestBuilder>,
+}
+
+/// Most loops of the last trees that a message can propose.
+const MOST_LOOPS_OF_TREES: usize = 8;
+
+impl StageContext<'_> {
+    /// Loops of the last trees, the outermost first.
+    fn loops_of_trees(&self) -> Vec<String> {
+        let Some(forest) = self.forest else { return Vec::new() };
+        let loops = forest.tree().loops().into_iter();
+        loops.map(|id| forest.name(id)).take(MOST_LOOPS_OF_TREES).collect()
+    }
 }
 
 impl StageVariant {
     /// The stage before any directive.
     fn plain(stage: StageInfo, context: StageContext, operations: usize) -> Self {
-        let StageContext { target, model, batch_size } = context;
+        let StageContext { target, model, batch_size, .. } = context;
         let builder = NestBuilder::of_stage(model.cloned(), &stage, batch_size, operations);
         StageVariant { builder, stage, target }
     }
@@ -62,7 +76,8 @@ impl StageVariant {
         let mut variant = StageVariant::plain(stage, context, calls.len());
         let builder = &mut variant.builder;
         for call in calls.iter().filter(|call| !acts_on_stages(call.op)) {
-            let problem = Problem::NotInStage { stage: variant.stage.name.clone() };
+            let (stage, of_trees) = (variant.stage.name.clone(), context.loops_of_trees());
+            let problem = Problem::NotInStage { stage, of_trees };
             listener.illegal(builder, &Illegal::at(call.step, problem, Vec::new()));
         }
         let acting = || calls.iter().filter(|call| acts_on_stages(call.op));

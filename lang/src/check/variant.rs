@@ -53,7 +53,8 @@ impl Variant {
     /// Facts that the stages of columns share.
     pub fn stage_context(&self) -> StageContext<'_> {
         let target = runs_on(&self.builder, self.target);
-        StageContext { target, model: self.builder.model(), batch_size: self.batch_size }
+        let (model, batch_size) = (self.builder.model(), self.batch_size);
+        StageContext { target, model, batch_size, forest: None }
     }
 
     /// The stages of columns that the schedule does not arrange.
@@ -143,7 +144,8 @@ impl<'a> ResolvedPart<'a> {
         words.omit_alternatives();
         let model = self.options.model.as_ref();
         let target = runs_on(&builder, limits.kind);
-        let context = StageContext { target, model, batch_size: self.options.batch_size };
+        let batch_size = self.options.batch_size;
+        let context = StageContext { target, model, batch_size, forest: Some(&builder) };
         let mut words = repeats.before(&mut words);
         let judged = |stage| StageVariant::arrange(stage, context, &mut words);
         let stages = stages.into_iter().map(judged).collect();

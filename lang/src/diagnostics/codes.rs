@@ -124,6 +124,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     BLOCK_CANNOT_CACHE 132 "S0132" Error "rows that a block cannot cache"
     WALKS_OUTSIDE_LAUNCH 133 "S0133" Error "walks outside all launches"
     SUMS_OF_LAUNCH 134 "S0134" Error "sums that threads cannot share"
+    NOTHING_MAPPED 135 "S0135" Warning "GPU schedule without mapped loops"
 }
 
 /// The code written as `S0042` or `s0042`; `None` if there is none.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use foldhash::HashMap;
 
 use super::edits::{apply, whole_line};
-use super::{Diagnostic, Edit, Fix, Severity, codes};
+use super::{Code, Diagnostic, Edit, Fix, Severity, codes};
 
 /// Longest text, in bytes, whose fixes are tried before they are offered.
 const MAX_TRIED_TEXT_BYTES: usize = 16 * 1024;
@@ -34,6 +34,40 @@ impl FixTrial<'_> {
             let is_no_worse = finding.code < codes::UNKNOWN_DIRECTIVE || errors(&after) <= errors(self.found);
             is_no_worse && applied.helps((finding, fix), self.found, &after)
         })
+    }
+}
+
+/// Codes whose help names the fixes, since only a check of the whole text decides which of them are legal.
+const CODES_WITH_FIXES_IN_HELP: [Code; 3] = [codes::NOT_LEAF, codes::NOT_IN_STAGE, codes::TERMS_OUT_OF_ORDER];
+
+/// Adds the fixes of a finding to its help, if its code asks for that. All of them must have been tried.
+pub(crate) fn name_fixes(finding: &mut Diagnostic) {
+    if !CODES_WITH_FIXES_IN_HELP.contains(&finding.code) {
+        return;
+    }
+    let own = finding.span().start;
+    let removes = |fix: &&Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
+    let removes_own = |fix: &&Fix| {
+        removes(fix) && fix.edits.iter().any(|edit| edit.span.start <= own && own <= edit.span.end)
+    };
+    let (mut written, mut others) = (Vec::new(), Vec::new());
+    for fix in finding.fixes.iter().filter(|fix| !removes_own(fix)) {
+        match fix.title.strip_prefix("write ").filter(|text| text.matches('`').count() == 2) {
+            Some(text) => written.push(text.to_owned()),
+            None => others.push(fix.title.clone()),
+        }
+    }
+    if let Some(last) = written.pop() {
+        let list = if written.is_empty() { last } else { format!("{} or {last}", written.join(", ")) };
+        others.insert(0, format!("write {list}"));
+    }
+    let own = finding.fixes.iter().find(removes_own).and_then(|fix| fix.title.strip_prefix("remove "));
+    others.extend(own.map(|directive| format!("leave {directive} out")));
+    let sentence = others.join(", or ");
+    let mut letters = sentence.chars();
+    if let Some(first) = letters.next() {
+        let help = finding.help.take().map(|help| help + " ").unwrap_or_default();
+        finding.help = Some(format!("{help}{}{}.", first.to_ascii_uppercase(), letters.as_str()));
     }
 }
 

@@ -13,7 +13,7 @@ pub mod sarif;
 mod wording;
 
 pub use codes::CODES;
-pub(crate) use helps::FixTrial;
+pub(crate) use helps::{FixTrial, name_fixes};
 pub use nearest::nearest;
 pub use sched_diagnostics::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SpanLabel};
 pub(crate) use wording::{WordingOptions, put_into_words};

@@ -91,6 +91,53 @@ impl PaddedTrees<'_> {
     }
 }
 
+/// Depths of trees in layouts of complete trees.
+pub(super) struct CompletedTrees {
+    /// Depth of each tree in the order of the nest, after padding for straight-line walks.
+    depths: Vec<u32>,
+    /// Leaf loops with the trees that they walk.
+    leaf_loops: Vec<(LoopId, LeafLoop)>,
+}
+
+impl CompletedTrees {
+    /// Depths for the present nest. `None` if the trees of a loop are unknown, or if nodes are tiles, which
+    /// no layout of complete trees has.
+    pub(super) fn of(builder: &NestBuilder) -> Option<CompletedTrees> {
+        let model = builder.model()?;
+        if builder.forest().tile_trees().is_some_and(|(tiles, _)| tiles.nodes > 1) {
+            return None;
+        }
+        let order = order(model, builder.tree_order());
+        let mut depths: Vec<u32> = order.into_iter().map(|tree| model.depths[tree]).collect();
+        let (nest, origin) = builder.nest();
+        let layout = builder.forest().layout().unwrap_or(Layout::Sparse);
+        let leaf_loops = walks::leaf_loops(&nest, &depths, layout).ok()?;
+        let padded = padded_depths(&leaf_loops, depths.len());
+        depths.iter_mut().zip(padded).for_each(|(depth, padded)| *depth = padded.max(*depth));
+        let leaf_loops =
+            leaf_loops.into_iter().map(|(leaf, leaf_loop)| (origin[leaf.0 as usize], leaf_loop)).collect();
+        Some(CompletedTrees { depths, leaf_loops })
+    }
+
+    /// Largest number of nodes of `count` consecutive trees that `leaf` walks in this layout.
+    pub(super) fn most_nodes(&self, leaf: LoopId, layout: Layout, count: u64) -> u64 {
+        let walked = self.leaf_loops.iter().filter(|(on, _)| *on == leaf);
+        walked.map(|(_, walked)| self.most_nodes_in(walked, layout, count)).max().unwrap_or(0)
+    }
+
+    fn most_nodes_in(&self, walked: &LeafLoop, layout: Layout, count: u64) -> u64 {
+        let depths = &self.depths[walked.trees.clone()];
+        let count = usize::try_from(count).unwrap_or(usize::MAX).clamp(1, depths.len().max(1));
+        let deepest = depths.iter().copied().max().filter(|_| layout.has_adjacent_trees());
+        let nodes = |depth: &u32| complete_nodes(deepest.unwrap_or(*depth)) - 1;
+        depths
+            .windows(count)
+            .map(|trees| trees.iter().map(nodes).fold(0, u64::saturating_add))
+            .max()
+            .unwrap_or(0)
+    }
+}
+
 /// Refuses padding of `bytes`, at the directive that causes most of it.
 fn too_much_padding(
     builder: &NestBuilder,
@@ -173,7 +220,7 @@ fn completes_each_tree(layout: Layout) -> bool {
     has_complete_trees(layout) && !layout.has_straight_line_walks()
 }
 
-fn has_complete_trees(layout: Layout) -> bool {
+pub(super) fn has_complete_trees(layout: Layout) -> bool {
     layout.nodes() == Nodes::Complete
 }
 

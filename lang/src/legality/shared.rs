@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::find::layout_of;
+use super::memory::{CompletedTrees, has_complete_trees};
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, SharedMemoryUse};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -45,7 +46,12 @@ pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<I
                 .iter()
                 .map(|(step, (bytes, _))| SharedMemoryUse { step: *step, bytes: *bytes })
                 .collect();
-            Problem::SharedMemory { total, limit: limits.gpu.shared_bytes, uses }
+            Problem::SharedMemory {
+                total,
+                limit: limits.gpu.shared_bytes,
+                uses,
+                layout: complete_layout(builder, *id),
+            }
         } else if total > limits.shared_everywhere {
             Problem::SharedMemoryUnsure { total, everywhere: limits.shared_everywhere }
         } else {
@@ -82,26 +88,48 @@ pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
             count.saturating_mul(least_bytes(builder, id, bytes))
         }
         Axis::Row => count.saturating_mul(least_bytes(builder, id, |layout| model.copied_bytes(layout))),
-        // The trees of an iteration are unknown here. The smallest ones give a lower bound.
-        Axis::Tree => model.least_nodes(count).saturating_mul(least_bytes(builder, id, Layout::node_bytes)),
+        Axis::Tree => tree_bytes(builder, id, count, model.least_nodes(count)),
     })
+}
+
+/// Smallest number of bytes of the copied trees of an iteration of `id`, which walks `count` trees. For
+/// layouts that store only existing nodes, the trees of an iteration are unknown, and the smallest ones, with
+/// `nodes` nodes, give a lower bound. A copy of complete trees has room for the largest ones.
+fn tree_bytes(builder: &NestBuilder, id: LoopId, count: u64, nodes: u64) -> u64 {
+    let leaves: Vec<(LoopId, Layout)> = leaf_layouts(builder, id).collect();
+    let complete = if leaves.iter().any(|(_, layout)| has_complete_trees(*layout)) {
+        CompletedTrees::of(builder)
+    } else {
+        None
+    };
+    let bytes = |(leaf, layout): &(LoopId, Layout)| {
+        let complete = complete.as_ref().filter(|_| has_complete_trees(*layout));
+        let nodes = complete.map_or(nodes, |trees| trees.most_nodes(*leaf, *layout, count));
+        nodes.saturating_mul(layout.node_bytes())
+    };
+    leaves.iter().map(bytes).min().unwrap_or(0)
+}
+
+/// Layout of complete trees of a cached loop over trees.
+fn complete_layout(builder: &NestBuilder, id: LoopId) -> Option<Layout> {
+    let mut layouts = leaf_layouts(builder, id).map(|(_, layout)| layout);
+    layouts.find(|layout| builder.node(id).axis == Axis::Tree && has_complete_trees(*layout))
 }
 
 /// Smallest value of `bytes` over the layouts of the walks below a loop.
 fn least_bytes(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
-    leaf_loops(builder, id).map(|leaf| bytes(layout_of_walks(builder, leaf))).min().unwrap_or(0)
+    leaf_layouts(builder, id).map(|(_, layout)| bytes(layout)).min().unwrap_or(0)
 }
 
-/// The loops below a loop that have no loops inside.
-fn leaf_loops(builder: &NestBuilder, id: LoopId) -> impl Iterator<Item = LoopId> {
-    let below = builder.tree().subtree(id).into_iter();
-    below.filter(|on| builder.tree().inside(*on).children().next().is_none())
-}
-
-/// The layout of the trees that a leaf loop walks. Without an annotation, the compiler chooses a layout whose
-/// nodes are records.
-fn layout_of_walks(builder: &NestBuilder, leaf: LoopId) -> Layout {
-    layout_of(builder, leaf).map_or(Layout::Sparse, |(layout, _)| layout)
+/// Leaf loops below a loop, with the layouts of their trees. Without an annotation, the compiler chooses a
+/// layout whose nodes are records.
+fn leaf_layouts(builder: &NestBuilder, id: LoopId) -> impl Iterator<Item = (LoopId, Layout)> {
+    let leaves = builder
+        .tree()
+        .subtree(id)
+        .into_iter()
+        .filter(|on| builder.tree().inside(*on).children().next().is_none());
+    leaves.map(|leaf| (leaf, layout_of(builder, leaf).map_or(Layout::Sparse, |(layout, _)| layout)))
 }
 
 /// Whether all walks read copies of values, which then hold all tested features. If other walks read bins or
@@ -111,11 +139,11 @@ fn all_trees_read_copies(builder: &NestBuilder) -> bool {
         let is_cached = builder.node(on).directive_of(|annotation| matches!(annotation, Annotation::Cache));
         builder.node(on).axis == Axis::Row && is_cached.is_some()
     };
-    let reads_copy = |leaf: LoopId| {
+    let reads_copy = |(leaf, layout): (LoopId, Layout)| {
         let path = builder.tree().path(leaf);
-        path.into_iter().any(is_copied) && !layout_of_walks(builder, leaf).compares_bins()
+        path.into_iter().any(is_copied) && !layout.compares_bins()
     };
-    builder.tree().roots().iter().all(|root| leaf_loops(builder, *root).all(reads_copy))
+    builder.tree().roots().iter().all(|root| leaf_layouts(builder, *root).all(reads_copy))
 }
 
 /// Whether a loop is part of a launch.

@@ -47,7 +47,8 @@ pub(crate) fn check(builder: &NestBuilder, info: &StageInfo, target: TargetKind)
         for (annotation, step) in &node.annotations {
             let refuse = |problem| Illegal::argument(*step, 0, problem, vec![*id]);
             if !acts_on_stages(annotation.op()) {
-                problems.push(refuse(Problem::NotInStage { stage: stage.to_owned() }));
+                let problem = Problem::NotInStage { stage: stage.to_owned(), of_trees: Vec::new() };
+                problems.push(refuse(problem));
                 continue;
             }
             if let Annotation::Vectorize(width) = annotation {
@@ -96,6 +97,9 @@ fn axis_problem(
 ) -> Option<Problem> {
     match (axis, annotation) {
         (Axis::Unit, Annotation::Parallel) if target == TargetKind::Cpu && is_outside => None,
+        (Axis::Row, Annotation::Parallel) if target == TargetKind::Gpu => {
+            Some(Problem::NotInStage { stage: stage.name.clone(), of_trees: Vec::new() })
+        }
         (Axis::Feature, Annotation::Vectorize(_)) if stage.is_ordered => {
             Some(Problem::TermsOutOfOrder(TermOrderFault::Ordered { stage: stage.name.clone() }))
         }
@@ -112,7 +116,7 @@ fn axis_problem(
         (
             Axis::Unit | Axis::Feature | Axis::Tree,
             Annotation::Parallel | Annotation::Cache | Annotation::Gpu(_),
-        ) => Some(Problem::NotInStage { stage: stage.name.clone() }),
+        ) => Some(Problem::NotInStage { stage: stage.name.clone(), of_trees: Vec::new() }),
         _ => None,
     }
 }
@@ -137,13 +141,18 @@ fn tensor_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     };
     let terms = chain.iter().copied().find(|id| axis(id) == Axis::Feature && of_terms(id).is_some())?;
     let inner: Vec<LoopId> = chain.iter().copied().filter(|id| axis(id) != Axis::Row).collect();
-    let is_plain = |id: &LoopId| *id == terms || builder.node(*id).annotations.is_empty();
+    let vector = of_terms(&terms)?;
+    let annotations = inner.iter().flat_map(|id| &builder.node(*id).annotations);
+    let mut others = annotations.map(|(_, step)| *step).filter(|step| *step != vector);
+    let other = others.next();
     let is_in_order = inner.iter().map(axis).eq([Axis::Unit, Axis::Feature]);
-    if is_in_order && inner.iter().all(is_plain) {
+    if is_in_order && other.is_none() {
         return None;
     }
-    let problem = Problem::TermsOutOfOrder(TermOrderFault::OnGpu(TensorFault::Arranged));
-    Some(Illegal::argument(of_terms(&terms)?, 0, problem, vec![terms]))
+    let moves = inner.iter().filter_map(|id| builder.node(*id).moved_by.or(builder.node(*id).made_by));
+    let other = other.or(moves.max());
+    let problem = Problem::TermsOutOfOrder(TermOrderFault::OnGpu(TensorFault::Arranged { other }));
+    Some(Illegal::argument(vector, 0, problem, vec![terms]))
 }
 
 /// The problem of two vectorized loops, at the later one of their directives.

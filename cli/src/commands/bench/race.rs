@@ -5,7 +5,9 @@ use super::kernels::{KernelTimer, show_device};
 use super::run::{BenchPoint, BenchRun, FORMAT_VERSION, Processor};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
-use crate::commands::timed_rows::{check_rows_in, filled, rows_of};
+use crate::commands::timed_rows::{
+    check_gpu, check_kernels, check_threads, filled, rows_of, runs_on_processor,
+};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::host_cpu_name;
@@ -24,7 +26,10 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchR
     let rows_in = RowMemory::from(args.rows_in);
     check_options(args)?;
     let (mut run, contenders, once) = contenders(args, model, terminal)?;
-    check_contenders(&contenders, rows_in)?;
+    if let Some(other) = contenders.iter().find(|one| !one.on_device && rows_in == RowMemory::Device) {
+        return Err(runs_on_processor(&other.name));
+    }
+    check_gpu(rows_in)?;
     let mut batches: Vec<usize> =
         args.batch.iter().filter_map(|batch| usize::try_from(*batch).ok()).collect();
     if batches.is_empty() {
@@ -70,19 +75,7 @@ fn check_options(args: &Bench) -> Result<(), Failure> {
             format!("leave out {option}, or time whole calls with --rows-in host"),
         ));
     }
-    check_rows_in(rows_in, &args.threads)
-}
-
-/// Refuses contenders without kernels, if kernels are timed.
-fn check_contenders(contenders: &[Contender], rows_in: RowMemory) -> Result<(), Failure> {
-    match contenders.iter().find(|one| !one.on_device && rows_in == RowMemory::Device) {
-        None => Ok(()),
-        Some(other) => Err(Failure::usage(
-            format!("{} runs on the processor, and --rows-in device times kernels of GPUs", other.name),
-            "name schedules for a GPU, or let schedc choose one with --target gpu; --rows-in host times both \
-             kinds",
-        )),
-    }
+    check_threads(rows_in, &args.threads)
 }
 
 /// Compiles the schedules for the type of the rows. Returns the run, still without measured times, the
@@ -129,7 +122,13 @@ fn contenders(
         if matches!(which, ScheduleChoice::Chosen | ScheduleChoice::Plain) {
             values.sets.clear();
         }
+        if which == ScheduleChoice::Plain {
+            // Without directives, code runs on the processor under every target.
+            values.target = None;
+        }
         let (nests, target) = job.nest(&values, terminal)?;
+        // The cause of a refusal is the schedule, even on a machine without a GPU.
+        check_kernels(args.rows_in.into(), &job.source.name, &target)?;
         run.model = job.model.path.display().to_string();
         run.trees = job.model.forest().trees.len();
         run.features = job.model.forest().num_features;

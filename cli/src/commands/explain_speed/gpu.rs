@@ -20,6 +20,12 @@ pub fn explain(
             "add --static for the time that the cost model predicts; `schedc bench` times the schedule";
         return Err(Failure::usage("explain-speed does not time schedules for GPUs", help));
     }
+    if args.threads != 1 {
+        return Err(Failure::usage(
+            "--threads has no effect on kernels, whose time --static predicts for a GPU",
+            "leave out --threads; `schedc bench --threads` times whole calls on a machine with the GPU",
+        ));
+    }
     let nest = &compiled.variants.rest().hir.nest;
     let info = job.model.info();
     let pricer = Pricer::new(&info, target)?;

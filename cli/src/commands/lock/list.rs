@@ -69,7 +69,7 @@ fn entry(entry: &LockEntry) -> Value {
         "nest": entry.nest,
         "us_per_row": times(entry.measured.schedule),
         "default_us_per_row": times(entry.measured.default),
-        "rows_in": entry.measured.rows_in.word(),
+        "rows_in": entry.key.rows_in.word(),
         "seed": entry.measured.seed,
         "budget_ms": u64::try_from(entry.measured.budget.as_millis()).unwrap_or(u64::MAX),
         "date": entry.date,

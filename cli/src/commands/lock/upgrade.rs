@@ -2,7 +2,7 @@
 
 use super::files::{model_of, write};
 use crate::args;
-use crate::commands::timed_rows::{check_rows_in, filled, random_rows};
+use crate::commands::timed_rows::{check_gpu, check_threads, filled, random_rows};
 use crate::terminal::Terminal;
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -68,8 +68,9 @@ fn measure(
 ) -> Result<Measurement, Failure> {
     let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
     // The new times are of the same kind as the entry's.
-    let rows_in = entry.measured.rows_in;
-    check_rows_in(rows_in, &[threads])?;
+    let rows_in = entry.key.rows_in;
+    check_threads(rows_in, &[threads])?;
+    check_gpu(rows_in)?;
     let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
     let features = model.forest().num_features;
     let values = OrderedRows::new(filled(random_rows(model), features, rows)?, features, false);
@@ -98,7 +99,7 @@ fn measure(
         return Err(Failure::usage("the time budget is too short to measure", "raise it with --budget"));
     };
     let (schedule, default, budget) = (*schedule, *default, args.budget);
-    Ok(Measurement { schedule, default, rows_in, seed: DRAW_SEED, budget })
+    Ok(Measurement { schedule, default, seed: DRAW_SEED, budget })
 }
 
 fn figures(quartiles: Quartiles) -> Figures {

@@ -19,7 +19,8 @@ use std::time::Duration;
 /// not used. `CONTRIBUTING.md` says when to raise it.
 pub const CODE_EPOCH: u32 = 3;
 
-/// The key of an entry, unique in its lock. Its text is the entry's name: `cpu:model.json:1024:all`.
+/// The key of an entry, unique in its lock. Its text is the entry's name: `cpu:model.json:1024:all`, and
+/// `gpu(sm_90):model.json:1024:1:device` for times of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryKey {
     /// The target of code: `cpu` for the processor of the machine, a level such as `x86-64-v3`, or a GPU such
@@ -31,10 +32,12 @@ pub struct EntryKey {
     pub rows: u64,
     /// Threads of a call; 0 for all threads of the machine.
     pub threads: u32,
+    /// The memory of the rows of the measured calls.
+    pub rows_in: RowMemory,
 }
 
 impl EntryKey {
-    /// The key for a model's file in the lock at path `lock`, which need not exist yet.
+    /// The key of whole calls for a model's file in the lock at path `lock`, which need not exist yet.
     ///
     /// # Errors
     /// When the model's path cannot be written in a lock.
@@ -51,7 +54,13 @@ impl EntryKey {
             let message = format!("a lock cannot name the model {}", model.display());
             Failure::usage(message, "give its file a name of UTF-8 characters without line breaks")
         })?;
-        Ok(EntryKey { target: target.to_string(), model: text.to_string(), rows, threads })
+        let (target, model) = (target.to_string(), text.to_string());
+        Ok(EntryKey { target, model, rows, threads, rows_in: RowMemory::Host })
+    }
+
+    /// The key of calls with rows in this memory.
+    pub fn with_rows_in(self, rows_in: RowMemory) -> EntryKey {
+        EntryKey { rows_in, ..self }
     }
 
     /// The number of threads as text.
@@ -73,7 +82,11 @@ impl EntryKey {
 
 impl Display for EntryKey {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}:{}", self.target, self.model, self.rows, self.threads())
+        write!(f, "{}:{}:{}:{}", self.target, self.model, self.rows, self.threads())?;
+        match self.rows_in {
+            RowMemory::Host => Ok(()),
+            memory => write!(f, ":{memory}"),
+        }
     }
 }
 
@@ -81,7 +94,11 @@ impl FromStr for EntryKey {
     type Err = ();
 
     fn from_str(text: &str) -> Result<EntryKey, ()> {
-        let (rest, threads) = text.rsplit_once(':').ok_or(())?;
+        let (whole, rows_in) = match text.rsplit_once(':').map(|(whole, word)| (whole, word.parse())) {
+            Some((whole, Ok(rows_in))) => (whole, rows_in),
+            _ => (text, RowMemory::Host),
+        };
+        let (rest, threads) = whole.rsplit_once(':').ok_or(())?;
         let (rest, rows) = rest.rsplit_once(':').ok_or(())?;
         let (target, model) = rest.split_once(':').ok_or(())?;
         let threads = if threads == "all" { 0 } else { threads.parse().map_err(drop)? };
@@ -90,6 +107,7 @@ impl FromStr for EntryKey {
             model: model.to_string(),
             rows: rows.parse().map_err(drop)?,
             threads,
+            rows_in,
         };
         // With other spellings of a number, one entry would have two names.
         let is_own = key.to_string() == text && !target.is_empty() && !model.is_empty() && key.rows > 0;
@@ -147,8 +165,6 @@ pub struct Measurement {
     pub schedule: Figures,
     /// Times of calls with the schedule that schedc chooses, from the same run.
     pub default: Figures,
-    /// The memory of the rows of these calls.
-    pub rows_in: RowMemory,
     /// The seed of the random rows.
     pub seed: u64,
     /// The time limit of the search or measurement.
@@ -242,7 +258,8 @@ impl LockEntry {
 
     /// Compares entries in the order in which people read them: by model, target, rows and threads.
     pub fn for_people(&self, other: &LockEntry) -> Ordering {
-        let order = |key: &EntryKey| (key.model.clone(), key.target.clone(), key.rows, key.threads);
+        let order =
+            |key: &EntryKey| (key.model.clone(), key.target.clone(), key.rows, key.threads, key.rows_in);
         order(&self.key).cmp(&order(&other.key))
     }
 }
@@ -254,12 +271,27 @@ mod tests {
 
     #[test]
     fn names_of_entries_are_read_back() {
-        for name in ["cpu:model.json:1024:all", "gpu(sm_90):a:b.json:1:2", "x86-64-v3:../m/x.txt:64:1"] {
+        let names = [
+            "cpu:model.json:1024:all",
+            "gpu(sm_90):a:b.json:1:2",
+            "gpu(sm_90):device:1:2:device",
+            "x86-64-v3:../m/x.txt:64:1",
+        ];
+        for name in names {
             assert_eq!(name.parse::<EntryKey>().map(|key| key.to_string()), Ok(name.to_string()));
         }
-        for wrong in
-            ["", "cpu", "cpu:m:01:all", "cpu:m:0:all", "cpu:m:1:0", "cpu:m:1:+1", "cpu::1:1", ":m:1:1"]
-        {
+        for wrong in [
+            "",
+            "cpu",
+            "cpu:m:01:all",
+            "cpu:m:0:all",
+            "cpu:m:1:0",
+            "cpu:m:1:+1",
+            "cpu::1:1",
+            ":m:1:1",
+            "cpu:m:1:1:host",
+            "cpu:m:1:device",
+        ] {
             assert_eq!(wrong.parse::<EntryKey>(), Err(()), "{wrong}");
         }
     }

@@ -86,7 +86,10 @@ pub fn find(lock: &LockFile, path: &Path, wanted: &LockQuery<'_>) -> Result<Lock
     if entries.is_empty() {
         return missed(other_threads(&with_others, threads, remedies));
     }
-    entries.sort_by_key(|entry| entry.key.rows);
+    // Calls of the library have host rows, unless its caller decides otherwise. So an entry of whole calls
+    // comes before one of kernels for the same number of rows.
+    entries.sort_by_key(|entry| (entry.key.rows, entry.key.rows_in));
+    entries.dedup_by_key(|entry| entry.key.rows);
     // If some entries did not fit, the others would serve calls for which they were not measured.
     if let Some(miss) = first_misfit(&entries, *first, wanted.model, remedies) {
         return missed(miss);

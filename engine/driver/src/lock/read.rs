@@ -4,7 +4,6 @@ use super::entry::{EntryKey, Figures, LockEntry, Measurement};
 use super::write::digest_of;
 use super::{FORMAT_VERSION, LockFile, damaged, refused};
 use crate::failure::Failure;
-use crate::row_memory::RowMemory;
 use sched_diagnostics::usage;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -226,6 +225,12 @@ fn add<'t>(fields: &mut EntryFields<'t>, number: usize, field: &'t str) -> Resul
 }
 
 fn whole(fields: &EntryFields, key: EntryKey, schedule: String, body: &str) -> Result<LockEntry, Failure> {
+    // In older locks, the name lacks the memory of the rows, and the entry has a field for it.
+    let rows_in = match fields.values.contains_key("rows-in") {
+        true => fields.value("rows-in")?,
+        false => key.rows_in,
+    };
+    let key = key.with_rows_in(rows_in);
     let entry = LockEntry {
         key,
         structure: fields.owned("structure")?,
@@ -239,10 +244,6 @@ fn whole(fields: &EntryFields, key: EntryKey, schedule: String, body: &str) -> R
         measured: Measurement {
             schedule: fields.figures("us-per-row")?,
             default: fields.figures("default-us-per-row")?,
-            rows_in: match fields.values.contains_key("rows-in") {
-                true => fields.value("rows-in")?,
-                false => RowMemory::Host,
-            },
             seed: fields.value("seed")?,
             budget: fields.time("budget")?,
         },

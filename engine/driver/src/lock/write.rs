@@ -2,7 +2,6 @@
 
 use super::entry::{Figures, LockEntry};
 use super::{FORMAT_VERSION, LockFile};
-use crate::row_memory::RowMemory;
 use sched_forest::fingerprint;
 use std::fmt::Write;
 use std::time::Duration;
@@ -58,10 +57,6 @@ impl LockEntry {
         field("nest", self.nest.clone());
         field("us-per-row", figures(self.measured.schedule));
         field("default-us-per-row", figures(self.measured.default));
-        // Locks of the first releases have no such field.
-        if self.measured.rows_in != RowMemory::Host {
-            field("rows-in", self.measured.rows_in.to_string());
-        }
         field("seed", self.measured.seed.to_string());
         field("budget", time(self.measured.budget));
         field("date", self.date.clone());

@@ -29,8 +29,8 @@ pub fn search(
     if let Some(start) = task.start {
         return Err(Failure::usage(
             format!("the params of {} are not varied for GPUs", start.name),
-            "leave out -s, or time values of a param by `schedc bench MODEL -s FILE --target gpu --sweep \
-             PARAM`",
+            "search all schedules with --target gpu in place of -s, or time values of a param by `schedc \
+             bench MODEL -s FILE --target gpu --sweep PARAM`",
         ));
     }
     let facts = task.model.info();

@@ -21,14 +21,12 @@ pub(super) fn not_leaf(context: &MessageContext, leaves: &[String]) -> Wording {
     let directive = context.directive();
     let first = context.first();
     let message = format!("`{directive}` needs an innermost loop, and `{first}` contains loops");
-    let wording = Wording::new(message, "not an innermost loop");
-    match context.innermost_by_reorder() {
-        Some(reorder) => wording
-            .help(format!("{} Or make `{first}` the innermost loop first: `{reorder}`.", use_one_of(leaves)))
-            .fixes(context.replace_by_any(leaves))
-            .fix(Some(context.insert_before(context.illegal.step, &reorder))),
-        None => wording.help(use_one_of(leaves)).fixes(context.replace_by_any(leaves)),
-    }
+    let reorder = context.innermost_by_reorder();
+    Wording::new(message, "not an innermost loop")
+        .help("Only iterations that are single walks can run together.")
+        .fixes(context.with_other_loops(leaves))
+        .fix(reorder.map(|reorder| context.insert_before(context.illegal.step, &reorder)))
+        .fix(Some(context.remove(context.illegal.step)))
 }
 
 pub(super) fn too_small(context: &MessageContext, value: i64) -> Wording {

@@ -5,6 +5,7 @@ use crate::illegal::Illegal;
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::report::Report;
 use crate::resolve::quoted_list;
+use sched_nest::Axis;
 
 /// An illegal operation in words.
 #[derive(Default)]
@@ -91,6 +92,23 @@ impl MessageContext<'_> {
     /// Fixes that replace the argument at fault by one of these.
     pub(super) fn replace_by_any<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Vec<Fix> {
         texts.into_iter().filter_map(|text| self.replace(text, Applicability::Unsure)).collect()
+    }
+
+    /// Fixes that name one of these loops first in the directive.
+    pub(super) fn with_other_loops<'t>(&self, loops: impl IntoIterator<Item = &'t String>) -> Vec<Fix> {
+        let arguments = self.report.argument_texts(self.illegal.step);
+        let rest: String = arguments.iter().skip(1).map(|argument| format!(", {argument}")).collect();
+        let text = |name: &String| format!("{}({name}{rest})", self.directive());
+        loops.into_iter().map(|name| self.rewrite(text(name))).collect()
+    }
+
+    /// Names of the loops of one of these kinds in the nest.
+    pub(super) fn loops_over(&self, axes: &[Axis]) -> Vec<String> {
+        let loops = self.builder.tree().loops().into_iter();
+        loops
+            .filter(|id| axes.contains(&self.builder.node(*id).axis))
+            .map(|id| self.builder.name(id))
+            .collect()
     }
 
     /// A fix that removes the directive.

@@ -3,7 +3,7 @@
 use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::SharedMemoryUse;
-use sched_nest::GpuDimension;
+use sched_nest::{GpuDimension, Layout};
 
 pub(super) fn dimension_too_large(
     context: &MessageContext,
@@ -24,12 +24,14 @@ pub(super) fn shared_memory(
     total: u64,
     limit: u64,
     uses: &[SharedMemoryUse],
+    layout: Option<Layout>,
 ) -> Wording {
     let step = context.illegal.step;
     let message = format!("a block would use {} of shared memory, but has only {}", size(total), size(limit));
     let own = uses.iter().find(|part| part.step == step).map_or(0, |part| part.bytes);
+    let smaller = layout.map(|layout| format!(" Or {}.", layout.smaller_layouts())).unwrap_or_default();
     let mut wording = Wording::new(message, format!("takes {}", size(own)))
-        .help("Let a block work on fewer rows or trees: use smaller tiles, or cache less.");
+        .help(format!("Let a block work on fewer rows or trees: use smaller tiles, or cache less.{smaller}"));
     for part in uses.iter().filter(|part| part.step != step).take(4) {
         wording = wording.and(part.step, format!("takes {}", size(part.bytes)));
     }

@@ -71,7 +71,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::Specialized { by } => shape::specialized(context, *by),
         P::UnknownStage { name, known } => stages::unknown_stage(context, name, known),
         P::TwoStages(loops) => stages::two_stages(context, loops),
-        P::NotInStage { stage } => stages::not_in_stage(context, stage),
+        P::NotInStage { stage, of_trees } => stages::not_in_stage(context, stage, of_trees),
         P::TermsOutOfOrder(fault) => stages::terms_out_of_order(context, fault),
         P::StageLanes(fault) => stages::stage_lanes(fault),
         P::StageRows { stage, rows, unlimited, limit } => {
@@ -101,7 +101,9 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::DimensionTooLarge { dimension, count, limit } => {
             device::dimension_too_large(context, *dimension, *count, *limit)
         }
-        P::SharedMemory { total, limit, uses } => device::shared_memory(context, *total, *limit, uses),
+        P::SharedMemory { total, limit, uses, layout } => {
+            device::shared_memory(context, *total, *limit, uses, *layout)
+        }
         P::SharedMemoryUnsure { total, everywhere } => device::shared_memory_unsure(*total, *everywhere),
         P::CacheOutsideLaunch => device::cache_outside_launch(context),
         P::BinsNotCached { layout } => launches::bins_not_cached(context, *layout),

@@ -1,7 +1,7 @@
 //! Words for problems of stages.
 
 use super::context::{MessageContext, Wording};
-use crate::diagnostics::{Applicability, nearest};
+use crate::diagnostics::{Applicability, Fix, nearest};
 use crate::illegal::{StageLanesFault, TensorFault, TermOrderFault};
 use crate::resolve::quoted_list;
 use sched_nest::{Axis, LoopId, StageKind};
@@ -47,84 +47,134 @@ pub(super) fn two_stages(context: &MessageContext, [other, own]: &[(String, Stri
     .help(format!("Each stage has a separate loop nest. Write one `{directive}` for each stage."))
 }
 
-pub(super) fn not_in_stage(context: &MessageContext, stage: &str) -> Wording {
+/// Most loops that a message proposes, and most of them that are of the last trees.
+const MOST_PROPOSED_LOOPS: usize = 4;
+const MOST_LOOPS_OF_TREES: usize = 2;
+
+pub(super) fn not_in_stage(context: &MessageContext, stage: &str, of_trees: &[String]) -> Wording {
     let directive = context.directive();
-    let help = match directive {
-        "split" | "splitByDepth" | "specialize" => format!(
-            "The loops of `{stage}` form one chain without copies. Divide them with `tile`. If no directive \
-             names a loop of `{stage}`, the compiler arranges it."
-        ),
-        "gpuDimension" => format!(
-            "Map loops of the last trees: `gpuDimension(batch, grid.x)`. The compiler maps the rows of \
-             `{stage}` itself, in a separate launch."
-        ),
-        "cache" => "Only rows of such a stage are copied. Name a loop over rows.".to_owned(),
-        "parallel" => {
-            "On CPUs, threads share loops over rows, and loops over units outside of the loops over \
-                       terms. On GPUs, each thread computes all units of a row."
-                .to_owned()
+    let arguments = context.report.argument_texts(context.illegal.step).join(", ");
+    let (help, fixes) = match directive {
+        "split" | "splitByDepth" | "specialize" => {
+            let instead = match directive {
+                "split" => Some(context.rewrite(format!("tile({arguments})"))),
+                "specialize" => Some(context.rewrite(format!("unroll({arguments})"))),
+                _ => None,
+            };
+            let help = format!(
+                "The loops of `{stage}` form one chain without copies. If no directive names a loop of \
+                 `{stage}`, the compiler arranges it."
+            );
+            (help, instead.into_iter().collect())
         }
-        _ => "It concerns the walks of the last trees. Name one of their loops, without a stage, such as \
-              `tree`."
-            .to_owned(),
+        "gpuDimension" => {
+            let help = format!(
+                "The compiler maps the rows of `{stage}` itself, in the launch of the last trees or in a \
+                 separate one."
+            );
+            (help, context.with_other_loops(of_trees.first()))
+        }
+        "cache" => {
+            let rows = context.loops_over(&[Axis::Row]);
+            ("Only rows of such a stage are copied.".to_owned(), context.with_other_loops(&rows))
+        }
+        "parallel" => {
+            let help = "On CPUs, threads share loops over rows, and loops over units outside of the loops \
+                        over terms. On GPUs, the threads of blocks compute the columns of their rows."
+                .to_owned();
+            (help, context.with_other_loops(&context.loops_over(&[Axis::Row, Axis::Unit])))
+        }
+        _ => {
+            let help = format!("`{directive}` concerns the walks of the last trees.");
+            (help, context.with_other_loops(of_trees.iter().rev().take(MOST_LOOPS_OF_TREES)))
+        }
     };
     Wording::new(
         format!("`{directive}` cannot be applied to this loop of `{stage}`, a stage that computes columns"),
         "not for columns",
     )
     .help(help)
+    .fixes(fixes.into_iter().take(MOST_PROPOSED_LOOPS))
+    .fix(Some(context.remove(context.illegal.step)))
 }
 
 pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFault) -> Wording {
     let axis = context.illegal.loops.first().map(|id| context.builder.node(*id).axis);
-    let (summands, kind, order, others) = match axis {
+    let (summands, kind, order) = match axis {
         Some(Axis::Tree) => (
             "the results of trees",
             "a loop over trees",
             "Each result of the stage adds its trees in order, so that it is the same under every schedule.",
-            "a loop over rows instead",
         ),
         _ => (
             "the terms of a sum",
             "a loop over the terms of sums",
             "Each sum adds its terms in order, except in the lanes of `vectorize`.",
-            "a loop over rows instead, or one over the sums of the stage",
         ),
     };
     let directive = context.directive();
-    match fault {
+    let others = || {
+        let loops = context.loops_over(&[Axis::Row, Axis::Unit]);
+        context.with_other_loops(&loops).into_iter().take(MOST_PROPOSED_LOOPS)
+    };
+    let wording = match fault {
         TermOrderFault::Tile { outer } => Wording::new(
             format!("`{outer}` must stay outside of the other loops that its `tile` made"),
             format!("adds {summands} in another order"),
         )
-        .help(format!("Write `{outer}` before `{}` in this `reorder`. {order}", context.first())),
+        .help(order)
+        .fix(outer_first(context, outer)),
         TermOrderFault::Directive => {
             Wording::new(format!("`{directive}` would add {summands} in another order"), kind)
-                .help(format!("{order} Name {others}."))
+                .help(order)
+                .fixes(others())
         }
         TermOrderFault::Ordered { stage } => {
             Wording::new(format!("`{directive}` would add {summands} of `{stage}` in another order"), kind)
                 .help(format!(
                     "The sums of `{stage}` keep their order: a later step compares them or may enlarge \
-                     differences, or they have more than 64 terms in single precision. Name {others}, or the \
-                     loop of another stage. `schedc explain S0127` lists such steps."
+                     differences, or they have more than 64 terms in single precision. `schedc explain \
+                     S0127` lists such steps."
                 ))
+                .fixes(others())
         }
-        TermOrderFault::OnGpu(fault) => {
-            let help = match fault {
-                TensorFault::Sums => {
-                    "Tensor cores add products in double precision, in stages of five units or more. In \
-                     other stages, a thread of a GPU adds the terms of a sum one after another. Leave the \
-                     directive out."
-                }
-                TensorFault::Lanes => "Tensor cores add four terms in a step. Write 4, or no number.",
-                TensorFault::Arranged => {
-                    "Tensor cores compute tiles of eight rows and eight units, so the stage's loops over \
-                     units and terms can have no other directives. Leave the others out."
-                }
-            };
-            Wording::new(format!("tensor cores cannot add {summands} of this stage in this way"), kind)
-                .help(help)
+        TermOrderFault::OnGpu(fault) => on_gpu(context, *fault, (summands, kind)),
+    };
+    wording.fix(Some(context.remove(context.illegal.step)))
+}
+
+/// A fix that writes the outer loop of a tile before the other one in the `reorder` at fault.
+fn outer_first(context: &MessageContext, outer: &str) -> Option<Fix> {
+    let mut arguments = context.report.argument_texts(context.illegal.step);
+    let inner = context.first();
+    let place = |name: &str| arguments.iter().position(|argument| *argument == name);
+    let (outer, inner) = (place(outer)?, place(&inner)?);
+    arguments.swap(outer, inner);
+    (context.directive() == "reorder").then(|| context.rewrite(format!("reorder({})", arguments.join(", "))))
+}
+
+/// Words for a vector of terms that tensor cores cannot compute.
+fn on_gpu(context: &MessageContext, fault: TensorFault, (summands, kind): (&str, &str)) -> Wording {
+    let message = format!("tensor cores cannot add {summands} of this stage in this way");
+    let wording = Wording::new(message, kind);
+    match fault {
+        TensorFault::Sums => wording.help(
+            "Tensor cores add products in double precision, in stages of five units or more. In other \
+             stages, a thread of a GPU adds the terms of a sum one after another.",
+        ),
+        TensorFault::Lanes => {
+            let four = format!("vectorize({}, 4)", context.first());
+            wording.help("Tensor cores add four terms in a step.").fix(Some(context.rewrite(four)))
+        }
+        TensorFault::Arranged { other } => {
+            let wording = wording.help(
+                "Tensor cores compute tiles of eight rows and eight units, so the stage's loops over units \
+                 and terms can have no other directives.",
+            );
+            match other {
+                Some(other) => wording.and(other, "would have no effect").fix(Some(context.remove(other))),
+                None => wording,
+            }
         }
     }
 }
