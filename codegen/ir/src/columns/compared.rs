@@ -1,228 +1,202 @@
 //! Columns whose rounding errors can change a result by any amount.
 //!
 //! Most operations keep a small difference of their operand small. A comparison does not: a value on the
-//! other side of a threshold leads a row to another leaf. Sums that no comparison reads, directly or through
-//! other columns, may add their terms in any order. The condition of an activation such as ReLU does not
-//! count: both of its sides have the same value at the threshold.
+//! other side of a threshold leads a row to another leaf. Large factors do not, either. Sums whose differences
+//! no step enlarges, directly or through other columns, may add their terms in any order. The condition of an
+//! activation such as ReLU does not count: both of its sides have the same value at the threshold.
+//!
+//! [`Sizes`] says how large columns become, and [`gains`] how much a difference of each changes results. Both
+//! depend on the magnitude of the sums of features: a constant matters most if the sums are small, and a
+//! power or an exponential if they are large. So two magnitudes are tried.
 
-use super::losses::{Differences, Loss};
-use super::ranges::range;
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
-use sched_forest::{Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
+use super::gains::{Gain, gains};
+use super::sizes::Sizes;
+use sched_columns::{ColumnId, ColumnType, Columns, Expr};
+use sched_forest::{Forest, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
 use sched_pipeline::PreparedForest;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{HashMap, HashSet};
 
-/// Most operations of the sides of a condition that are evaluated at the threshold.
-const MOST_OPERATIONS: usize = 32;
+/// Magnitudes of sums of features for which results may change little only.
+const MAGNITUDES: [f64; 2] = [1.0, 64.0];
 
-/// The columns among `needed` that a step compares, or whose differences a step can enlarge by any factor,
-/// directly or through other columns. Each of `needed` comes after the columns that it reads. `tested` are
-/// the columns that the last trees test.
-pub(super) fn compared_columns(
-    columns: &Columns,
-    needed: &[ColumnId],
-    tested: impl Iterator<Item = ColumnId>,
-) -> HashSet<ColumnId> {
-    Differences::of_sums(columns, needed).compared(needed, tested)
+/// The columns that a step compares, or whose differences a step can enlarge, directly or through other
+/// columns, before the expressions of `results`.
+pub(super) fn compared_by_results(columns: &Columns, results: &[ColumnId]) -> HashSet<ColumnId> {
+    let needed = columns.needed_for(results);
+    let at = |magnitude: f64| {
+        let sizes = sizes_of_sums(columns, &needed, magnitude);
+        let gains = gains((columns, &needed), &sizes, of_results(&sizes, results, magnitude));
+        large(&gains, magnitude)
+    };
+    MAGNITUDES.into_iter().flat_map(at).collect()
 }
 
-/// The columns that the nodes of a prepared forest test, or whose small differences the steps behind its
-/// margins can enlarge by any factor. `tested` are the columns of its features.
-pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId]) -> BTreeSet<ColumnId> {
+/// As [`compared_by_results`], for the nodes, leaves and outputs of a prepared forest. `tested` are the
+/// columns of its features.
+pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId]) -> HashSet<ColumnId> {
     let forest = &*prepared.forest;
-    let needed = prepared.columns.needed_for(tested);
-    let differences = Differences::of_sums(&prepared.columns, &needed);
-    let margins = margin_losses(forest, |feature| differences.loss(*tested.get(feature as usize)?));
-    if predictions_jump(forest, margins) {
-        return tested.iter().copied().collect();
-    }
-    let inner = forest.trees.iter().flat_map(|tree| &tree.inner);
-    inner.filter_map(|inner| tested.get(inner.feature as usize).copied()).collect()
-}
-
-/// The loss of each margin, to which each tree adds its linear leaf of the largest loss. `None` if a margin
-/// depends on no sum. `of_feature` is the loss of a feature.
-fn margin_losses(forest: &Forest, of_feature: impl Fn(u32) -> Option<Loss>) -> Vec<Option<Loss>> {
-    let mut margins = vec![None; forest.num_margins];
-    for (tree, leaves) in forest.trees.iter().zip(&forest.linear) {
-        let TreeTarget::One(margin) = tree.target else { continue };
-        let enlarged = |(feature, weight): &(u32, f64)| Some(of_feature(*feature)?.enlarged(weight.abs()));
-        let losses = leaves.iter().map(|leaf| Loss::sum(leaf.terms.iter().filter_map(enlarged)));
-        let largest = Loss::largest(losses.flatten());
-        if let Some(sum) = margins.get_mut(margin as usize) {
-            *sum = Loss::sum(sum.iter().copied().chain(largest));
+    let (columns, needed) = (&prepared.columns, prepared.columns.needed_for(tested));
+    let at = |magnitude: f64| {
+        let sizes = sizes_of_sums(columns, &needed, magnitude);
+        let terms = || LinearTerms { forest, tested, sizes: &sizes };
+        let margins = margin_gains(forest, &terms().margin_sizes(), magnitude);
+        let mut results = terms().gains(&margins);
+        for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+            if let Some(column) = tested.get(inner.feature as usize) {
+                results.insert(*column, Gain::of(f64::INFINITY));
+            }
         }
-    }
-    margins
+        large(&gains((columns, &needed), &sizes, results), magnitude)
+    };
+    MAGNITUDES.into_iter().flat_map(at).collect()
 }
 
-/// Whether a step from sums to predictions can turn small differences of sums into large ones. The size of a
-/// margin itself does not matter: its difference counts relative to its terms. Labels do not count: they may
-/// change where the best scores are nearly equal.
-fn predictions_jump(forest: &Forest, margins: Vec<Option<Loss>>) -> bool {
-    let mut losses: Vec<Loss> = margins.into_iter().flatten().collect();
+fn sizes_of_sums<'a>(columns: &'a Columns, needed: &[ColumnId], magnitude: f64) -> Sizes<'a> {
+    Sizes::new(columns, needed, |column| columns.expr(column).is_sum().then_some(magnitude))
+}
+
+/// The gains of results. The difference of a large result counts relative to its size.
+fn of_results(sizes: &Sizes, results: &[ColumnId], magnitude: f64) -> HashMap<ColumnId, Gain> {
+    let gain = |result: &ColumnId| (*result, Gain::of(relative(sizes.size(*result), magnitude)));
+    results.iter().map(gain).collect()
+}
+
+/// Factor from the difference of a result to the one that counts. It is not 0, so that jumps of results
+/// without a bound count.
+fn relative(size: f64, magnitude: f64) -> f64 {
+    (magnitude / size).clamp(f64::MIN_POSITIVE, 1.0)
+}
+
+fn large(gains: &HashMap<ColumnId, Gain>, magnitude: f64) -> Vec<ColumnId> {
+    gains.iter().filter(|(_, gain)| !gain.is_small(magnitude)).map(|(column, _)| *column).collect()
+}
+
+/// The linear leaves of a forest over columns.
+struct LinearTerms<'a> {
+    forest: &'a Forest,
+    tested: &'a [ColumnId],
+    sizes: &'a Sizes<'a>,
+}
+
+impl LinearTerms<'_> {
+    /// Each term that depends on a sum: its margin, its column and the magnitude of its weight.
+    fn all(&self) -> impl Iterator<Item = (usize, ColumnId, f64)> {
+        let LinearTerms { forest, tested, sizes } = *self;
+        let trees = forest.trees.iter().zip(&forest.linear);
+        trees.flat_map(move |(tree, leaves)| {
+            let margin = match tree.target {
+                TreeTarget::One(margin) => margin as usize,
+                TreeTarget::All => 0,
+            };
+            let terms = leaves.iter().flat_map(|leaf| &leaf.terms);
+            terms.filter_map(move |(feature, weight)| {
+                let column = *tested.get(*feature as usize)?;
+                sizes.depends(column).then_some((margin, column, weight.abs()))
+            })
+        })
+    }
+
+    /// The magnitude of each margin; 0 if it depends on no sum.
+    fn margin_sizes(&self) -> Vec<f64> {
+        let mut sizes = vec![0.0; self.forest.num_margins];
+        for (margin, column, weight) in self.all() {
+            if let Some(size) = sizes.get_mut(margin) {
+                *size += weight * self.sizes.size(column);
+            }
+        }
+        sizes
+    }
+
+    /// The gains of the columns that margins with these gains add.
+    fn gains(&self, margins: &[Gain]) -> HashMap<ColumnId, Gain> {
+        let mut gains: HashMap<ColumnId, Gain> = HashMap::new();
+        for (margin, column, weight) in self.all() {
+            let of = gains.entry(column).or_default();
+            *of = of.and(margins.get(margin).copied().unwrap_or_default().behind(weight));
+        }
+        gains
+    }
+}
+
+/// The gain of each margin, whose sizes are given. Without steps that read a margin's size, its difference
+/// counts relative to its terms. Labels do not count: they may change where the best scores are nearly equal.
+fn margin_gains(forest: &Forest, sizes: &[f64], magnitude: f64) -> Vec<Gain> {
     let Output { raw, value, .. } = &forest.output;
-    raw.iter().chain(value).any(|step| {
-        let factor = match step {
+    let precision = ColumnType::from(forest.types.accumulator);
+    let mut scale = 1.0;
+    // The gains of the values before the steps so far are `scale` times those behind them.
+    let mut behind: Option<Vec<Gain>> = None;
+    for step in raw.iter().chain(value) {
+        let factor: f64 = match step {
             Transform::Scale { factor, .. } => *factor,
             Transform::Divide { by } | Transform::PowerOfTwo { by } => by.recip(),
             Transform::Sigmoid(Sigmoid::Plain { slope }) => *slope,
             _ => 1.0,
         };
-        losses.iter_mut().for_each(|loss| *loss = loss.enlarged(factor.abs()));
-        let is_large = losses.iter().any(|loss| !loss.is_small());
-        match step {
-            Transform::Scale { .. } | Transform::Divide { .. } => false,
+        scale *= factor.abs();
+        let next = match step {
+            Transform::Scale { .. } | Transform::Divide { .. } => continue,
             // The slope has no bound where a probability is near 0 or 1.
-            Transform::Probit => !losses.is_empty(),
+            Transform::Probit => vec![Gain::of(f64::INFINITY); sizes.len()],
             // Values near zero are no part of the sum.
-            Transform::Softmax(Softmax::ZeroAside) => !losses.is_empty(),
-            Transform::Columns(of) => is_large || expressions_jump(of, forest.types.accumulator, &losses),
-            _ => is_large,
-        }
-    })
-}
-
-/// Whether expressions over margins can turn small differences of them into large ones. `losses` are those of
-/// the margins that depend on sums.
-fn expressions_jump(of: &OutputColumns, margins: Float, losses: &[Loss]) -> bool {
-    let rounding = Loss::rounding(ColumnType::from(margins));
-    let largest = Loss::largest(losses.iter().copied().chain([rounding]));
-    let is_margin = |column: ColumnId| matches!(of.columns.expr(column), Expr::Input { .. });
-    let needed = of.columns.needed_for(&of.results);
-    let differences = Differences::of(&of.columns, &needed, |column| largest.filter(|_| is_margin(column)));
-    differences.compared(&needed, std::iter::empty()).into_iter().any(is_margin)
-}
-
-impl Differences<'_> {
-    /// The columns that a step compares; see [`compared_columns`].
-    fn compared(&self, needed: &[ColumnId], tested: impl Iterator<Item = ColumnId>) -> HashSet<ColumnId> {
-        let mut compared: HashSet<ColumnId> = tested.collect();
-        for column in needed.iter().rev() {
-            if compared.contains(column) || !self.stay_small(*column) {
-                compared.extend(self.columns.expr(*column).operands());
+            Transform::Softmax(Softmax::ZeroAside) => vec![Gain::of(f64::INFINITY); sizes.len()],
+            Transform::Columns(of) if behind.is_none() => {
+                let scaled: Vec<f64> = sizes.iter().map(|size| size * scale).collect();
+                let gains = expression_gains(of, &scaled, magnitude);
+                gains.into_iter().map(|gain| gain.behind(scale)).collect()
             }
-        }
-        compared
-    }
-
-    /// Whether a small difference of the operands, relative to the terms of the sums that they come from,
-    /// leads to a small difference of the column.
-    fn stay_small(&self, column: ColumnId) -> bool {
-        let columns = self.columns;
-        let expr = columns.expr(column);
-        let differs = |operand: ColumnId| self.loss(operand).is_some();
-        let own = columns.column_type(column);
-        // The readers of a truth value decide whether it matters.
-        if own == ColumnType::Bool || !expr.operands().any(differs) {
-            return true;
-        }
-        if self.loss(column).is_some_and(|loss| !loss.is_small()) {
-            return false;
-        }
-        let is_distance = |other: &ColumnId| matches!(columns.expr(*other), Expr::SquaredDistance { .. });
-        match expr {
-            Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } | Expr::SquaredDistance { .. } => true,
-            Expr::Unary(op, of) => match op {
-                Unary::Cast(to) => to.is_float() && columns.column_type(*of).is_float(),
-                Unary::Negate | Unary::Abs | Unary::Tanh | Unary::Logistic | Unary::Erf => true,
-                Unary::Sin | Unary::Cos => true,
-                // Sums of squares do not cancel, and the root of one has half of its relative error.
-                Unary::SquareRoot => is_distance(of),
-                // An exponential's relative error is the error of its operand, which can be large.
-                Unary::Exp | Unary::ExpMinusOne => {
-                    own == ColumnType::F64 || range(columns, *of).greatest <= 0.0
-                }
-                Unary::LogOnePlus => range(columns, *of).least >= 0.0,
-                Unary::Log => range(columns, *of).least >= 1.0,
-                Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNan | Unary::Not => false,
-            },
-            Expr::Binary(op, _, y) => match op {
-                Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Min | Binary::Max => true,
-                // The loss has divisors that do not depend on a sum.
-                Binary::Divide => !differs(*y) || range(columns, *y).least >= 1.0,
-                Binary::Power
-                | Binary::Less
-                | Binary::LessOrEqual
-                | Binary::Equal
-                | Binary::And
-                | Binary::Or => false,
-            },
-            Expr::Select { condition, then, otherwise } => {
-                !differs(*condition) || is_continuous(columns, *condition, [*then, *otherwise])
+            Transform::Columns(of) => {
+                let gains = expression_gains(of, &vec![1.0; sizes.len()], magnitude);
+                let most = gains.iter().map(|gain| gain.factor).fold(1.0, f64::max);
+                behind.iter().flatten().map(|gain| gain.behind(most)).collect()
             }
-            Expr::Step { .. }
-            | Expr::Table { .. }
-            | Expr::Pick { .. }
-            | Expr::Trees { .. }
-            | Expr::Bit { .. } => false,
+            _ if behind.is_some() => continue,
+            _ => vec![Gain::of(scale); sizes.len()],
+        };
+        behind = Some(next);
+    }
+    let gains =
+        behind.unwrap_or_else(|| sizes.iter().map(|size| Gain::of(relative(*size, magnitude))).collect());
+    gains.into_iter().zip(sizes).map(|(gain, size)| gain.with_rounding(precision, *size)).collect()
+}
+
+/// The gains of margins of these sizes that expressions read.
+fn expression_gains(of: &OutputColumns, sizes: &[f64], magnitude: f64) -> Vec<Gain> {
+    let columns = &*of.columns;
+    let needed = columns.needed_for(&of.results);
+    let margin = |column: ColumnId| match columns.expr(column) {
+        Expr::Input { feature, .. } => Some(*feature as usize),
+        _ => None,
+    };
+    let sizes_behind = Sizes::new(columns, &needed, |column| sizes.get(margin(column)?).copied());
+    let results = of_results(&sizes_behind, &of.results, magnitude);
+    let of_columns = gains((columns, &needed), &sizes_behind, results);
+    let mut of_margins = vec![Gain::default(); sizes.len()];
+    for (column, gain) in of_columns {
+        if let Some(sum) = margin(column).and_then(|margin| of_margins.get_mut(margin)) {
+            *sum = sum.and(gain);
         }
     }
-}
-
-/// Whether the sides of a condition have the same value where the condition changes. The condition compares a
-/// column with a constant, and the sides depend on that column alone.
-fn is_continuous(columns: &Columns, condition: ColumnId, sides: [ColumnId; 2]) -> bool {
-    let Expr::Binary(Binary::Less | Binary::LessOrEqual, x, y) = columns.expr(condition) else {
-        return false;
-    };
-    let (compared, threshold) = match (columns.expr(*x), columns.expr(*y)) {
-        (_, Expr::Const(threshold)) => (*x, *threshold),
-        (Expr::Const(threshold), _) => (*y, *threshold),
-        _ => return false,
-    };
-    let mut budget = MOST_OPERATIONS;
-    let mut at_threshold = |side| value_at(columns, side, (compared, threshold), &mut budget);
-    match sides.map(&mut at_threshold) {
-        // Later steps may enlarge the least jump.
-        [Some(one), Some(other)] => one.to_f64() == other.to_f64(),
-        _ => false,
-    }
-}
-
-/// The value of a column where another one has a given value. `None` if the column depends on more than that,
-/// or on more operations than the budget allows.
-fn value_at(
-    columns: &Columns,
-    column: ColumnId,
-    given: (ColumnId, ColumnValue),
-    budget: &mut usize,
-) -> Option<ColumnValue> {
-    if column == given.0 {
-        return Some(given.1);
-    }
-    *budget = budget.checked_sub(1)?;
-    let expr = columns.expr(column);
-    if matches!(expr, Expr::Input { .. }) {
-        return None;
-    }
-    let operands: Vec<ColumnId> = expr.operands().collect();
-    let values: Option<Vec<ColumnValue>> =
-        operands.iter().map(|operand| value_at(columns, *operand, given, budget)).collect();
-    let values = values?;
-    let of = |operand: ColumnId| {
-        let at = operands.iter().position(|other| *other == operand);
-        at.map_or(ColumnValue::F64(f64::NAN), |at| values[at])
-    };
-    Some(Columns::value(expr, &[], of))
+    of_margins
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_columns::Term;
-    use sched_forest::{ForestParts, Leaf, LinearLeaf, NodeRef, Tree, Types};
+    use sched_columns::{Binary, ColumnValue, Term, Unary};
+    use sched_forest::{Float, ForestParts, Leaf, LinearLeaf, NodeRef, Tree, Types};
     use std::sync::Arc;
 
-    /// A sum of two features, the columns that `read` makes of it, and whether the sum counts as compared.
+    /// A sum of two features, the columns that `read` makes of it, and whether the sum counts as compared if
+    /// the result is the hyperbolic tangent, which reads their size.
     fn is_compared(read: impl FnOnce(&mut Columns, ColumnId) -> ColumnId) -> bool {
         let mut columns = Columns::default();
         let term = |column| Term { column, weight: ColumnValue::F64(2.0) };
         let terms = [0, 1].map(|feature| term(columns.input(feature, Float::F64)));
         let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
         let read = read(&mut columns, sum);
-        let needed = columns.needed_for(&[read]);
-        compared_columns(&columns, &needed, std::iter::empty()).contains(&sum)
+        let result = columns.add(Expr::Unary(Unary::Tanh, read)).unwrap();
+        compared_by_results(&columns, &[result]).contains(&sum)
     }
 
     fn number(columns: &mut Columns, x: f64) -> ColumnId {
@@ -340,8 +314,8 @@ mod tests {
             let sum = columns.add(Expr::Dot { start: ColumnValue::F32(1.0), terms: terms.into() }).unwrap();
             let wide = columns.cast(sum, ColumnType::F64).unwrap();
             let read = with(&mut columns, Binary::Multiply, wide, factor);
-            let needed = columns.needed_for(&[read]);
-            compared_columns(&columns, &needed, std::iter::empty()).contains(&sum)
+            let result = columns.add(Expr::Unary(Unary::Tanh, read)).unwrap();
+            compared_by_results(&columns, &[result]).contains(&sum)
         };
         assert!(times(1e6) && !times(100.0));
     }
@@ -385,6 +359,65 @@ mod tests {
     }
 
     #[test]
+    fn powers_and_exponentials_of_large_sums_enlarge_differences() {
+        let power = |times: u32| {
+            is_compared(|columns, sum| {
+                let square = |columns: &mut Columns, x| columns.add(Expr::Binary(Binary::Multiply, x, x));
+                (0..times).fold(sum, |x, _| square(columns, x).unwrap())
+            })
+        };
+        assert!(power(3) && !power(2));
+        let exponential = |of: Unary, cut: bool| {
+            is_compared(|columns, sum| {
+                let zero = number(columns, 0.0);
+                let grown = columns.add(Expr::Unary(of, sum)).unwrap();
+                let condition = columns.add(Expr::Binary(Binary::Less, sum, zero)).unwrap();
+                let elu = Expr::Select { condition, then: grown, otherwise: sum };
+                if cut { columns.add(elu).unwrap() } else { grown }
+            })
+        };
+        assert!(exponential(Unary::Exp, false) && exponential(Unary::ExpMinusOne, false));
+        assert!(!exponential(Unary::ExpMinusOne, true));
+        // As the last step, an exponential keeps relative differences.
+        let mut columns = Columns::default();
+        let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
+        let terms = features.map(|column| Term { column, weight: ColumnValue::F64(2.0) });
+        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
+        let result = columns.add(Expr::Unary(Unary::Exp, sum)).unwrap();
+        assert!(!compared_by_results(&columns, &[result]).contains(&sum));
+    }
+
+    #[test]
+    fn casts_round_to_the_size_of_the_number() {
+        let cast = |op, by: f64| {
+            is_compared(|columns, sum| {
+                let large = with(columns, op, sum, by);
+                let single = columns.cast(large, ColumnType::F32).unwrap();
+                columns.cast(single, ColumnType::F64).unwrap()
+            })
+        };
+        assert!(cast(Binary::Multiply, 1e4) && cast(Binary::Add, 1e6) && !cast(Binary::Multiply, 2.0));
+    }
+
+    #[test]
+    fn constants_before_a_sum_do_not_matter_to_it() {
+        let mut columns = Columns::default();
+        let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
+        let sum_of = |columns: &mut Columns, of: &[ColumnId], weight: f64| {
+            let terms: Vec<Term> =
+                of.iter().map(|column| Term { column: *column, weight: ColumnValue::F64(weight) }).collect();
+            columns.add(Expr::Dot { start: ColumnValue::F64(0.0), terms: terms.into() }).unwrap()
+        };
+        let first = sum_of(&mut columns, &features, 1.0);
+        let large = with(&mut columns, Binary::Multiply, first, 1e12);
+        let bounded = columns.add(Expr::Unary(Unary::Tanh, large)).unwrap();
+        let second = sum_of(&mut columns, &[bounded, first], 1.0);
+        let result = columns.add(Expr::Unary(Unary::Tanh, second)).unwrap();
+        let compared = compared_by_results(&columns, &[result]);
+        assert!(compared.contains(&first) && !compared.contains(&second));
+    }
+
+    #[test]
     fn logarithms_and_quotients_of_large_operands_are_harmless() {
         let softplus = |columns: &mut Columns, sum| {
             let size = columns.add(Expr::Unary(Unary::Abs, sum)).unwrap();
@@ -402,6 +435,24 @@ mod tests {
             }
         };
         assert!(!is_compared(softsign(1.0)) && is_compared(softsign(1e-9)));
+    }
+
+    #[test]
+    fn two_probabilities_may_be_divided_by_their_sum() {
+        let normalized = |weight: f64| {
+            let mut columns = Columns::default();
+            let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
+            let scores = [1.0, weight].map(|weight| {
+                let terms = features.map(|column| Term { column, weight: ColumnValue::F64(weight) });
+                let start = ColumnValue::F64(0.5 * weight);
+                columns.add(Expr::Dot { start, terms: terms.into() }).unwrap()
+            });
+            let both = scores.map(|score| columns.add(Expr::Unary(Unary::Logistic, score)).unwrap());
+            let sum = columns.add(Expr::Binary(Binary::Add, both[0], both[1])).unwrap();
+            let result = columns.add(Expr::Binary(Binary::Divide, both[0], sum)).unwrap();
+            compared_by_results(&columns, &[result]).contains(&scores[0])
+        };
+        assert!(!normalized(-1.0) && normalized(-2.0));
     }
 
     #[test]

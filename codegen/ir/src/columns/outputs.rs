@@ -1,5 +1,6 @@
 //! Columns over margins: predictions and class numbers that are expressions over a row's margins.
 
+use super::compared::compared_by_results;
 use super::runs::ColumnRuns;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -7,7 +8,6 @@ use crate::lir::Scalar;
 use sched_columns::{ColumnId, ColumnType, Columns};
 use sched_forest::{Float, Forest, OutputColumns, Transform};
 use sched_outputs::OutputKind;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The steps of a model's outputs, by the number of the output.
@@ -80,7 +80,8 @@ impl OutputRun {
         if seeded(Fault::OutputColumnsSwapped) {
             results.reverse();
         }
-        let runs = Arc::new(ColumnRuns::of((&columns, &BTreeSet::new()), &results, values, n_values));
+        let compared = compared_by_results(&columns, &results);
+        let runs = Arc::new(ColumnRuns::of((&columns, &compared), &results, values, n_values));
         OutputRun { runs, element: scalar(float) }
     }
 }

@@ -1,6 +1,6 @@
 //! Ranges of values of columns, as far as their expressions show them.
 
-use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
+use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Unary};
 
 /// Most operations that a range follows down to its operands.
 const MOST_DEPTH: u32 = 8;
@@ -33,6 +33,9 @@ const NOT_NEGATIVE: ColumnRange = ColumnRange { least: 0.0, greatest: f64::INFIN
 const OF_SINE: ColumnRange = ColumnRange { least: -1.0, greatest: 1.0 };
 const OF_LOGISTIC: ColumnRange = ColumnRange { least: 0.0, greatest: 1.0 };
 
+/// The sum of two probabilities that are complements, apart from rounding.
+const NEAR_ONE: ColumnRange = ColumnRange { least: 0.99, greatest: 1.01 };
+
 /// The range of a column.
 pub(super) fn range(columns: &Columns, column: ColumnId) -> ColumnRange {
     range_within(columns, column, MOST_DEPTH)
@@ -47,6 +50,7 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
         }
         Expr::SquaredDistance { .. } => NOT_NEGATIVE,
         Expr::Unary(op, x) => match op {
+            Unary::Abs if of(x).least >= 0.0 => of(x),
             Unary::Abs | Unary::SquareRoot => NOT_NEGATIVE,
             Unary::Negate => ColumnRange { least: -of(x).greatest, greatest: -of(x).least },
             Unary::Exp if of(x).greatest <= 0.0 => OF_LOGISTIC,
@@ -57,6 +61,7 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
             _ => ANY,
         },
         Expr::Binary(op, x, y) => match op {
+            Binary::Add if are_complements(columns, *x, *y) => NEAR_ONE,
             Binary::Add => {
                 let (x, y) = (of(x), of(y));
                 ColumnRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
@@ -71,5 +76,47 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
             ColumnRange { least: one.least.min(other.least), greatest: one.greatest.max(other.greatest) }
         }
         _ => ANY,
+    }
+}
+
+/// Whether two columns are the logistic functions of a number and of its negative, as the probabilities of two
+/// classes often are.
+fn are_complements(columns: &Columns, x: ColumnId, y: ColumnId) -> bool {
+    let logistic_of = |mut column: ColumnId| {
+        // The magnitude of a probability is the probability.
+        while let Expr::Unary(Unary::Abs, of) = columns.expr(column) {
+            column = *of;
+        }
+        match columns.expr(column) {
+            Expr::Unary(Unary::Logistic, of) => Some(*of),
+            _ => None,
+        }
+    };
+    match (logistic_of(x), logistic_of(y)) {
+        (Some(x), Some(y)) => is_negative(columns, x, y) || is_negative(columns, y, x),
+        _ => false,
+    }
+}
+
+/// Whether `negative` is the negative of `x` by its expression: weights and constants have the other sign.
+fn is_negative(columns: &Columns, negative: ColumnId, x: ColumnId) -> bool {
+    let opposite = |one: ColumnValue, other: ColumnValue| one.to_f64() == -other.to_f64();
+    match (columns.expr(negative), columns.expr(x)) {
+        (Expr::Unary(Unary::Negate, of), _) => *of == x,
+        (Expr::Dot { start, terms }, Expr::Dot { start: of_start, terms: of_terms }) => {
+            let mut pairs = terms.iter().zip(of_terms.iter());
+            opposite(*start, *of_start)
+                && terms.len() == of_terms.len()
+                && pairs.all(|(one, of)| one.column == of.column && opposite(one.weight, of.weight))
+        }
+        (Expr::Binary(Binary::Add, one, shift), Expr::Binary(Binary::Add, of, of_shift)) => {
+            let number = |of: ColumnId| match columns.expr(of) {
+                Expr::Const(number) => Some(*number),
+                _ => None,
+            };
+            let are_opposite = number(*shift).zip(number(*of_shift)).is_some_and(|(a, b)| opposite(a, b));
+            are_opposite && is_negative(columns, *one, *of)
+        }
+        _ => false,
     }
 }

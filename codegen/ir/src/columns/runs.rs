@@ -5,7 +5,7 @@
 //! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
 //! is its *tail*.
 
-use super::compared::{compared_by_forest, compared_columns};
+use super::compared::compared_by_forest;
 use super::layers::{LayerRun, StoredLevel, StoredPlaces, stored_levels};
 use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
@@ -20,7 +20,7 @@ use sched_columns::{Binary, ColumnId, Columns, Expr};
 use sched_forest::Float;
 use sched_nest::{ColumnStageShape, StageKind};
 use sched_pipeline::PreparedForest;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The columns of a model, as shapes and pools of parameters.
 #[derive(Clone, Debug)]
@@ -112,16 +112,15 @@ impl ColumnRuns {
         ColumnRuns { set_columns: prepared.set_columns, ..runs }
     }
 
-    /// The runs of the columns `read`, in the type of rows, which have `features` features. `tested` are
-    /// those that trees test, or steps behind the trees.
-    pub fn of(
-        (columns, tested): (&Columns, &BTreeSet<ColumnId>),
+    /// The runs of the columns `read`, in the type of rows, which have `features` features. `compared` are
+    /// those whose differences later steps enlarge.
+    pub(super) fn of(
+        (columns, compared): (&Columns, &HashSet<ColumnId>),
         read: &[ColumnId],
         float: Float,
         features: usize,
     ) -> ColumnRuns {
         let needed = columns.needed_for(read);
-        let compared = compared_columns(columns, &needed, tested.iter().copied());
         let inputs: BTreeSet<u32> = needed.iter().filter_map(|column| input(columns, *column)).collect();
         let inputs =
             FeatureSubset::of(u32::try_from(features).unwrap_or(u32::MAX), inputs.into_iter().collect());
@@ -139,7 +138,7 @@ impl ColumnRuns {
                 let runs = runs_of(&mut tracer, values, (first, true));
                 stored_runs.extend(runs.into_iter().map(StoredRun::Values));
             }
-            let layers = level.layers((columns, &compared), &mut tracer.places, &mut tracer.pools);
+            let layers = level.layers((columns, compared), &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(layers.into_iter().map(StoredRun::Layers));
             let trees = tree_runs(columns, &level.trees, &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(trees.into_iter().map(StoredRun::Trees));
