@@ -9,10 +9,10 @@
 //! depend on the magnitude of the sums of features: a constant matters most if the sums are small, and a
 //! power or an exponential if they are large. So two magnitudes are tried.
 
-use super::gains::{Gain, gains};
+use super::gains::{Gain, gains, of_results};
+use super::margins::{LinearTerms, margin_gains};
 use super::sizes::Sizes;
-use sched_columns::{ColumnId, ColumnType, Columns, Expr};
-use sched_forest::{Forest, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
+use sched_columns::{ColumnId, Columns};
 use sched_pipeline::PreparedForest;
 use std::collections::{HashMap, HashSet};
 
@@ -55,136 +55,16 @@ fn sizes_of_sums<'a>(columns: &'a Columns, needed: &[ColumnId], magnitude: f64) 
     Sizes::new(columns, needed, |column| columns.expr(column).is_sum().then_some(magnitude))
 }
 
-/// The gains of results. The difference of a large result counts relative to its size.
-fn of_results(sizes: &Sizes, results: &[ColumnId], magnitude: f64) -> HashMap<ColumnId, Gain> {
-    let gain = |result: &ColumnId| (*result, Gain::of(relative(sizes.size(*result), magnitude)));
-    results.iter().map(gain).collect()
-}
-
-/// Factor from the difference of a result to the one that counts. It is not 0, so that jumps of results
-/// without a bound count.
-fn relative(size: f64, magnitude: f64) -> f64 {
-    (magnitude / size).clamp(f64::MIN_POSITIVE, 1.0)
-}
-
 fn large(gains: &HashMap<ColumnId, Gain>, magnitude: f64) -> Vec<ColumnId> {
     gains.iter().filter(|(_, gain)| !gain.is_small(magnitude)).map(|(column, _)| *column).collect()
-}
-
-/// The linear leaves of a forest over columns.
-struct LinearTerms<'a> {
-    forest: &'a Forest,
-    tested: &'a [ColumnId],
-    sizes: &'a Sizes<'a>,
-}
-
-impl LinearTerms<'_> {
-    /// Each term that depends on a sum: its margin, its column and the magnitude of its weight.
-    fn all(&self) -> impl Iterator<Item = (usize, ColumnId, f64)> {
-        let LinearTerms { forest, tested, sizes } = *self;
-        let trees = forest.trees.iter().zip(&forest.linear);
-        trees.flat_map(move |(tree, leaves)| {
-            let margin = match tree.target {
-                TreeTarget::One(margin) => margin as usize,
-                TreeTarget::All => 0,
-            };
-            let terms = leaves.iter().flat_map(|leaf| &leaf.terms);
-            terms.filter_map(move |(feature, weight)| {
-                let column = *tested.get(*feature as usize)?;
-                sizes.depends(column).then_some((margin, column, weight.abs()))
-            })
-        })
-    }
-
-    /// The magnitude of each margin; 0 if it depends on no sum.
-    fn margin_sizes(&self) -> Vec<f64> {
-        let mut sizes = vec![0.0; self.forest.num_margins];
-        for (margin, column, weight) in self.all() {
-            if let Some(size) = sizes.get_mut(margin) {
-                *size += weight * self.sizes.size(column);
-            }
-        }
-        sizes
-    }
-
-    /// The gains of the columns that margins with these gains add.
-    fn gains(&self, margins: &[Gain]) -> HashMap<ColumnId, Gain> {
-        let mut gains: HashMap<ColumnId, Gain> = HashMap::new();
-        for (margin, column, weight) in self.all() {
-            let of = gains.entry(column).or_default();
-            *of = of.and(margins.get(margin).copied().unwrap_or_default().behind(weight));
-        }
-        gains
-    }
-}
-
-/// The gain of each margin, whose sizes are given. Without steps that read a margin's size, its difference
-/// counts relative to its terms. Labels do not count: they may change where the best scores are nearly equal.
-fn margin_gains(forest: &Forest, sizes: &[f64], magnitude: f64) -> Vec<Gain> {
-    let Output { raw, value, .. } = &forest.output;
-    let precision = ColumnType::from(forest.types.accumulator);
-    let mut scale = 1.0;
-    // The gains of the values before the steps so far are `scale` times those behind them.
-    let mut behind: Option<Vec<Gain>> = None;
-    for step in raw.iter().chain(value) {
-        let factor: f64 = match step {
-            Transform::Scale { factor, .. } => *factor,
-            Transform::Divide { by } | Transform::PowerOfTwo { by } => by.recip(),
-            Transform::Sigmoid(Sigmoid::Plain { slope }) => *slope,
-            _ => 1.0,
-        };
-        scale *= factor.abs();
-        let next = match step {
-            Transform::Scale { .. } | Transform::Divide { .. } => continue,
-            // The slope has no bound where a probability is near 0 or 1.
-            Transform::Probit => vec![Gain::of(f64::INFINITY); sizes.len()],
-            // Values near zero are no part of the sum.
-            Transform::Softmax(Softmax::ZeroAside) => vec![Gain::of(f64::INFINITY); sizes.len()],
-            Transform::Columns(of) if behind.is_none() => {
-                let scaled: Vec<f64> = sizes.iter().map(|size| size * scale).collect();
-                let gains = expression_gains(of, &scaled, magnitude);
-                gains.into_iter().map(|gain| gain.behind(scale)).collect()
-            }
-            Transform::Columns(of) => {
-                let gains = expression_gains(of, &vec![1.0; sizes.len()], magnitude);
-                let most = gains.iter().map(|gain| gain.factor).fold(1.0, f64::max);
-                behind.iter().flatten().map(|gain| gain.behind(most)).collect()
-            }
-            _ if behind.is_some() => continue,
-            _ => vec![Gain::of(scale); sizes.len()],
-        };
-        behind = Some(next);
-    }
-    let gains =
-        behind.unwrap_or_else(|| sizes.iter().map(|size| Gain::of(relative(*size, magnitude))).collect());
-    gains.into_iter().zip(sizes).map(|(gain, size)| gain.with_rounding(precision, *size)).collect()
-}
-
-/// The gains of margins of these sizes that expressions read.
-fn expression_gains(of: &OutputColumns, sizes: &[f64], magnitude: f64) -> Vec<Gain> {
-    let columns = &*of.columns;
-    let needed = columns.needed_for(&of.results);
-    let margin = |column: ColumnId| match columns.expr(column) {
-        Expr::Input { feature, .. } => Some(*feature as usize),
-        _ => None,
-    };
-    let sizes_behind = Sizes::new(columns, &needed, |column| sizes.get(margin(column)?).copied());
-    let results = of_results(&sizes_behind, &of.results, magnitude);
-    let of_columns = gains((columns, &needed), &sizes_behind, results);
-    let mut of_margins = vec![Gain::default(); sizes.len()];
-    for (column, gain) in of_columns {
-        if let Some(sum) = margin(column).and_then(|margin| of_margins.get_mut(margin)) {
-            *sum = sum.and(gain);
-        }
-    }
-    of_margins
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_columns::{Binary, ColumnValue, Term, Unary};
+    use sched_columns::{Binary, ColumnType, ColumnValue, Expr, Term, Unary};
     use sched_forest::{Float, ForestParts, Leaf, LinearLeaf, NodeRef, Tree, Types};
+    use sched_forest::{Forest, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
     use std::sync::Arc;
 
     /// A sum of two features, the columns that `read` makes of it, and whether the sum counts as compared if
@@ -415,6 +295,49 @@ mod tests {
         let result = columns.add(Expr::Unary(Unary::Tanh, second)).unwrap();
         let compared = compared_by_results(&columns, &[result]);
         assert!(compared.contains(&first) && !compared.contains(&second));
+    }
+
+    /// Whether a sum counts as compared if two margins are `weights` times it, and the result is the first
+    /// margin's logistic function over the sum of both.
+    fn is_compared_by_ratio(weights: [f64; 2]) -> bool {
+        let mut columns = Columns::default();
+        let terms = [0, 1].map(|feature| columns.input(feature, Float::F64));
+        let terms = terms.map(|column| Term { column, weight: ColumnValue::F64(2.0) });
+        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
+        let mut behind = Columns::default();
+        let both = [0, 1].map(|margin| {
+            let margin = behind.input(margin, Float::F64);
+            behind.add(Expr::Unary(Unary::Logistic, margin)).unwrap()
+        });
+        let divisor = behind.add(Expr::Binary(Binary::Add, both[0], both[1])).unwrap();
+        let result = behind.add(Expr::Binary(Binary::Divide, both[0], divisor)).unwrap();
+        let step = OutputColumns { columns: Arc::new(behind), results: vec![result] };
+        let tree = |margin: u32| Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves: vec![Leaf { source: 0, values: [0.0].into_iter().collect() }],
+            target: TreeTarget::One(margin),
+            source: margin,
+        };
+        let leaf = |weight: f64| vec![LinearLeaf { constant: weight, terms: vec![(0, weight)] }];
+        let forest = Forest::new(ForestParts {
+            trees: vec![tree(0), tree(1)],
+            types: Types::all(Float::F64),
+            num_margins: 2,
+            base: vec![0.0; 2],
+            linear: weights.map(leaf).into(),
+            output: Output::of(Transform::Columns(Arc::new(step))),
+            ..ForestParts::default()
+        });
+        let forest = Arc::new(forest.unwrap());
+        let prepared =
+            PreparedForest { forest, columns, tested: vec![sum], class_features: 0, set_columns: 0 };
+        compared_by_forest(&prepared, &prepared.tested).contains(&sum)
+    }
+
+    #[test]
+    fn scores_of_two_classes_may_be_opposite() {
+        assert!(!is_compared_by_ratio([3.0, -3.0]) && is_compared_by_ratio([3.0, -2.0]));
     }
 
     #[test]

@@ -98,6 +98,18 @@ pub(super) fn gains(
     gains
 }
 
+/// The gains of results. The difference of a large result counts relative to its size.
+pub(super) fn of_results(sizes: &Sizes, results: &[ColumnId], magnitude: f64) -> HashMap<ColumnId, Gain> {
+    let gain = |result: &ColumnId| (*result, Gain::of(relative(sizes.size(*result), magnitude)));
+    results.iter().map(gain).collect()
+}
+
+/// Factor from the difference of a result to the one that counts. It is not 0, so that jumps of results
+/// without a bound count.
+pub(super) fn relative(size: f64, magnitude: f64) -> f64 {
+    (magnitude / size).clamp(f64::MIN_POSITIVE, 1.0)
+}
+
 /// The slopes of a column: bounds of the factors from differences of its operands to its own.
 struct Slopes<'a> {
     columns: &'a Columns,

@@ -8,8 +8,8 @@
 //!    computes the sums whose loops a schedule arranges, by the [`arrangement`] of the plan, with
 //!    [`term_lanes`]. [`trees`] are stored as sums are, and [`walks`] has their code. [`iteration`] makes
 //!    loops of arrangements. Sums of one shape, and the trees of one forest, are a [`stage`]. [`compared`]
-//!    finds sums whose rounding errors can change a result by any amount, by their [`gains`], [`sizes`] and
-//!    [`ranges`].
+//!    finds sums whose rounding errors can change a result by any amount, by their [`gains`], those of
+//!    [`margins`], [`sizes`] and [`ranges`].
 //! 3. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
 //!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
 //! 4. [`value`] lowers an operation of a shape to LIR, for one row or for several.
@@ -31,6 +31,7 @@ pub mod functions;
 mod gains;
 mod iteration;
 mod layers;
+mod margins;
 mod numbers;
 mod operations;
 pub mod outputs;
