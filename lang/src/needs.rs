@@ -58,6 +58,9 @@ pub enum TermOrderFault {
     Ordered {
         /// The stage.
         stage: String,
+        /// Number of terms of a sum, if they are so many in single precision that the order matters whatever
+        /// later steps compute.
+        long_sum: Option<u32>,
     },
     /// The lanes of a vector on a GPU, where tensor cores add up the terms of some stages.
     OnGpu(TensorFault),
