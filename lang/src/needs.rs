@@ -58,7 +58,7 @@ pub enum TermOrderFault {
     Ordered {
         /// The stage.
         stage: String,
-        /// Number of terms of a sum, if they are so many in single precision that the order matters whatever
+        /// Number of terms of a sum, if sums in single precision with this number keep their order whatever
         /// later steps compute.
         long_sum: Option<u32>,
     },
