@@ -58,6 +58,9 @@ pub enum TermOrderFault {
     Ordered {
         /// The stage.
         stage: String,
+        /// Number of terms of a sum, if sums in single precision with this number keep their order whatever
+        /// later steps compute.
+        long_sum: Option<u32>,
     },
     /// The lanes of a vector on a GPU, where tensor cores add up the terms of some stages.
     OnGpu(TensorFault),

@@ -5,7 +5,7 @@ use crate::pages::{all, find};
 use crate::stdout::print;
 use sched_lang::diagnostics::nearest;
 use sched_lang::directives::SIGNATURES;
-use sched_lang::pages::plain;
+use sched_lang::pages::{plain, without_links};
 use schedc_driver::Failure;
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ const SEPARATOR: &str = "\n----\n\n";
 fn page(subject: &str) -> Result<String, Failure> {
     let named = SIGNATURES.iter().find(|one| one.name.eq_ignore_ascii_case(subject));
     match (find(subject), named) {
-        (Some(code), _) => Ok(format!("{}\n", code.page().trim_end())),
+        (Some(code), _) => Ok(format!("{}\n", without_links(code.page()).trim_end())),
         (None, Some(directive)) => Ok(format!("{}\n", plain(directive).trim_end())),
         (None, None) => {
             let near = nearest(subject, SIGNATURES.iter().map(|one| one.name));

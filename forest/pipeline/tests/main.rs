@@ -1,5 +1,6 @@
 //! Tests of whole pipelines.
 
+mod class_results;
 mod damaged;
 mod draw;
 mod fixtures;

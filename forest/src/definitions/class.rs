@@ -11,7 +11,7 @@ pub const DEFINITION: OutputDefinition =
 
 impl Output {
     /// The steps from margins to class numbers; `None` if the model has no classes.
-    pub(crate) fn class_steps(&self) -> Option<Vec<Transform>> {
+    pub fn class_steps(&self) -> Option<Vec<Transform>> {
         let Classes { rule, .. } = self.classes.as_ref()?;
         let value = self.value.iter();
         Some(match rule {

@@ -36,7 +36,18 @@ pub struct ColumnStageShape {
     pub in_doubles: bool,
 }
 
+/// Most terms of a sum in single precision whose order may change. The rounding errors of more terms may be
+/// larger than one of a result.
+pub const MOST_FREE_SINGLES: u32 = 64;
+
 impl StageInfo {
+    /// Number of terms of a sum, if the stage has sums in single precision with more than
+    /// [`MOST_FREE_SINGLES`] terms, which keep their order.
+    pub fn long_sum(&self) -> Option<u32> {
+        let is_long = self.is_ordered && !self.in_doubles && self.terms > MOST_FREE_SINGLES;
+        (is_long && self.kind != StageKind::ColumnTrees).then_some(self.terms)
+    }
+
     /// The stages of a model: those whose results are `columns`, then trees. The stage of trees has the name
     /// of the model's last step, if that can be a name in a schedule; otherwise `trees`.
     pub fn of_model(columns: &[ColumnStageShape], (step, trees): (&str, u32)) -> Vec<StageInfo> {

@@ -8,6 +8,7 @@ use crate::directives::DirectiveOp;
 use crate::illegal::{Illegal, Problem};
 use crate::legality;
 use crate::lineage::{Annotation, NestBuilder};
+use crate::lints;
 use crate::listener::Listener;
 use crate::operation::{Operation, TRIED_OPERATION};
 use crate::options::TargetKind;
@@ -83,8 +84,10 @@ impl StageVariant {
         let acting = || calls.iter().filter(|call| acts_on_stages(call.op));
         if modifiers::apply(acting(), builder, listener) {
             annotate::attach(acting(), builder, listener);
-            for illegal in legality::stage::check(builder, &variant.stage, context.target) {
-                listener.illegal(builder, &illegal);
+            let problems = legality::stage::check(builder, &variant.stage, context.target);
+            let lints = if problems.is_empty() { lints::stage_problems(builder) } else { Vec::new() };
+            for illegal in problems.iter().chain(&lints) {
+                listener.illegal(builder, illegal);
             }
         }
         variant

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::concise::LineStarts;
 use super::{Code, Diagnostic, Findings, Fix, Severity};
+use crate::pages::without_links;
 
 /// Published schema of the format.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -61,7 +62,7 @@ fn rule(code: Code) -> Value {
     json!({
         "id": code.to_string(),
         "shortDescription": { "text": code.title() },
-        "help": { "text": code.page(), "markdown": code.page() },
+        "help": { "text": without_links(code.page()), "markdown": code.page() },
         "defaultConfiguration": { "level": level(code.severity()) },
     })
 }

@@ -122,14 +122,19 @@ fn least_bytes(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64)
 }
 
 /// Leaf loops below a loop, with the layouts of their trees. Without an annotation, the compiler chooses a
-/// layout whose nodes are records.
+/// layout whose nodes are records. Trees without nodes compare no bins: their rows are values.
 fn leaf_layouts(builder: &NestBuilder, id: LoopId) -> impl Iterator<Item = (LoopId, Layout)> {
     let leaves = builder
         .tree()
         .subtree(id)
         .into_iter()
         .filter(|on| builder.tree().inside(*on).children().next().is_none());
-    leaves.map(|leaf| (leaf, layout_of(builder, leaf).map_or(Layout::Sparse, |(layout, _)| layout)))
+    let has_nodes = builder.deepest() != Some(0);
+    leaves.map(move |leaf| {
+        let layout = layout_of(builder, leaf).map(|(layout, _)| layout);
+        let layout = layout.filter(|layout| has_nodes || !layout.compares_bins());
+        (leaf, layout.unwrap_or(Layout::Sparse))
+    })
 }
 
 /// Whether all walks read copies of values, which then hold all tested features. If other walks read bins or

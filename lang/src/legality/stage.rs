@@ -101,7 +101,8 @@ fn axis_problem(
             Some(Problem::NotInStage { stage: stage.name.clone(), of_trees: Vec::new() })
         }
         (Axis::Feature, Annotation::Vectorize(_)) if stage.is_ordered => {
-            Some(Problem::TermsOutOfOrder(TermOrderFault::Ordered { stage: stage.name.clone() }))
+            let (stage, long_sum) = (stage.name.clone(), stage.long_sum());
+            Some(Problem::TermsOutOfOrder(TermOrderFault::Ordered { stage, long_sum }))
         }
         (Axis::Feature, Annotation::Vectorize(lanes)) if target == TargetKind::Gpu => {
             let fault = tensor_fault(stage, *lanes)?;

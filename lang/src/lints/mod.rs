@@ -42,6 +42,11 @@ pub(crate) fn problems(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     problems
 }
 
+/// Lints of the loops of a legal nest of a stage, as plain data.
+pub(crate) fn stage_problems(builder: &NestBuilder) -> Vec<Illegal> {
+    builder.tree().loops().iter().flat_map(|id| walks::empty_lanes_of_stage(builder, *id)).collect()
+}
+
 fn unused(scope: &NameScope, report: &mut Report) {
     for (name, span, is_param) in scope.unused() {
         let kind = if is_param { "param" } else { "const" };

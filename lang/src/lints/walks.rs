@@ -1,6 +1,7 @@
 //! Pointless annotations of walks.
 
 use crate::illegal::{Illegal, Problem};
+use crate::legality::stage::MOST_LANES;
 use crate::legality::{innermost, layout_of};
 use crate::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder};
 use sched_nest::{Axis, Layout, LoopId, RowVectors};
@@ -28,6 +29,25 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
         Some(layout) => no_steps(builder, id, layout, problems),
         None => peel(builder, id, problems),
     }
+}
+
+/// Vectors of a stage's loop over rows or terms that are never full, and vectors of terms with more lanes
+/// than such vectors have. Vectors of units are full: the stage's constants have zeros for further units.
+pub(super) fn empty_lanes_of_stage(builder: &NestBuilder, id: LoopId) -> Vec<Illegal> {
+    let node = builder.node(id);
+    let problem = |lanes: u32| {
+        let trips = builder.node(id).trips()?;
+        let is_too_wide = node.axis == Axis::Feature && lanes > MOST_LANES;
+        (trips < i64::from(lanes) || is_too_wide).then_some(Problem::EmptyLanes { lanes, trips })
+    };
+    if node.axis == Axis::Unit {
+        return Vec::new();
+    }
+    let lanes = node.annotations.iter().filter_map(|(annotation, step)| match annotation {
+        Annotation::Vectorize(Some(lanes)) => Some((problem(*lanes)?, *step)),
+        _ => None,
+    });
+    lanes.map(|(problem, step)| Illegal::argument(step, 1, problem, vec![id])).collect()
 }
 
 /// Reports a loop's annotations of nodes, in a model whose trees are single leaves.

@@ -24,6 +24,8 @@ pub(super) enum AfterTrees {
     Labels(ClassChoice, Vec<Label>),
     /// The class that the trees' operator itself computes.
     OwnClass,
+    /// The number or the label of a class, cast to a floating-point type.
+    FloatClass(Box<AfterTrees>),
 }
 
 /// The choice of a class.
@@ -182,7 +184,7 @@ impl GraphTrees<'_> {
 
     /// A value cast to another type; `None` if no model supports that.
     fn cast(&self, value: &AfterTrees, to: Option<TensorElement>) -> Option<AfterTrees> {
-        use AfterTrees::{Complement, Scores, Widened};
+        use AfterTrees::{Class, Complement, FloatClass, Labels, OwnClass, Scores, Widened};
         match (value, self.forest.types.accumulator, to?) {
             (Scores(_) | Complement(_), Float::F32, TensorElement::F32) => Some(value.clone()),
             (Scores(_) | Complement(_), Float::F64, TensorElement::F64) => Some(value.clone()),
@@ -190,6 +192,16 @@ impl GraphTrees<'_> {
             (Widened(_), _, TensorElement::F64) => Some(value.clone()),
             (Widened(steps), _, TensorElement::F32) => Some(Scores(steps.clone())),
             (Scores(_) | Widened(_) | Complement(_), ..) => None,
+            (Class(_) | Labels(..) | OwnClass, _, TensorElement::F32 | TensorElement::F64) => {
+                Some(FloatClass(Box::new(value.clone())))
+            }
+            (FloatClass(_), _, TensorElement::F32 | TensorElement::F64) => Some(value.clone()),
+            // Labels can have fractions, and other numbers than 0 and 1 become `true`.
+            (FloatClass(class), _, TensorElement::I32 | TensorElement::I64) => {
+                matches!(**class, Class(_)).then(|| (**class).clone())
+            }
+            (FloatClass(_), ..) => None,
+            (Class(ClassChoice::Largest(_)) | Labels(..) | OwnClass, _, TensorElement::Bool) => None,
             _ => Some(value.clone()),
         }
     }
@@ -219,6 +231,10 @@ impl GraphTrees<'_> {
         let without_value = output.value.is_empty();
         output.value.extend_from_slice(longest);
         for result in results {
+            let result = match result {
+                AfterTrees::FloatClass(class) => class,
+                result => result,
+            };
             let (choice, labels) = match result {
                 AfterTrees::Scores(_) | AfterTrees::Widened(_) => continue,
                 AfterTrees::Complement(_) => {
@@ -232,6 +248,7 @@ impl GraphTrees<'_> {
                 }
                 AfterTrees::Class(choice) => (choice, &[][..]),
                 AfterTrees::Labels(choice, labels) => (choice, labels.as_slice()),
+                AfterTrees::FloatClass(_) => return Err(two_results("a class is cast twice")),
             };
             let rule = self.rule(choice, longest, without_value);
             let rule = rule.ok_or_else(|| {
@@ -246,6 +263,11 @@ impl GraphTrees<'_> {
                 return Err(two_results("there are fewer labels than classes"));
             }
             output.classes = Some(Classes::new(rule, labels.to_vec()));
+        }
+        let is_number = |result: &AfterTrees| !matches!(result, AfterTrees::OwnClass);
+        let is_score = |result: &AfterTrees| matches!(result, AfterTrees::Scores(_) | AfterTrees::Widened(_));
+        if results.iter().any(is_number) && !results.iter().any(is_score) {
+            predict_class(&mut output)?;
         }
         Ok(output)
     }
@@ -265,6 +287,32 @@ impl GraphTrees<'_> {
             }
         }
     }
+}
+
+/// Makes the number of the class the prediction of a model without another numeric result.
+///
+/// # Errors
+/// `M0040` if the labels of the classes are other numbers, or if the steps to the number cannot be those of a
+/// prediction.
+fn predict_class(output: &mut Output) -> Result<(), ModelError> {
+    let is_own_number = |(number, label): (usize, &Label)| match label {
+        Label::Integer(label) => *label == number as i64,
+        Label::Truth(label) => usize::from(*label) == number,
+        Label::Number(label) => *label == number as f64,
+        Label::Text(_) => true,
+    };
+    let labels = output.classes.iter().flat_map(|classes| &classes.labels).enumerate();
+    let steps = output.class_steps().unwrap_or_default();
+    let before_last = steps.split_last().map_or(&[][..], |(_, before)| before);
+    if !labels.into_iter().all(is_own_number) || !before_last.iter().all(Transform::is_by_value) {
+        return Err(two_results("the only result is the class of a row, as another number"));
+    }
+    // The prediction is 0 or 1 then.
+    if let Some(Classes { rule: ClassRule::ValueAbove(bound), .. }) = &mut output.classes {
+        *bound = 0.5;
+    }
+    output.value = steps;
+    Ok(())
 }
 
 fn two_results(message: &str) -> ModelError {

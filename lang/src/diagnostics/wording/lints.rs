@@ -5,10 +5,11 @@ use super::context::{MessageContext, Wording};
 use super::device::size;
 use crate::diagnostics::{Applicability, Fix};
 use crate::illegal::CodeSize;
+use crate::legality::stage::MOST_LANES;
 use crate::lineage::DirectiveIndex;
 use crate::obligation::Obligation;
-use sched_nest::Layout;
 use sched_nest::sym::Property;
+use sched_nest::{Axis, Layout};
 
 const NAME_MODEL_HELP: &str = "To check it, name a model in a `model` line or on the command line.";
 const GIVE_BATCH_SIZE_HELP: &str = "Give the largest number of rows that the loops process at once: \
@@ -81,13 +82,28 @@ pub(super) fn interleave_of_one(context: &MessageContext) -> Wording {
 
 pub(super) fn empty_lanes(context: &MessageContext, lanes: u32, trips: i64) -> Wording {
     let first = context.first();
-    let fits = (trips >= 2).then(|| 1_i64 << trips.ilog2());
-    let message = format!(
-        "`{first}` iterates {trips} times, so {} of {lanes} lanes stay empty",
-        i64::from(lanes) - trips
-    );
-    Wording::new(message, format!("more than {trips} lanes"))
-        .help("Use a larger tile or fewer lanes.")
+    let most = i64::from(MOST_LANES);
+    let node = context.illegal.loops.first().map(|id| context.builder.node(*id));
+    let are_terms = node.is_some_and(|node| node.axis == Axis::Feature);
+    let is_tile = node.is_some_and(|node| node.made_by.is_some());
+    let (message, full) = match are_terms {
+        true if trips >= most => (format!("vectors of terms have at most {most} lanes, not {lanes}"), most),
+        true => {
+            let message = format!("`{first}` iterates {trips} times, so no vector of {lanes} terms is full");
+            (message, trips)
+        }
+        false => {
+            let empty = i64::from(lanes) - trips;
+            (format!("`{first}` iterates {trips} times, so {empty} of {lanes} lanes stay empty"), trips)
+        }
+    };
+    let help = match full < most && is_tile {
+        true => "Use a larger tile or fewer lanes.",
+        false => "Use fewer lanes.",
+    };
+    let fits = (full >= 2).then(|| 1_i64 << full.ilog2());
+    Wording::new(message, format!("more than {full} lanes"))
+        .help(help)
         .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
 }
 

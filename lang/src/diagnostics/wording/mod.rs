@@ -73,7 +73,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::TwoStages(loops) => stages::two_stages(context, loops),
         P::NotInStage { stage, of_trees } => stages::not_in_stage(context, stage, of_trees),
         P::TermsOutOfOrder(fault) => stages::terms_out_of_order(context, fault),
-        P::StageLanes(fault) => stages::stage_lanes(fault),
+        P::StageLanes(fault) => stages::stage_lanes(context, fault),
         P::StageRows { stage, rows, unlimited, limit } => {
             stages::stage_rows(context, (stage, unlimited.as_deref()), *rows, *limit)
         }

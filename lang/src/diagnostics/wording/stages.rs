@@ -4,7 +4,7 @@ use super::context::{MessageContext, Wording};
 use crate::diagnostics::{Applicability, Fix, nearest};
 use crate::illegal::{StageLanesFault, TensorFault, TermOrderFault};
 use crate::resolve::quoted_list;
-use sched_nest::{Axis, LoopId, StageKind};
+use sched_nest::{Axis, LoopId, MOST_FREE_SINGLES, StageKind};
 
 /// Most stages whose loops a message lists.
 const MOST_LISTED_STAGES: usize = 3;
@@ -129,13 +129,18 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
                 .help(order)
                 .fixes(others())
         }
-        TermOrderFault::Ordered { stage } => {
+        TermOrderFault::Ordered { stage, long_sum } => {
+            let reason = match long_sum {
+                Some(terms) => format!(
+                    "they have {terms} terms in single precision. Up to {MOST_FREE_SINGLES} terms may \
+                     change their order."
+                ),
+                None => "a later step compares them or may enlarge differences. `schedc explain S0127` \
+                         lists such steps."
+                    .to_owned(),
+            };
             Wording::new(format!("`{directive}` would add {summands} of `{stage}` in another order"), kind)
-                .help(format!(
-                    "The sums of `{stage}` keep their order: a later step compares them or may enlarge \
-                     differences, or they have more than 64 terms in single precision. `schedc explain \
-                     S0127` lists such steps."
-                ))
+                .help(format!("The sums of `{stage}` keep their order: {reason}"))
                 .fixes(others())
         }
         TermOrderFault::OnGpu(fault) => on_gpu(context, *fault, (summands, kind)),
@@ -179,17 +184,24 @@ fn on_gpu(context: &MessageContext, fault: TensorFault, (summands, kind): (&str,
     }
 }
 
-pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
+pub(super) fn stage_lanes(context: &MessageContext, fault: &StageLanesFault) -> Wording {
     match fault {
         StageLanesFault::Second { other } => Wording::new(
             format!("`{other}` of this stage is vectorized already"),
             "a second vectorized loop",
         )
-        .help(
-            "Only one loop of a stage can be vectorized: over rows, units or terms. Leave one `vectorize` \
-             out. A name without a stage means the loop in every stage; `layer1.unit` means that of one \
-             stage.",
-        ),
+        .help({
+            let only = "Only one loop of a stage can be vectorized: over rows, units or terms. Leave one \
+                        `vectorize` out.";
+            let first = context.first();
+            match context.argument_text().contains('.') || !first.contains('.') {
+                true => only.to_owned(),
+                false => format!(
+                    "{only} A name without a stage means the loop in every stage; `{first}` means that of \
+                     one stage."
+                ),
+            }
+        }),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows, units or terms", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of them."),
         StageLanesFault::Unaligned { outer, step, lanes } => Wording::new(
