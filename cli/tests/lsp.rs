@@ -167,7 +167,12 @@ fn the_program_and_the_command_line_agree_on_every_schedule() {
             assert_eq!(*notes, printed["notes"], "{}", path.display());
             let message = printed["message"].as_str().expect("a message");
             let help = printed["help"].as_str().map(|help| format!("\n{help}")).unwrap_or_default();
-            assert_eq!(published["message"], format!("{message}{help}"), "{}", path.display());
+            let (shown, whole) =
+                (published["message"].as_str().unwrap_or_default(), format!("{message}{help}"));
+            // Some helps end with the fixes that a check of the text accepts. Editors offer these as actions.
+            let names_fixes = matches!(printed["code"].as_str(), Some("S0063" | "S0126" | "S0127"));
+            let agrees = if names_fixes { whole.starts_with(shown) } else { whole == shown };
+            assert!(agrees, "{}: {shown}\n\n{whole}", path.display());
         }
     }
     assert_eq!(client.end(), Some(0));

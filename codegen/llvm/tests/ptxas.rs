@@ -14,9 +14,9 @@ const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 /// values of the logarithms if it may choose the number of registers.
 const LOGARITHMS_THAT_SPILLED: [u64; 2] = [28, 54];
 
-/// Most bytes that a kernel with sums on the stack may store or load for other values. `ptxas` then found room
-/// for all threads of a multiprocessor. A limit of its blocks that leaves more registers would halve the
-/// number of threads at work in kernels that spill nothing.
+/// Most bytes that a kernel with sums on the stack may store or load for other values. `ptxas` then found
+/// room for all threads of a multiprocessor. A limit that leaves more registers would halve the number of
+/// threads at work, also in kernels that spill nothing.
 const MOST_SPILLED_BESIDE_SUMS: u32 = 32;
 
 /// The example model with all schedules, and forests of every kind of output and type of sums, each with half

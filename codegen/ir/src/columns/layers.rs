@@ -17,7 +17,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Scalar, TILE};
 use sched_columns::{ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::Float;
-use sched_nest::StageKind;
+use sched_nest::{MOST_FREE_SINGLES, StageKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Largest number of bytes of the sums of a panel: the longest vector registers.
@@ -26,11 +26,6 @@ const PANEL_BYTES: i64 = 64;
 /// Fewest sums of a layer with panels. With fewer, a vector would have few lanes. The constants of a sum are
 /// then adjacent, so that a vector can have several terms.
 const LEAST_PANEL: usize = 3;
-
-/// Most terms in single precision that may be added in any order. A sum of 64 equal terms differs in two
-/// orders by a millionth of the magnitudes of the terms, which is the bound: all of its additions round to
-/// one side.
-const MOST_FREE_SINGLES: i64 = 64;
 
 /// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -245,7 +240,7 @@ impl StoredLevel {
         let new = |run: &[Layer]| {
             let is_compared = run.iter().flat_map(|layer| &layer.sums).any(|sum| compared.contains(sum));
             let run = LayerRun::new(columns, run, places, pools)?;
-            let is_long = run.element == Scalar::F32 && run.terms > MOST_FREE_SINGLES;
+            let is_long = run.element == Scalar::F32 && run.terms > i64::from(MOST_FREE_SINGLES);
             Some(LayerRun { is_ordered: is_compared || is_long, ..run })
         };
         runs.filter_map(new).collect()

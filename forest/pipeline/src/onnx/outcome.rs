@@ -262,7 +262,13 @@ impl GraphTrees<'_> {
             if !labels.is_empty() && labels.len() < count {
                 return Err(two_results("there are fewer labels than classes"));
             }
-            output.classes = Some(Classes::new(rule, labels.to_vec()));
+            match &output.classes {
+                Some(other) if other.rule != rule => {
+                    return Err(two_results("two classes are computed from the trees in different ways"));
+                }
+                Some(_) if labels.is_empty() => {}
+                _ => output.classes = Some(Classes::new(rule, labels.to_vec())),
+            }
         }
         let is_number = |result: &AfterTrees| !matches!(result, AfterTrees::OwnClass);
         let is_score = |result: &AfterTrees| matches!(result, AfterTrees::Scores(_) | AfterTrees::Widened(_));
