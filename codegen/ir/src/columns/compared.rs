@@ -25,7 +25,7 @@ pub(super) fn compared_by_results(columns: &Columns, results: &[ColumnId]) -> Ha
     let needed = columns.needed_for(results);
     let at = |magnitude: f64| {
         let sizes = sizes_of_sums(columns, &needed, magnitude);
-        let gains = gains((columns, &needed), &sizes, of_results(&sizes, results, magnitude));
+        let gains = gains((columns, &needed), &sizes, of_results(columns, &sizes, results, magnitude));
         large(&gains, magnitude)
     };
     MAGNITUDES.into_iter().flat_map(at).collect()
@@ -38,9 +38,8 @@ pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId])
     let (columns, needed) = (&prepared.columns, prepared.columns.needed_for(tested));
     let at = |magnitude: f64| {
         let sizes = sizes_of_sums(columns, &needed, magnitude);
-        let terms = || LinearTerms { forest, tested, sizes: &sizes };
-        let margins = margin_gains(forest, &terms().margin_sizes(), magnitude);
-        let mut results = terms().gains(&margins);
+        let terms = LinearTerms { forest, tested, sizes: &sizes };
+        let mut results = terms.gains(&margin_gains(&terms, magnitude));
         for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
             if let Some(column) = tested.get(inner.feature as usize) {
                 results.insert(*column, Gain::of(f64::INFINITY));
@@ -234,6 +233,9 @@ mod tests {
         assert!(is_compared_behind(1.0, vec![Transform::Probit]));
         assert!(is_compared_behind(1.0, vec![Transform::Softmax(Softmax::ZeroAside)]));
         assert!(!is_compared_behind(1.0, vec![Transform::Softmax(Softmax::Plain)]));
+        assert!(is_compared_behind(1.0, vec![Transform::Exp, scaled(1e-6), sigmoid(1.0)]));
+        assert!(!is_compared_behind(1.0, vec![Transform::Exp]));
+        assert!(is_compared_behind(1.0, vec![Transform::SignedSquare, scaled(1e9), sigmoid(1.0)]));
         // Only the scale of a regression's results.
         assert!(!is_compared_behind(1e12, vec![scaled(1e12)]));
     }
@@ -258,6 +260,12 @@ mod tests {
         };
         assert!(exponential(Unary::Exp, false) && exponential(Unary::ExpMinusOne, false));
         assert!(!exponential(Unary::ExpMinusOne, true));
+        assert!(!is_compared(|columns, sum| {
+            let zero = number(columns, 0.0);
+            let otherwise = columns.add(Expr::Unary(Unary::ExpMinusOne, sum)).unwrap();
+            let condition = columns.add(Expr::Binary(Binary::Less, zero, sum)).unwrap();
+            columns.add(Expr::Select { condition, then: sum, otherwise }).unwrap()
+        }));
         // As the last step, an exponential keeps relative differences.
         let mut columns = Columns::default();
         let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
@@ -265,6 +273,28 @@ mod tests {
         let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
         let result = columns.add(Expr::Unary(Unary::Exp, sum)).unwrap();
         assert!(!compared_by_results(&columns, &[result]).contains(&sum));
+    }
+
+    #[test]
+    fn bounds_of_results_do_not_hide_factors() {
+        let clipped = |factor: f64| {
+            is_compared(|columns, sum| {
+                let large = with(columns, Binary::Multiply, sum, factor);
+                let below = with(columns, Binary::Min, large, 1.0);
+                with(columns, Binary::Max, below, 0.0)
+            })
+        };
+        assert!(clipped(1e18) && !clipped(3.0));
+        let ratio = |least: f64| {
+            is_compared(|columns, sum| {
+                let (zero, one) = (number(columns, 0.0), number(columns, 1.0));
+                let condition = columns.add(Expr::Binary(Binary::Less, sum, zero)).unwrap();
+                let relu = columns.add(Expr::Select { condition, then: zero, otherwise: sum }).unwrap();
+                let divisor = with(columns, Binary::Add, relu, least);
+                columns.add(Expr::Binary(Binary::Divide, one, divisor)).unwrap()
+            })
+        };
+        assert!(!ratio(1.0) && ratio(0.0));
     }
 
     #[test]

@@ -98,10 +98,18 @@ pub(super) fn gains(
     gains
 }
 
-/// The gains of results. The difference of a large result counts relative to its size.
-pub(super) fn of_results(sizes: &Sizes, results: &[ColumnId], magnitude: f64) -> HashMap<ColumnId, Gain> {
-    let gain = |result: &ColumnId| (*result, Gain::of(relative(sizes.size(*result), magnitude)));
-    results.iter().map(gain).collect()
+/// The gains of results. The difference of an exponential counts relative to its size.
+pub(super) fn of_results(
+    columns: &Columns,
+    sizes: &Sizes,
+    results: &[ColumnId],
+    magnitude: f64,
+) -> HashMap<ColumnId, Gain> {
+    let factor = |result: ColumnId| match columns.expr(result) {
+        Expr::Unary(Unary::Exp, _) => relative(sizes.size(result), magnitude),
+        _ => 1.0,
+    };
+    results.iter().map(|result| (*result, Gain::of(factor(*result)))).collect()
 }
 
 /// Factor from the difference of a result to the one that counts. It is not 0, so that jumps of results

@@ -1,7 +1,7 @@
 //! How much differences of a forest's margins can change predictions.
 
 use super::gains::{Gain, gains, of_results, relative};
-use super::sizes::Sizes;
+use super::sizes::{Sizes, times};
 use sched_columns::{ColumnId, ColumnType, Columns, Expr, Unary};
 use sched_forest::{Forest, LinearLeaf, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
 use std::collections::HashMap;
@@ -32,12 +32,13 @@ impl LinearTerms<'_> {
         })
     }
 
-    /// The magnitude of each margin; 0 if it depends on no sum.
-    pub fn margin_sizes(&self) -> Vec<f64> {
+    /// The magnitude of each margin; 0 if it depends on no sum. Columns count with at most the magnitude
+    /// `most`.
+    pub fn margin_sizes(&self, most: f64) -> Vec<f64> {
         let mut sizes = vec![0.0; self.forest.num_margins];
         for (margin, column, weight) in self.all() {
             if let Some(size) = sizes.get_mut(margin) {
-                *size += weight * self.sizes.size(column);
+                *size += times(weight, self.sizes.size(column).min(most));
             }
         }
         sizes
@@ -54,68 +55,151 @@ impl LinearTerms<'_> {
     }
 }
 
-/// The gain of each margin, whose sizes are given. Without steps that read a margin's size, its difference
-/// counts relative to its terms. Labels do not count: they may change where the best scores are nearly equal.
-pub(super) fn margin_gains(forest: &Forest, sizes: &[f64], magnitude: f64) -> Vec<Gain> {
-    let Output { raw, value, .. } = &forest.output;
+/// The gain of each margin. Without steps that read a margin's size, its difference counts relative to the
+/// weights of its terms. Labels do not count: they may change where the best scores are nearly equal.
+pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<Gain> {
+    let forest = terms.forest;
     let precision = ColumnType::from(forest.types.accumulator);
     let opposite = has_opposite_margins(forest);
     let simplified = |of: &OutputColumns| if opposite { with_opposite_margins(of) } else { of.clone() };
-    let mut scale = 1.0;
-    // The gains of the values before the steps so far are `scale` times those behind them.
-    let mut behind: Option<Vec<Gain>> = None;
+    let Output { raw, value, .. } = &forest.output;
+    let mut steps = Vec::new();
+    let (mut sizes, mut scale) = (terms.margin_sizes(f64::INFINITY), 1.0);
     for step in raw.iter().chain(value) {
-        let factor: f64 = match step {
-            Transform::Scale { factor, .. } => *factor,
-            Transform::Divide { by } | Transform::PowerOfTwo { by } => by.recip(),
-            Transform::Sigmoid(Sigmoid::Plain { slope }) => *slope,
-            _ => 1.0,
+        let expressions = match step {
+            Transform::Columns(of) => Some(simplified(of)),
+            _ => None,
         };
-        scale *= factor.abs();
-        let next = match step {
-            Transform::Scale { .. } | Transform::Divide { .. } => continue,
-            // The slope has no bound where a probability is near 0 or 1.
-            Transform::Probit => vec![Gain::of(f64::INFINITY); sizes.len()],
-            // Values near zero are no part of the sum.
-            Transform::Softmax(Softmax::ZeroAside) => vec![Gain::of(f64::INFINITY); sizes.len()],
-            Transform::Columns(of) if behind.is_none() => {
-                let scaled: Vec<f64> = sizes.iter().map(|size| size * scale).collect();
-                let gains = expression_gains(&simplified(of), &scaled, magnitude);
-                gains.into_iter().map(|gain| gain.behind(scale)).collect()
-            }
-            Transform::Columns(of) => {
-                let gains = expression_gains(&simplified(of), &vec![1.0; sizes.len()], magnitude);
-                let most = gains.iter().map(|gain| gain.factor).fold(1.0, f64::max);
-                behind.iter().flatten().map(|gain| gain.behind(most)).collect()
-            }
-            _ if behind.is_some() => continue,
-            _ => vec![Gain::of(scale); sizes.len()],
-        };
-        behind = Some(next);
+        let step = OutputStep { step, expressions, sizes };
+        sizes = step.sizes_behind();
+        scale = linear_factor(step.step).map_or(f64::INFINITY, |factor| times(scale, factor));
+        steps.push(step);
     }
-    let gains =
-        behind.unwrap_or_else(|| sizes.iter().map(|size| Gain::of(relative(*size, magnitude))).collect());
-    gains.into_iter().zip(sizes).map(|(gain, size)| gain.with_rounding(precision, *size)).collect()
+    let is_exponential = matches!(value.last(), Some(Transform::Exp));
+    let result = |(number, size): (usize, &f64)| {
+        let own = terms.margin_sizes(magnitude).get(number).map_or(0.0, |size| times(*size, scale));
+        let counted = if is_exponential { *size } else { own };
+        let is_relative = is_exponential || scale.is_finite();
+        Gain::of(if is_relative { relative(counted, magnitude) } else { 1.0 })
+    };
+    let mut gains: Vec<Gain> = sizes.iter().enumerate().map(result).collect();
+    for step in steps.iter().rev() {
+        let rounded = gains.iter().zip(step.sizes_behind());
+        let rounded: Vec<Gain> = rounded.map(|(gain, size)| gain.with_rounding(precision, size)).collect();
+        gains = step.gains_before(&rounded, magnitude);
+    }
+    let of_margins = gains.into_iter().zip(terms.margin_sizes(f64::INFINITY));
+    of_margins.map(|(gain, size)| gain.with_rounding(precision, size)).collect()
 }
 
-/// The gains of margins of these sizes that expressions read.
-fn expression_gains(of: &OutputColumns, sizes: &[f64], magnitude: f64) -> Vec<Gain> {
-    let columns = &*of.columns;
-    let needed = columns.needed_for(&of.results);
-    let margin = |column: ColumnId| match columns.expr(column) {
-        Expr::Input { feature, .. } => Some(*feature as usize),
+/// The factor of a step that only multiplies and adds numbers.
+fn linear_factor(step: &Transform) -> Option<f64> {
+    match step {
+        Transform::Scale { factor, .. } => Some(factor.abs()),
+        Transform::Divide { by } => Some(by.recip().abs()),
         _ => None,
-    };
-    let sizes_behind = Sizes::new(columns, &needed, |column| sizes.get(margin(column)?).copied());
-    let results = of_results(&sizes_behind, &of.results, magnitude);
-    let of_columns = gains((columns, &needed), &sizes_behind, results);
-    let mut of_margins = vec![Gain::default(); sizes.len()];
-    for (column, gain) in of_columns {
-        if let Some(sum) = margin(column).and_then(|margin| of_margins.get_mut(margin)) {
-            *sum = sum.and(gain);
+    }
+}
+
+/// A step from sums to predictions.
+struct OutputStep<'a> {
+    step: &'a Transform,
+    /// Its expressions, if it has some.
+    expressions: Option<OutputColumns>,
+    /// The magnitudes of the values before it.
+    sizes: Vec<f64>,
+}
+
+impl OutputStep<'_> {
+    /// The magnitudes of the values behind the step.
+    fn sizes_behind(&self) -> Vec<f64> {
+        let sum: f64 = self.sizes.iter().sum();
+        let each = |of: &dyn Fn(f64) -> f64| self.sizes.iter().map(|size| of(*size)).collect();
+        match self.step {
+            Transform::Scale { factor, bias } => {
+                let bias = bias.iter().fold(0.0, |most: f64, bias| most.max(bias.abs()));
+                each(&|size| times(size, factor.abs()) + bias)
+            }
+            Transform::Divide { by } => each(&|size| times(size, by.recip().abs())),
+            Transform::Exp => each(&f64::exp),
+            Transform::LogOnePlusExp => each(&|size| size + 1.0),
+            Transform::SignedSquare => each(&|size| size * size),
+            Transform::PowerOfTwo { by } => each(&|size| (size / by.abs()).exp2()),
+            Transform::Ascending => each(&|_| sum + self.sizes.len() as f64),
+            Transform::Probit => each(&|_| f64::INFINITY),
+            Transform::Complement => vec![1.0; 2],
+            Transform::ArgMax => vec![1.0],
+            Transform::Sigmoid(_) | Transform::Hinge | Transform::Above(_) | Transform::Softmax(_) => {
+                each(&|_| 1.0)
+            }
+            Transform::Columns(_) => self.expressions.as_ref().map_or_else(Vec::new, |of| {
+                let (_, sizes) = expression_sizes(of, &self.sizes);
+                of.results.iter().map(|result| sizes.size(*result)).collect()
+            }),
         }
     }
-    of_margins
+
+    /// The gains of the values before the step, from those behind it.
+    fn gains_before(&self, behind: &[Gain], magnitude: f64) -> Vec<Gain> {
+        if let Some(of) = &self.expressions {
+            return expression_gains(of, &self.sizes, behind, magnitude);
+        }
+        let all = behind.iter().copied().reduce(Gain::and).unwrap_or_default();
+        let each = |of: &dyn Fn(f64) -> f64| {
+            let gains = behind.iter().zip(&self.sizes);
+            gains.map(|(gain, size)| gain.behind(of(*size))).collect::<Vec<Gain>>()
+        };
+        let mixed = |slope: f64| vec![all.behind(slope); self.sizes.len()];
+        match self.step {
+            Transform::Sigmoid(Sigmoid::Plain { slope }) => each(&|_| slope.abs()),
+            Transform::Exp => each(&f64::exp),
+            Transform::SignedSquare => each(&|size| 2.0 * size),
+            Transform::PowerOfTwo { by } => each(&|size| (size / by.abs()).exp2() / by.abs()),
+            // Labels.
+            Transform::ArgMax | Transform::Hinge | Transform::Above(_) => mixed(0.0),
+            // The slope has no bound where a probability is near 0 or 1.
+            Transform::Probit => mixed(f64::INFINITY),
+            // Values near zero are no part of the sum.
+            Transform::Softmax(Softmax::ZeroAside) => mixed(f64::INFINITY),
+            Transform::Softmax(_) | Transform::Ascending | Transform::Complement => mixed(1.0),
+            step => each(&|_| linear_factor(step).unwrap_or(1.0)),
+        }
+    }
+}
+
+/// The columns of expressions, and their sizes for values of these sizes.
+fn expression_sizes<'a>(of: &'a OutputColumns, values: &[f64]) -> (Vec<ColumnId>, Sizes<'a>) {
+    let columns = &*of.columns;
+    let needed = columns.needed_for(&of.results);
+    let size = |column: ColumnId| match columns.expr(column) {
+        Expr::Input { feature, .. } => values.get(*feature as usize).copied(),
+        _ => None,
+    };
+    let sizes = Sizes::new(columns, &needed, size);
+    (needed, sizes)
+}
+
+/// The gains of values of these sizes that expressions read. `behind` are those of the results.
+fn expression_gains(of: &OutputColumns, values: &[f64], behind: &[Gain], magnitude: f64) -> Vec<Gain> {
+    let columns = &*of.columns;
+    let (needed, sizes) = expression_sizes(of, values);
+    let mut results = of_results(columns, &sizes, &of.results, magnitude);
+    for (result, gain) in of.results.iter().zip(behind) {
+        if let Some(of) = results.get_mut(result) {
+            *of = gain.behind(of.factor);
+        }
+    }
+    let mut before = vec![Gain::default(); values.len()];
+    for (column, gain) in gains((columns, &needed), &sizes, results) {
+        let value = match columns.expr(column) {
+            Expr::Input { feature, .. } => before.get_mut(*feature as usize),
+            _ => None,
+        };
+        if let Some(value) = value {
+            *value = value.and(gain);
+        }
+    }
+    before
 }
 
 /// Whether a forest has two margins of which one is the negative of the other, as scores of two classes often

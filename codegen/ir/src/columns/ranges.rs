@@ -67,12 +67,28 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
                 ColumnRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
             }
             Binary::Multiply if x == y => NOT_NEGATIVE,
-            Binary::Min => ColumnRange { greatest: of(x).greatest.min(of(y).greatest), ..ANY },
-            Binary::Max => ColumnRange { least: of(x).least.max(of(y).least), ..ANY },
+            Binary::Min => {
+                let (x, y) = (of(x), of(y));
+                ColumnRange { least: x.least.min(y.least), greatest: x.greatest.min(y.greatest) }
+            }
+            Binary::Max => {
+                let (x, y) = (of(x), of(y));
+                ColumnRange { least: x.least.max(y.least), greatest: x.greatest.max(y.greatest) }
+            }
             _ => ANY,
         },
-        Expr::Select { then, otherwise, .. } => {
-            let (one, other) = (of(then), of(otherwise));
+        Expr::Select { condition, then, otherwise } => {
+            let (mut one, mut other) = (of(then), of(otherwise));
+            if let Expr::Binary(Binary::Less | Binary::LessOrEqual, x, y) = columns.expr(*condition) {
+                // The side that a bound is compared with has the bound.
+                match (columns.expr(*x), columns.expr(*y)) {
+                    (_, Expr::Const(bound)) if x == otherwise => {
+                        other.least = other.least.max(bound.to_f64())
+                    }
+                    (Expr::Const(bound), _) if y == then => one.least = one.least.max(bound.to_f64()),
+                    _ => {}
+                }
+            }
             ColumnRange { least: one.least.min(other.least), greatest: one.greatest.max(other.greatest) }
         }
         _ => ANY,

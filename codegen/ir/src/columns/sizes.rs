@@ -109,13 +109,12 @@ fn is_cut(
     let is_least = |of: ColumnId| number(columns, of).is_some_and(|most| most <= 0.0);
     let cuts = |reader: &ColumnId| match columns.expr(*reader) {
         Expr::Binary(Binary::Min, x, y) => is_least(*x) || is_least(*y),
-        Expr::Select { condition, then, otherwise } if *then == column && *otherwise != column => {
-            match columns.expr(*condition) {
-                Expr::Binary(Binary::Less | Binary::LessOrEqual, x, most) => {
-                    is_least(*most) && grows_with(columns, column, *x)
-                }
-                _ => false,
-            }
+        Expr::Select { condition, then, otherwise } if then != otherwise => {
+            let Expr::Binary(Binary::Less | Binary::LessOrEqual, x, y) = columns.expr(*condition) else {
+                return false;
+            };
+            let (of, least) = if *then == column { (x, y) } else { (y, x) };
+            is_least(*least) && grows_with(columns, column, *of)
         }
         expr => growth_base(columns, expr) == Some(column) && is_cut(columns, *reader, readers, depth + 1),
     };
