@@ -298,6 +298,34 @@ mod tests {
     }
 
     #[test]
+    fn a_softmax_divides_by_at_least_one() {
+        let softmax = |is_shifted: bool| {
+            let mut columns = Columns::default();
+            let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
+            let scores = [1.0, -2.0, 3.0].map(|weight| {
+                let terms = features.map(|column| Term { column, weight: ColumnValue::F64(weight) });
+                let start = ColumnValue::F64(weight);
+                columns.add(Expr::Dot { start, terms: terms.into() }).unwrap()
+            });
+            let add = |columns: &mut Columns, op, x, y| columns.add(Expr::Binary(op, x, y)).unwrap();
+            let chain = |columns: &mut Columns, op, of: [ColumnId; 3]| {
+                let two = add(columns, op, of[0], of[1]);
+                add(columns, op, two, of[2])
+            };
+            let largest = chain(&mut columns, Binary::Max, scores);
+            let from = if is_shifted { largest } else { scores[0] };
+            let powers = scores.map(|score| {
+                let moved = add(&mut columns, Binary::Subtract, score, from);
+                columns.add(Expr::Unary(Unary::Exp, moved)).unwrap()
+            });
+            let sum = chain(&mut columns, Binary::Add, powers);
+            let result = add(&mut columns, Binary::Divide, powers[0], sum);
+            compared_by_results(&columns, &[result]).contains(&scores[0])
+        };
+        assert!(!softmax(true) && softmax(false));
+    }
+
+    #[test]
     fn casts_round_to_the_size_of_the_number() {
         let cast = |op, by: f64| {
             is_compared(|columns, sum| {

@@ -1,6 +1,7 @@
 //! Ranges of values of columns, as far as their expressions show them.
 
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Unary};
+use std::collections::HashSet;
 
 /// Most operations that a range follows down to its operands.
 const MOST_DEPTH: u32 = 8;
@@ -30,6 +31,8 @@ impl ColumnRange {
 
 const ANY: ColumnRange = ColumnRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
 const NOT_NEGATIVE: ColumnRange = ColumnRange { least: 0.0, greatest: f64::INFINITY };
+const NOT_POSITIVE: ColumnRange = ColumnRange { least: f64::NEG_INFINITY, greatest: 0.0 };
+const AT_LEAST_ONE: ColumnRange = ColumnRange { least: 1.0, greatest: f64::INFINITY };
 const OF_SINE: ColumnRange = ColumnRange { least: -1.0, greatest: 1.0 };
 const OF_LOGISTIC: ColumnRange = ColumnRange { least: 0.0, greatest: 1.0 };
 
@@ -50,6 +53,7 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
         }
         Expr::SquaredDistance { .. } => NOT_NEGATIVE,
         Expr::Unary(op, x) => match op {
+            Unary::Cast(to) if to.is_float() && columns.column_type(*x).is_float() => of(x),
             Unary::Abs if of(x).least >= 0.0 => of(x),
             Unary::Abs | Unary::SquareRoot => NOT_NEGATIVE,
             Unary::Negate => ColumnRange { least: -of(x).greatest, greatest: -of(x).least },
@@ -62,6 +66,8 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
         },
         Expr::Binary(op, x, y) => match op {
             Binary::Add if are_complements(columns, *x, *y) => NEAR_ONE,
+            Binary::Add if adds_all_powers(columns, column) => AT_LEAST_ONE,
+            Binary::Subtract if maximum_terms(columns, *y).contains(x) => NOT_POSITIVE,
             Binary::Add => {
                 let (x, y) = (of(x), of(y));
                 ColumnRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
@@ -135,4 +141,41 @@ fn is_negative(columns: &Columns, negative: ColumnId, x: ColumnId) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a sum has `exp(x - m)` for each `x` of which `m` is the maximum, as the divisor of a softmax has.
+/// One of these terms is 1.
+fn adds_all_powers(columns: &Columns, sum: ColumnId) -> bool {
+    let mut maximum = None;
+    let mut powers = HashSet::new();
+    for mut term in chain_terms(columns, sum, Binary::Add) {
+        while let Expr::Unary(Unary::Cast(_), of) = columns.expr(term) {
+            term = *of;
+        }
+        let Expr::Unary(Unary::Exp, of) = columns.expr(term) else { return false };
+        let Expr::Binary(Binary::Subtract, x, most) = columns.expr(*of) else { return false };
+        if *maximum.get_or_insert(*most) != *most {
+            return false;
+        }
+        powers.insert(*x);
+    }
+    maximum.is_some_and(|maximum| maximum_terms(columns, maximum).iter().all(|x| powers.contains(x)))
+}
+
+/// The columns of which a column is the maximum; itself if it is not a maximum.
+fn maximum_terms(columns: &Columns, maximum: ColumnId) -> Vec<ColumnId> {
+    chain_terms(columns, maximum, Binary::Max)
+}
+
+/// The operands of a chain of one operation, the last ones first.
+fn chain_terms(columns: &Columns, mut column: ColumnId, chain: Binary) -> Vec<ColumnId> {
+    let mut terms = Vec::new();
+    while let Expr::Binary(op, before, term) = columns.expr(column)
+        && *op == chain
+    {
+        terms.push(*term);
+        column = *before;
+    }
+    terms.push(column);
+    terms
 }
