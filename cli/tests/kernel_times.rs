@@ -249,12 +249,12 @@ fn options_without_effect_are_refused() -> Result<()> {
         (format!("{tune} --target cpu"), "--rows-in device times kernels, and needs a GPU as target"),
         (format!("{tune} --target gpu --by-counts"), "--by-counts times nothing"),
         (format!("{tune} --target gpu --threads 1,2"), "--threads has no effect on kernels"),
-        (format!("{tune} --target gpu(gfx90a)"), "gfx90a is one of AMD"),
+        (format!("{tune} --target gpu(gfx90a)"), "the search is for gfx90a, a GPU of AMD"),
         (bench.to_string(), "runs on the processor, and --rows-in device times kernels"),
         (format!("{bench} --target gpu --columns"), "--columns times calls from host memory"),
         (format!("{bench} --target gpu --baseline"), "plain nest runs on the processor"),
         (format!("{bench} --target gpu --threads 2"), "--threads has no effect on kernels"),
-        (format!("{bench} --target gpu(gfx90a)"), "the code is for a GPU of AMD"),
+        (format!("{bench} --target gpu(gfx90a)"), "is for gfx90a, a GPU of AMD"),
     ];
     for (line, message) in cases {
         let refusal = sandbox.refusal_of(&line, "")?;

@@ -37,8 +37,8 @@ pub struct ColumnStageShape {
 }
 
 /// Most terms of a sum in single precision whose order may change. A sum of 64 equal terms differs in two
-/// orders by a millionth of the magnitudes of the terms, which is the bound: all of its additions round to one
-/// side.
+/// orders by a millionth of the magnitudes of the terms, which is the bound: all of its additions round to
+/// one side.
 pub const MOST_FREE_SINGLES: u32 = 64;
 
 impl StageInfo {

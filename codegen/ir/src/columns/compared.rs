@@ -1,17 +1,18 @@
 //! Columns whose rounding errors can change a result by any amount.
 //!
 //! Most operations keep a small difference of their operand small. A comparison does not: a value on the
-//! other side of a threshold leads a row to another leaf. Large factors do not, either. Sums whose differences
-//! no step enlarges, directly or through other columns, may add their terms in any order. The condition of an
-//! activation such as ReLU does not count: both of its sides have the same value at the threshold.
+//! other side of a threshold leads a row to another leaf. Large factors do not, either. Sums whose
+//! differences no step enlarges, directly or through other columns, may add their terms in any order. The
+//! condition of an activation such as ReLU does not count: both of its sides have the same value at the
+//! threshold.
 //!
-//! [`Sizes`] says how large columns become, and [`gains`] how much a difference of each changes results. Both
-//! depend on the magnitude of the sums of features: a constant matters most if the sums are small, and a
-//! power or an exponential if they are large. So two magnitudes are tried.
+//! [`ColumnSizes`] says how large columns become, and [`gains`] how much a difference of each changes
+//! results. Both depend on the magnitude of the sums of features: a constant matters most if the sums are
+//! small, and a power or an exponential if they are large. So two magnitudes are tried.
 
-use super::gains::{Gain, gains, of_results};
+use super::gains::{DifferenceGain, gains, of_results};
 use super::margins::{LinearTerms, margin_gains};
-use super::sizes::Sizes;
+use super::sizes::ColumnSizes;
 use sched_columns::{ColumnId, Columns};
 use sched_pipeline::PreparedForest;
 use std::collections::{HashMap, HashSet};
@@ -42,7 +43,7 @@ pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId])
         let mut results = terms.gains(&margin_gains(&terms, magnitude));
         for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
             if let Some(column) = tested.get(inner.feature as usize) {
-                results.insert(*column, Gain::of(f64::INFINITY));
+                results.insert(*column, DifferenceGain::of(f64::INFINITY));
             }
         }
         large(&gains((columns, &needed), &sizes, results), magnitude)
@@ -50,11 +51,11 @@ pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId])
     MAGNITUDES.into_iter().flat_map(at).collect()
 }
 
-fn sizes_of_sums<'a>(columns: &'a Columns, needed: &[ColumnId], magnitude: f64) -> Sizes<'a> {
-    Sizes::new(columns, needed, |column| columns.expr(column).is_sum().then_some(magnitude))
+fn sizes_of_sums<'a>(columns: &'a Columns, needed: &[ColumnId], magnitude: f64) -> ColumnSizes<'a> {
+    ColumnSizes::new(columns, needed, |column| columns.expr(column).is_sum().then_some(magnitude))
 }
 
-fn large(gains: &HashMap<ColumnId, Gain>, magnitude: f64) -> Vec<ColumnId> {
+fn large(gains: &HashMap<ColumnId, DifferenceGain>, magnitude: f64) -> Vec<ColumnId> {
     gains.iter().filter(|(_, gain)| !gain.is_small(magnitude)).map(|(column, _)| *column).collect()
 }
 

@@ -1,17 +1,17 @@
-//! How much a difference of a column can change results.
+//! Bounds of the changes of results that a difference of a column causes.
 
 use super::ranges::range;
-use super::sizes::{Sizes, larger, times};
+use super::sizes::{ColumnSizes, larger, times};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use std::collections::HashMap;
 
 /// Rounding errors of doubles in a rounding error of single precision.
 const SINGLE_ROUNDING: f64 = (1_u64 << 29) as f64;
 
-/// Limit of an [effect](Gain) of rounding in double precision: a difference of 1e-7.
+/// Limit of an [effect](DifferenceGain) of rounding in double precision: a difference of 1e-7.
 const MOST_OF_DOUBLES: f64 = (1_u64 << 30) as f64;
 
-/// Limit of an [effect](Gain) of rounding in single precision: a difference of 1e-5.
+/// Limit of an [effect](DifferenceGain) of rounding in single precision: a difference of 1e-5.
 const MOST_OF_SINGLES: f64 = 128.0 * SINGLE_ROUNDING;
 
 /// Most operations of the sides of a condition that are evaluated at the threshold.
@@ -20,42 +20,44 @@ const MOST_OPERATIONS: usize = 32;
 /// The changes of results that a column's difference causes. The effects are bounds of the results' changes,
 /// in rounding errors of a double near 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Gain {
+pub(super) struct DifferenceGain {
     /// Factor from a difference of the column to that of the results. Infinite if a result can jump.
     pub factor: f64,
     /// Largest effect of one rounding in double precision, of the column or of a later one.
     doubles: f64,
-    /// The same in single precision.
+    /// Largest effect of one rounding in single precision.
     singles: f64,
 }
 
-impl Gain {
+impl DifferenceGain {
     /// The gain of a column whose difference changes results `factor` times as much.
-    pub fn of(factor: f64) -> Gain {
-        Gain { factor, ..Gain::default() }
+    pub fn of(factor: f64) -> DifferenceGain {
+        DifferenceGain { factor, ..DifferenceGain::default() }
     }
 
     /// The gain with the effect of rounding the column itself, which has a type and a magnitude.
     #[must_use]
-    pub fn with_rounding(self, own: ColumnType, size: f64) -> Gain {
+    pub fn with_rounding(self, own: ColumnType, size: f64) -> DifferenceGain {
         let effect = times(self.factor, size);
         match own {
-            ColumnType::F64 => Gain { doubles: larger(self.doubles, effect), ..self },
-            ColumnType::F32 => Gain { singles: larger(self.singles, effect * SINGLE_ROUNDING), ..self },
+            ColumnType::F64 => DifferenceGain { doubles: larger(self.doubles, effect), ..self },
+            ColumnType::F32 => {
+                DifferenceGain { singles: larger(self.singles, effect * SINGLE_ROUNDING), ..self }
+            }
             _ => self,
         }
     }
 
     /// The gain of an operand, of whose difference the column's is `slope` times.
     #[must_use]
-    pub fn behind(self, slope: f64) -> Gain {
-        Gain { factor: times(self.factor, slope), ..self }
+    pub fn behind(self, slope: f64) -> DifferenceGain {
+        DifferenceGain { factor: times(self.factor, slope), ..self }
     }
 
     /// The gain of a column that two steps read.
     #[must_use]
-    pub fn and(self, other: Gain) -> Gain {
-        Gain {
+    pub fn and(self, other: DifferenceGain) -> DifferenceGain {
+        DifferenceGain {
             factor: self.factor + other.factor,
             doubles: larger(self.doubles, other.doubles),
             singles: larger(self.singles, other.singles),
@@ -74,9 +76,9 @@ impl Gain {
 /// `results` are the gains of the columns that are results.
 pub(super) fn gains(
     (columns, needed): (&Columns, &[ColumnId]),
-    sizes: &Sizes,
-    results: HashMap<ColumnId, Gain>,
-) -> HashMap<ColumnId, Gain> {
+    sizes: &ColumnSizes,
+    results: HashMap<ColumnId, DifferenceGain>,
+) -> HashMap<ColumnId, DifferenceGain> {
     let mut gains = results;
     for column in needed.iter().rev().filter(|column| sizes.depends(**column)) {
         let rounded = match columns.expr(*column) {
@@ -101,15 +103,15 @@ pub(super) fn gains(
 /// The gains of results. The difference of an exponential counts relative to its size.
 pub(super) fn of_results(
     columns: &Columns,
-    sizes: &Sizes,
+    sizes: &ColumnSizes,
     results: &[ColumnId],
     magnitude: f64,
-) -> HashMap<ColumnId, Gain> {
+) -> HashMap<ColumnId, DifferenceGain> {
     let factor = |result: ColumnId| match columns.expr(result) {
         Expr::Unary(Unary::Exp, _) => relative(sizes.size(result), magnitude),
         _ => 1.0,
     };
-    results.iter().map(|result| (*result, Gain::of(factor(*result)))).collect()
+    results.iter().map(|result| (*result, DifferenceGain::of(factor(*result)))).collect()
 }
 
 /// Factor from the difference of a result to the one that counts. It is not 0, so that jumps of results
@@ -121,7 +123,7 @@ pub(super) fn relative(size: f64, magnitude: f64) -> f64 {
 /// The slopes of a column: bounds of the factors from differences of its operands to its own.
 struct Slopes<'a> {
     columns: &'a Columns,
-    sizes: &'a Sizes<'a>,
+    sizes: &'a ColumnSizes<'a>,
     of: ColumnId,
 }
 

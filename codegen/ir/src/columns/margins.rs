@@ -1,7 +1,7 @@
-//! How much differences of a forest's margins can change predictions.
+//! Bounds of the changes of predictions that differences of a forest's margins cause.
 
-use super::gains::{Gain, gains, of_results, relative};
-use super::sizes::{Sizes, times};
+use super::gains::{DifferenceGain, gains, of_results, relative};
+use super::sizes::{ColumnSizes, times};
 use sched_columns::{ColumnId, ColumnType, Columns, Expr, Unary};
 use sched_forest::{Forest, LinearLeaf, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ pub(super) struct LinearTerms<'a> {
     pub forest: &'a Forest,
     /// The columns of its features.
     pub tested: &'a [ColumnId],
-    pub sizes: &'a Sizes<'a>,
+    pub sizes: &'a ColumnSizes<'a>,
 }
 
 impl LinearTerms<'_> {
@@ -45,8 +45,8 @@ impl LinearTerms<'_> {
     }
 
     /// The gains of the columns that margins with these gains add.
-    pub fn gains(&self, margins: &[Gain]) -> HashMap<ColumnId, Gain> {
-        let mut gains: HashMap<ColumnId, Gain> = HashMap::new();
+    pub fn gains(&self, margins: &[DifferenceGain]) -> HashMap<ColumnId, DifferenceGain> {
+        let mut gains: HashMap<ColumnId, DifferenceGain> = HashMap::new();
         for (margin, column, weight) in self.all() {
             let of = gains.entry(column).or_default();
             *of = of.and(margins.get(margin).copied().unwrap_or_default().behind(weight));
@@ -57,7 +57,7 @@ impl LinearTerms<'_> {
 
 /// The gain of each margin. Without steps that read a margin's size, its difference counts relative to the
 /// weights of its terms. Labels do not count: they may change where the best scores are nearly equal.
-pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<Gain> {
+pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<DifferenceGain> {
     let forest = terms.forest;
     let precision = ColumnType::from(forest.types.accumulator);
     let opposite = has_opposite_margins(forest);
@@ -80,12 +80,13 @@ pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<Gain> {
         let own = terms.margin_sizes(magnitude).get(number).map_or(0.0, |size| times(*size, scale));
         let counted = if is_exponential { *size } else { own };
         let is_relative = is_exponential || scale.is_finite();
-        Gain::of(if is_relative { relative(counted, magnitude) } else { 1.0 })
+        DifferenceGain::of(if is_relative { relative(counted, magnitude) } else { 1.0 })
     };
-    let mut gains: Vec<Gain> = sizes.iter().enumerate().map(result).collect();
+    let mut gains: Vec<DifferenceGain> = sizes.iter().enumerate().map(result).collect();
     for step in steps.iter().rev() {
         let rounded = gains.iter().zip(step.sizes_behind());
-        let rounded: Vec<Gain> = rounded.map(|(gain, size)| gain.with_rounding(precision, size)).collect();
+        let rounded: Vec<DifferenceGain> =
+            rounded.map(|(gain, size)| gain.with_rounding(precision, size)).collect();
         gains = step.gains_before(&rounded, magnitude);
     }
     let of_margins = gains.into_iter().zip(terms.margin_sizes(f64::INFINITY));
@@ -140,14 +141,14 @@ impl OutputStep<'_> {
     }
 
     /// The gains of the values before the step, from those behind it.
-    fn gains_before(&self, behind: &[Gain], magnitude: f64) -> Vec<Gain> {
+    fn gains_before(&self, behind: &[DifferenceGain], magnitude: f64) -> Vec<DifferenceGain> {
         if let Some(of) = &self.expressions {
             return expression_gains(of, &self.sizes, behind, magnitude);
         }
-        let all = behind.iter().copied().reduce(Gain::and).unwrap_or_default();
+        let all = behind.iter().copied().reduce(DifferenceGain::and).unwrap_or_default();
         let each = |of: &dyn Fn(f64) -> f64| {
             let gains = behind.iter().zip(&self.sizes);
-            gains.map(|(gain, size)| gain.behind(of(*size))).collect::<Vec<Gain>>()
+            gains.map(|(gain, size)| gain.behind(of(*size))).collect::<Vec<DifferenceGain>>()
         };
         let mixed = |slope: f64| vec![all.behind(slope); self.sizes.len()];
         match self.step {
@@ -168,19 +169,24 @@ impl OutputStep<'_> {
 }
 
 /// The columns of expressions, and their sizes for values of these sizes.
-fn expression_sizes<'a>(of: &'a OutputColumns, values: &[f64]) -> (Vec<ColumnId>, Sizes<'a>) {
+fn expression_sizes<'a>(of: &'a OutputColumns, values: &[f64]) -> (Vec<ColumnId>, ColumnSizes<'a>) {
     let columns = &*of.columns;
     let needed = columns.needed_for(&of.results);
     let size = |column: ColumnId| match columns.expr(column) {
         Expr::Input { feature, .. } => values.get(*feature as usize).copied(),
         _ => None,
     };
-    let sizes = Sizes::new(columns, &needed, size);
+    let sizes = ColumnSizes::new(columns, &needed, size);
     (needed, sizes)
 }
 
 /// The gains of values of these sizes that expressions read. `behind` are those of the results.
-fn expression_gains(of: &OutputColumns, values: &[f64], behind: &[Gain], magnitude: f64) -> Vec<Gain> {
+fn expression_gains(
+    of: &OutputColumns,
+    values: &[f64],
+    behind: &[DifferenceGain],
+    magnitude: f64,
+) -> Vec<DifferenceGain> {
     let columns = &*of.columns;
     let (needed, sizes) = expression_sizes(of, values);
     let mut results = of_results(columns, &sizes, &of.results, magnitude);
@@ -189,7 +195,7 @@ fn expression_gains(of: &OutputColumns, values: &[f64], behind: &[Gain], magnitu
             *of = gain.behind(of.factor);
         }
     }
-    let mut before = vec![Gain::default(); values.len()];
+    let mut before = vec![DifferenceGain::default(); values.len()];
     for (column, gain) in gains((columns, &needed), &sizes, results) {
         let value = match columns.expr(column) {
             Expr::Input { feature, .. } => before.get_mut(*feature as usize),
@@ -236,7 +242,7 @@ fn with_opposite_margins(of: &OutputColumns) -> OutputColumns {
         };
         match added {
             Ok(added) => places.insert(column, added),
-            // The same operands have the same types, so each expression is valid again.
+            // Operands keep their types, so each expression is valid again.
             Err(_) => return of.clone(),
         };
     }

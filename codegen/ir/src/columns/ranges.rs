@@ -101,8 +101,8 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
     }
 }
 
-/// Whether two columns are the logistic functions of a number and of its negative, as the probabilities of two
-/// classes often are.
+/// Whether two columns are the logistic functions of a number and of its negative, as the probabilities of
+/// two classes often are.
 fn are_complements(columns: &Columns, x: ColumnId, y: ColumnId) -> bool {
     let logistic_of = |mut column: ColumnId| {
         // The magnitude of a probability is the probability.

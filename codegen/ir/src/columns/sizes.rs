@@ -1,4 +1,4 @@
-//! How large columns become that depend on sums.
+//! Bounds of the magnitudes of columns that depend on sums.
 
 use super::ranges::range;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
@@ -9,24 +9,24 @@ const MOST_DEPTH: u32 = 4;
 
 /// A column depends on a sum if it is one, or reads such a column. These are bounds of the magnitudes of such
 /// columns, if the sums of features are near a given magnitude.
-pub(super) struct Sizes<'a> {
+pub(super) struct ColumnSizes<'a> {
     columns: &'a Columns,
     of: HashMap<ColumnId, f64>,
 }
 
-impl<'a> Sizes<'a> {
+impl<'a> ColumnSizes<'a> {
     /// The sizes of `needed` columns, of which each comes after the columns that it reads. `source` is the
     /// magnitude of a column that depends on sums by itself.
     pub fn new(
         columns: &'a Columns,
         needed: &[ColumnId],
         source: impl Fn(ColumnId) -> Option<f64>,
-    ) -> Sizes<'a> {
+    ) -> ColumnSizes<'a> {
         let mut readers: HashMap<ColumnId, Vec<ColumnId>> = HashMap::new();
         for column in needed {
             columns.expr(*column).operands().for_each(|of| readers.entry(of).or_default().push(*column));
         }
-        let mut sizes = Sizes { columns, of: HashMap::new() };
+        let mut sizes = ColumnSizes { columns, of: HashMap::new() };
         for column in needed {
             let own = source(*column);
             let depends = columns.expr(*column).operands().any(|operand| sizes.depends(operand));
