@@ -15,8 +15,8 @@ const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 const LOGARITHMS_THAT_SPILLED: [u64; 2] = [28, 54];
 
 /// Most bytes that a kernel with sums on the stack may store or load for other values. `ptxas` then found
-/// room for all threads of a multiprocessor. A limit that leaves more registers would halve the number of
-/// threads at work, also in kernels that spill nothing.
+/// room for all threads of a multiprocessor. With a limit that leaves more registers, fewer threads would
+/// be at work, also in kernels that spill nothing.
 const MOST_SPILLED_BESIDE_SUMS: u32 = 32;
 
 /// The example model with all schedules, and forests of every kind of output and type of sums, each with half

@@ -6,7 +6,7 @@ use crate::diagnostics::{Applicability, Diagnostic, codes};
 use crate::directives::{DirectiveOp, find};
 use crate::options::{CheckOptions, Target};
 use crate::report::Report;
-use crate::resolve::{DirectiveCall, quoted_list};
+use crate::resolve::DirectiveCall;
 use crate::schedule::Header;
 
 /// Target: from the options, else from the header, else from the use of `gpuDimension`.
@@ -64,19 +64,15 @@ pub(super) fn report_unmapped<'c>(
     let (end, lines) = report.lines_at_end(&mapping);
     // The option replaces a target line for processors.
     let line = header.target_span.filter(|_| header.target.as_ref().is_some_and(Target::is_gpu));
-    let for_processors = if line.is_some() { "write `target cpu`" } else { "compile for the target `cpu`" };
-    let names: Vec<&str> = mapping.iter().map(String::as_str).collect();
+    let for_processors = if line.is_some() { "" } else { " For a processor, compile for the target `cpu`." };
     let mut diagnostic = Diagnostic::new(
         codes::NOTHING_MAPPED,
         line.unwrap_or_default(),
         "the schedule is for GPUs, but maps no loop, so all calls run on the processor",
     )
     .label("no loop is mapped")
-    .help(format!(
-        "Map a loop over rows to blocks and one inside it to threads: write {} behind the other directives. \
-         For a processor, {for_processors}.",
-        quoted_list(&names)
-    ))
+    // The fixes that a check accepts are named behind it.
+    .help(format!("Map a loop over rows to blocks and one inside it to threads.{for_processors}"))
     .fix(format!("write `{}` at the end", mapping.join("; ")), end, &lines, Applicability::Unsure);
     if let Some(span) = line {
         diagnostic = diagnostic.fix("write `target cpu`", span, "target cpu", Applicability::Unsure);

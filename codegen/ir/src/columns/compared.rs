@@ -67,16 +67,29 @@ mod tests {
     use sched_forest::{Forest, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
     use std::sync::Arc;
 
-    /// A sum of two features, the columns that `read` makes of it, and whether the sum counts as compared if
-    /// the result is the hyperbolic tangent, which reads their size.
-    fn is_compared(read: impl FnOnce(&mut Columns, ColumnId) -> ColumnId) -> bool {
+    /// A sum of two features.
+    fn sum_of(columns: &mut Columns, float: Float, weight: f64) -> ColumnId {
+        let value = |x: f64| match float {
+            Float::F32 => ColumnValue::F32(x as f32),
+            Float::F64 => ColumnValue::F64(x),
+        };
+        let features = [0, 1].map(|feature| columns.input(feature, float));
+        let terms = features.map(|column| Term { column, weight: value(weight) });
+        columns.add(Expr::Dot { start: value(weight), terms: terms.into() }).unwrap()
+    }
+
+    /// Whether a sum of two features counts as compared if the result is the hyperbolic tangent, which reads
+    /// the size, of the column that `read` makes of the sum.
+    fn is_compared_in(float: Float, read: impl FnOnce(&mut Columns, ColumnId) -> ColumnId) -> bool {
         let mut columns = Columns::default();
-        let term = |column| Term { column, weight: ColumnValue::F64(2.0) };
-        let terms = [0, 1].map(|feature| term(columns.input(feature, Float::F64)));
-        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
+        let sum = sum_of(&mut columns, float, 2.0);
         let read = read(&mut columns, sum);
         let result = columns.add(Expr::Unary(Unary::Tanh, read)).unwrap();
         compared_by_results(&columns, &[result]).contains(&sum)
+    }
+
+    fn is_compared(read: impl FnOnce(&mut Columns, ColumnId) -> ColumnId) -> bool {
+        is_compared_in(Float::F64, read)
     }
 
     fn number(columns: &mut Columns, x: f64) -> ColumnId {
@@ -188,31 +201,32 @@ mod tests {
     #[test]
     fn factors_of_single_precision_count_in_double_precision() {
         let times = |factor: f64| {
-            let mut columns = Columns::default();
-            let terms = [0, 1].map(|feature| columns.input(feature, Float::F32));
-            let terms = terms.map(|column| Term { column, weight: ColumnValue::F32(2.0) });
-            let sum = columns.add(Expr::Dot { start: ColumnValue::F32(1.0), terms: terms.into() }).unwrap();
-            let wide = columns.cast(sum, ColumnType::F64).unwrap();
-            let read = with(&mut columns, Binary::Multiply, wide, factor);
-            let result = columns.add(Expr::Unary(Unary::Tanh, read)).unwrap();
-            compared_by_results(&columns, &[result]).contains(&sum)
+            is_compared_in(Float::F32, |columns, sum| {
+                let wide = columns.cast(sum, ColumnType::F64).unwrap();
+                with(columns, Binary::Multiply, wide, factor)
+            })
         };
         assert!(times(1e6) && !times(100.0));
     }
 
-    /// Whether a sum counts as compared if a margin is `weight` times it, and `steps` lead to predictions.
-    fn is_compared_behind(weight: f64, steps: Vec<Transform>) -> bool {
+    /// Whether a sum counts as compared if margins are `weights` times it, and `steps` lead to predictions.
+    fn is_compared_behind(weights: &[f64], steps: Vec<Transform>) -> bool {
         let mut columns = Columns::default();
-        let terms = [0, 1].map(|feature| columns.input(feature, Float::F64));
-        let terms = terms.map(|column| Term { column, weight: ColumnValue::F64(2.0) });
-        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
-        let leaf = Leaf { source: 0, values: [0.0].into_iter().collect() };
-        let (root, target) = (NodeRef::Leaf(0), TreeTarget::One(0));
-        let tree = Tree { root, inner: Vec::new(), leaves: vec![leaf], target, source: 0 };
+        let sum = sum_of(&mut columns, Float::F64, 2.0);
+        let tree = |margin: u32| Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves: vec![Leaf { source: 0, values: [0.0].into_iter().collect() }],
+            target: TreeTarget::One(margin),
+            source: margin,
+        };
+        let leaf = |weight: &f64| vec![LinearLeaf { constant: *weight, terms: vec![(0, *weight)] }];
         let forest = Forest::new(ForestParts {
-            trees: vec![tree],
+            trees: (0..).zip(weights).map(|(margin, _)| tree(margin)).collect(),
             types: Types::all(Float::F64),
-            linear: vec![vec![LinearLeaf { constant: 0.0, terms: vec![(0, weight)] }]],
+            num_margins: weights.len(),
+            base: vec![0.0; weights.len()],
+            linear: weights.iter().map(leaf).collect(),
             output: Output { value: steps, ..Output::default() },
             ..ForestParts::default()
         });
@@ -226,19 +240,22 @@ mod tests {
     fn steps_behind_margins_enlarge_differences() {
         let sigmoid = |slope: f64| Transform::Sigmoid(Sigmoid::Plain { slope });
         let scaled = |factor: f64| Transform::Scale { factor, bias: vec![0.0] };
-        assert!(is_compared_behind(1e12, vec![sigmoid(1.0)]) && !is_compared_behind(1e6, vec![sigmoid(1.0)]));
-        assert!(is_compared_behind(1.0, vec![sigmoid(1e12)]));
-        assert!(is_compared_behind(1e6, vec![scaled(1e6), sigmoid(1.0)]));
-        assert!(!is_compared_behind(1e6, vec![scaled(1e-6), sigmoid(1.0)]));
-        assert!(is_compared_behind(1.0, vec![Transform::Divide { by: 1e-12 }, sigmoid(1.0)]));
-        assert!(is_compared_behind(1.0, vec![Transform::Probit]));
-        assert!(is_compared_behind(1.0, vec![Transform::Softmax(Softmax::ZeroAside)]));
-        assert!(!is_compared_behind(1.0, vec![Transform::Softmax(Softmax::Plain)]));
-        assert!(is_compared_behind(1.0, vec![Transform::Exp, scaled(1e-6), sigmoid(1.0)]));
-        assert!(!is_compared_behind(1.0, vec![Transform::Exp]));
-        assert!(is_compared_behind(1.0, vec![Transform::SignedSquare, scaled(1e9), sigmoid(1.0)]));
+        assert!(
+            is_compared_behind(&[1e12], vec![sigmoid(1.0)])
+                && !is_compared_behind(&[1e6], vec![sigmoid(1.0)])
+        );
+        assert!(is_compared_behind(&[1.0], vec![sigmoid(1e12)]));
+        assert!(is_compared_behind(&[1e6], vec![scaled(1e6), sigmoid(1.0)]));
+        assert!(!is_compared_behind(&[1e6], vec![scaled(1e-6), sigmoid(1.0)]));
+        assert!(is_compared_behind(&[1.0], vec![Transform::Divide { by: 1e-12 }, sigmoid(1.0)]));
+        assert!(is_compared_behind(&[1.0], vec![Transform::Probit]));
+        assert!(is_compared_behind(&[1.0], vec![Transform::Softmax(Softmax::ZeroAside)]));
+        assert!(!is_compared_behind(&[1.0], vec![Transform::Softmax(Softmax::Plain)]));
+        assert!(is_compared_behind(&[1.0], vec![Transform::Exp, scaled(1e-6), sigmoid(1.0)]));
+        assert!(!is_compared_behind(&[1.0], vec![Transform::Exp]));
+        assert!(is_compared_behind(&[1.0], vec![Transform::SignedSquare, scaled(1e9), sigmoid(1.0)]));
         // Only the scale of a regression's results.
-        assert!(!is_compared_behind(1e12, vec![scaled(1e12)]));
+        assert!(!is_compared_behind(&[1e12], vec![scaled(1e12)]));
     }
 
     #[test]
@@ -269,9 +286,7 @@ mod tests {
         }));
         // As the last step, an exponential keeps relative differences.
         let mut columns = Columns::default();
-        let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
-        let terms = features.map(|column| Term { column, weight: ColumnValue::F64(2.0) });
-        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
+        let sum = sum_of(&mut columns, Float::F64, 2.0);
         let result = columns.add(Expr::Unary(Unary::Exp, sum)).unwrap();
         assert!(!compared_by_results(&columns, &[result]).contains(&sum));
     }
@@ -302,12 +317,7 @@ mod tests {
     fn a_softmax_divides_by_at_least_one() {
         let softmax = |is_shifted: bool| {
             let mut columns = Columns::default();
-            let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
-            let scores = [1.0, -2.0, 3.0].map(|weight| {
-                let terms = features.map(|column| Term { column, weight: ColumnValue::F64(weight) });
-                let start = ColumnValue::F64(weight);
-                columns.add(Expr::Dot { start, terms: terms.into() }).unwrap()
-            });
+            let scores = [1.0, -2.0, 3.0].map(|weight| sum_of(&mut columns, Float::F64, weight));
             let add = |columns: &mut Columns, op, x, y| columns.add(Expr::Binary(op, x, y)).unwrap();
             let chain = |columns: &mut Columns, op, of: [ColumnId; 3]| {
                 let two = add(columns, op, of[0], of[1]);
@@ -341,61 +351,32 @@ mod tests {
     #[test]
     fn constants_before_a_sum_do_not_matter_to_it() {
         let mut columns = Columns::default();
-        let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
-        let sum_of = |columns: &mut Columns, of: &[ColumnId], weight: f64| {
-            let terms: Vec<Term> =
-                of.iter().map(|column| Term { column: *column, weight: ColumnValue::F64(weight) }).collect();
-            columns.add(Expr::Dot { start: ColumnValue::F64(0.0), terms: terms.into() }).unwrap()
-        };
-        let first = sum_of(&mut columns, &features, 1.0);
+        let first = sum_of(&mut columns, Float::F64, 1.0);
         let large = with(&mut columns, Binary::Multiply, first, 1e12);
         let bounded = columns.add(Expr::Unary(Unary::Tanh, large)).unwrap();
-        let second = sum_of(&mut columns, &[bounded, first], 1.0);
+        let terms = [bounded, first].map(|column| Term { column, weight: ColumnValue::F64(1.0) });
+        let second = columns.add(Expr::Dot { start: ColumnValue::F64(0.0), terms: terms.into() }).unwrap();
         let result = columns.add(Expr::Unary(Unary::Tanh, second)).unwrap();
         let compared = compared_by_results(&columns, &[result]);
         assert!(compared.contains(&first) && !compared.contains(&second));
     }
 
-    /// Whether a sum counts as compared if two margins are `weights` times it, and the result is the first
-    /// margin's logistic function over the sum of both.
-    fn is_compared_by_ratio(weights: [f64; 2]) -> bool {
-        let mut columns = Columns::default();
-        let terms = [0, 1].map(|feature| columns.input(feature, Float::F64));
-        let terms = terms.map(|column| Term { column, weight: ColumnValue::F64(2.0) });
-        let sum = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
-        let mut behind = Columns::default();
-        let both = [0, 1].map(|margin| {
-            let margin = behind.input(margin, Float::F64);
-            behind.add(Expr::Unary(Unary::Logistic, margin)).unwrap()
-        });
-        let divisor = behind.add(Expr::Binary(Binary::Add, both[0], both[1])).unwrap();
-        let result = behind.add(Expr::Binary(Binary::Divide, both[0], divisor)).unwrap();
-        let step = OutputColumns { columns: Arc::new(behind), results: vec![result] };
-        let tree = |margin: u32| Tree {
-            root: NodeRef::Leaf(0),
-            inner: Vec::new(),
-            leaves: vec![Leaf { source: 0, values: [0.0].into_iter().collect() }],
-            target: TreeTarget::One(margin),
-            source: margin,
-        };
-        let leaf = |weight: f64| vec![LinearLeaf { constant: weight, terms: vec![(0, weight)] }];
-        let forest = Forest::new(ForestParts {
-            trees: vec![tree(0), tree(1)],
-            types: Types::all(Float::F64),
-            num_margins: 2,
-            base: vec![0.0; 2],
-            linear: weights.map(leaf).into(),
-            output: Output::of(Transform::Columns(Arc::new(step))),
-            ..ForestParts::default()
-        });
-        let forest = Arc::new(forest.unwrap());
-        let prepared =
-            PreparedForest { forest, columns, tested: vec![sum], class_features: 0, set_columns: 0 };
-        compared_by_forest(&prepared, &prepared.tested).contains(&sum)
+    /// The logistic function of the first score over the sum of those of both.
+    fn share_of_first(columns: &mut Columns, scores: [ColumnId; 2]) -> ColumnId {
+        let both = scores.map(|score| columns.add(Expr::Unary(Unary::Logistic, score)).unwrap());
+        let sum = columns.add(Expr::Binary(Binary::Add, both[0], both[1])).unwrap();
+        columns.add(Expr::Binary(Binary::Divide, both[0], sum)).unwrap()
     }
 
     #[test]
     fn scores_of_two_classes_may_be_opposite() {
+        let is_compared_by_ratio = |weights: [f64; 2]| {
+            let mut behind = Columns::default();
+            let margins = [0, 1].map(|margin| behind.input(margin, Float::F64));
+            let results = vec![share_of_first(&mut behind, margins)];
+            let step = OutputColumns { columns: Arc::new(behind), results };
+            is_compared_behind(&weights, vec![Transform::Columns(Arc::new(step))])
+        };
         assert!(!is_compared_by_ratio([3.0, -3.0]) && is_compared_by_ratio([3.0, -2.0]));
     }
 
@@ -423,15 +404,8 @@ mod tests {
     fn two_probabilities_may_be_divided_by_their_sum() {
         let normalized = |weight: f64| {
             let mut columns = Columns::default();
-            let features = [0, 1].map(|feature| columns.input(feature, Float::F64));
-            let scores = [1.0, weight].map(|weight| {
-                let terms = features.map(|column| Term { column, weight: ColumnValue::F64(weight) });
-                let start = ColumnValue::F64(0.5 * weight);
-                columns.add(Expr::Dot { start, terms: terms.into() }).unwrap()
-            });
-            let both = scores.map(|score| columns.add(Expr::Unary(Unary::Logistic, score)).unwrap());
-            let sum = columns.add(Expr::Binary(Binary::Add, both[0], both[1])).unwrap();
-            let result = columns.add(Expr::Binary(Binary::Divide, both[0], sum)).unwrap();
+            let scores = [1.0, weight].map(|weight| sum_of(&mut columns, Float::F64, weight));
+            let result = share_of_first(&mut columns, scores);
             compared_by_results(&columns, &[result]).contains(&scores[0])
         };
         assert!(!normalized(-1.0) && normalized(-2.0));

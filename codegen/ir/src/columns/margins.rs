@@ -76,8 +76,9 @@ pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<Differenc
         steps.push(step);
     }
     let is_exponential = matches!(value.last(), Some(Transform::Exp));
+    let counted_sizes = terms.margin_sizes(magnitude);
     let result = |(number, size): (usize, &f64)| {
-        let own = terms.margin_sizes(magnitude).get(number).map_or(0.0, |size| times(*size, scale));
+        let own = counted_sizes.get(number).map_or(0.0, |size| times(*size, scale));
         let counted = if is_exponential { *size } else { own };
         let is_relative = is_exponential || scale.is_finite();
         DifferenceGain::of(if is_relative { relative(counted, magnitude) } else { 1.0 })
