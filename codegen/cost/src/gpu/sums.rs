@@ -7,14 +7,8 @@
 use super::machine::GpuMachine;
 use super::mapping::LaunchMapping;
 use super::trees::{selects_class, sum_bytes};
+use sched_ir::lir::{ACCESS_BYTES, BANK_BYTES, BANKS};
 use sched_nest::ModelInfo;
-
-/// Banks of shared memory, of four bytes each.
-const BANKS: u64 = 32;
-/// Most bytes that a thread loads or stores with one instruction.
-const MOST_BYTES_AT_ONCE: u64 = 16;
-/// Bytes of a bank.
-const BANK_BYTES: u64 = 4;
 
 /// The accesses of one thread to its sums, and what the sums take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +49,7 @@ impl SumAccesses {
 /// its address is a multiple of its size.
 pub fn accesses(model: &ModelInfo) -> u64 {
     let margins = u64::from(model.num_classes.max(1));
-    let most = MOST_BYTES_AT_ONCE / sum_bytes(model) as u64;
+    let most = ACCESS_BYTES / sum_bytes(model) as u64;
     match greatest_common_divisor(margins, most) {
         1 => margins,
         // The first sum has instructions of its own.
@@ -72,7 +66,7 @@ fn words_of_sum(model: &ModelInfo) -> u64 {
 /// but more instructions, since each sum is accessed by itself.
 fn has_odd_distance(model: &ModelInfo, launch: &LaunchMapping) -> bool {
     let margins = u64::from(model.num_classes.max(1));
-    let together = greatest_common_divisor(margins, MOST_BYTES_AT_ONCE / sum_bytes(model) as u64);
+    let together = greatest_common_divisor(margins, ACCESS_BYTES / sum_bytes(model) as u64);
     let packed = conflicts(margins, sum_bytes(model) as u64, launch);
     launch.trees_in_lanes && packed > (words_of_sum(model) * together) as f64
 }

@@ -6,13 +6,9 @@
 //! warp form one access if they have executed the statement equally often since the last barrier. Each lane
 //! of a vector that has its own address is a separate access.
 
-use crate::lir::{BufferId, Function, Launch, Space, Stmt};
+use crate::lir::{BufferId, Function, Launch, Space, Stmt, wavefronts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Banks of shared memory, each of which delivers a word at a time.
-const BANKS: u64 = 32;
-/// Bytes of a word.
-const WORD_BYTES: u64 = 4;
 /// Bytes of a sector, the unit of transfers of device memory.
 const SECTOR_BYTES: u64 = 32;
 
@@ -176,7 +172,7 @@ impl AccessCounter {
             cost.warp_executions += 1;
             cost.lanes += lanes.len() as u64;
             let shared = function.buffer(*buffer).space == Space::Shared;
-            cost.transfers += if shared { wavefronts(&lanes) } else { sectors(&lanes) };
+            cost.transfers += if shared { wavefronts(lanes.iter().copied()) } else { sectors(&lanes) };
         }
     }
 
@@ -212,17 +208,6 @@ fn statements(function: &Function) -> HashMap<StmtAddress, &Stmt> {
     all
 }
 
-/// Number of distinct words in the busiest bank.
-fn wavefronts(lanes: &[ByteRange]) -> u64 {
-    let words: BTreeSet<u64> =
-        lanes.iter().flat_map(|(start, end)| start / WORD_BYTES..end.div_ceil(WORD_BYTES)).collect();
-    let mut busy = [0u64; BANKS as usize];
-    for word in words {
-        busy[(word % BANKS) as usize] += 1;
-    }
-    busy.into_iter().max().unwrap_or(0)
-}
-
 /// Number of distinct sectors.
 fn sectors(lanes: &[ByteRange]) -> u64 {
     let touched: BTreeSet<u64> =
@@ -250,7 +235,7 @@ mod tests {
             ("odd distances", lanes(|lane| 4 * 33 * lane, 4), 1),
         ];
         for (name, lanes, expected) in cases {
-            assert_eq!(wavefronts(&lanes), expected, "{name}");
+            assert_eq!(wavefronts(lanes.iter().copied()), expected, "{name}");
         }
     }
 

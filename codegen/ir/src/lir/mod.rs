@@ -18,6 +18,7 @@
 //! only by loads or by [`Stmt::AtomicAdd`]. Code of GPUs is in launches, whose semantics are in
 //! `launch.rs`.
 
+mod banks;
 mod builder;
 mod encodings;
 mod entering;
@@ -36,6 +37,7 @@ mod uses;
 mod value;
 mod vectors;
 
+pub use banks::{ACCESS_BYTES, BANK_BYTES, BANKS, wavefronts};
 pub use builder::{BuildStmts, Builder};
 pub use encodings::EncodedTables;
 pub use entering::OuterOrigin;

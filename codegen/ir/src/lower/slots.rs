@@ -2,22 +2,9 @@
 //! banks.
 
 use super::kernel_builder::KernelBuilder;
-use crate::lir::{GpuLevel, Scalar};
+use crate::lir::{self, ACCESS_BYTES, GpuLevel, Scalar, WARP};
 use crate::mir::{Iter, LoopMode, MirStmt, Private};
 use sched_nest::{Axis, GpuAxis};
-use std::collections::BTreeSet;
-
-/// Threads of a warp.
-const LANES: i64 = 32;
-
-/// Number of banks of shared memory, each of which delivers one word at a time.
-const BANKS: usize = 32;
-
-/// Bytes of a word of a bank.
-const WORD: i64 = 4;
-
-/// Most bytes that a thread loads or stores with one instruction.
-const MOST_BYTES_AT_ONCE: i64 = 16;
 
 /// Steps of the loops over threads of a block: for each direction, the slots and the rows from a thread to
 /// the next one.
@@ -80,7 +67,7 @@ fn add_steps(stmts: &[MirStmt], step: &dyn Fn(&Iter) -> (i64, i64), steps: &mut 
 
 /// Adjacent sums of a row that an instruction accesses: their address is a multiple of their size.
 fn adjacent_sums(margins: i64, element: Scalar) -> i64 {
-    let most = MOST_BYTES_AT_ONCE / i64::from(element.bytes());
+    let most = ACCESS_BYTES as i64 / i64::from(element.bytes());
     (1..=most).rev().find(|sums| most % sums == 0 && margins % sums == 0).unwrap_or(1)
 }
 
@@ -93,19 +80,15 @@ fn wavefronts(
     element: Scalar,
 ) -> i64 {
     let [x, y, z] = threads.map(i64::from);
-    let words_of_sum = (i64::from(element.bytes()) / WORD).max(1);
-    let mut words = BTreeSet::new();
-    for lane in 0..LANES.min(x * y * z) {
+    let bytes = u64::from(element.bytes());
+    let range = |lane: i64| {
         let place = [lane % x, lane / x % y, lane / x / y];
         let along = |steps: [i64; 3]| place.iter().zip(steps).map(|(at, step)| at * step).sum::<i64>();
         let sum = along(steps.slots) * distance + along(steps.rows) * margins;
-        words.extend((0..words_of_sum).map(|word| sum * words_of_sum + word));
-    }
-    let mut banks = [0; BANKS];
-    for word in words {
-        banks[word.rem_euclid(BANKS as i64) as usize] += 1;
-    }
-    banks.into_iter().max().unwrap_or(0)
+        let start = sum.unsigned_abs() * bytes;
+        (start, start + bytes)
+    };
+    lir::wavefronts((0..WARP.min(x * y * z)).map(range)) as i64
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub mod features;
 pub mod input;
 pub mod transpose;
 
-use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
+use crate::lir::{self, Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scalar, Ty, Value};
 
 /// Address of a walk's row, or of the rows of a vector of walks. The value of feature `f` is element
 /// `index + f * stride` of `buffer`, `offset` bytes further.
@@ -63,8 +63,8 @@ pub struct RowPlacement {
     per_word: i64,
 }
 
-/// Number of banks of shared memory, each of which delivers one word at a time.
-const BANKS: i64 = 32;
+/// Number of banks of shared memory, as an index.
+const BANKS: i64 = lir::BANKS as i64;
 
 /// Bytes that all banks of shared memory deliver at once.
 const LINE: i64 = 128;

@@ -15,7 +15,7 @@ use inkwell::{AtomicOrdering, AtomicRMWBinOp};
 use sched_ir::lir::{self, Address, Keep, KernelKind, Scalar, Space, Ty, Value};
 
 /// Bytes of the widest load of a GPU's thread.
-const GPU_LOAD_BYTES: u32 = 16;
+const GPU_LOAD_BYTES: u32 = lir::ACCESS_BYTES as u32;
 
 /// Alias scopes of a function: one for each piece of memory that overlaps no other.
 struct AliasScopes<'ctx> {
