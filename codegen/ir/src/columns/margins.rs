@@ -164,7 +164,14 @@ impl OutputStep<'_> {
             // Values near zero are no part of the sum.
             Transform::Softmax(Softmax::ZeroAside) => mixed(f64::INFINITY),
             Transform::Softmax(_) | Transform::Ascending | Transform::Complement => mixed(1.0),
-            step => each(&|_| linear_factor(step).unwrap_or(1.0)),
+            Transform::Sigmoid(Sigmoid::Bounded | Sigmoid::Mirrored) | Transform::LogOnePlusExp => {
+                each(&|_| 1.0)
+            }
+            step @ (Transform::Scale { .. } | Transform::Divide { .. }) => {
+                each(&|_| linear_factor(step).unwrap_or(f64::INFINITY))
+            }
+            // Expressions have gains of their own.
+            Transform::Columns(_) => mixed(f64::INFINITY),
         }
     }
 }
