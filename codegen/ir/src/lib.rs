@@ -125,7 +125,11 @@ fn build_legal_mir(
     let mir = mir::launch::separate_launches(mir)?;
     let mir = mir::columns::place_columns_of_launches(mir, &hir, budget)?;
     let mir = mir::launch::guard_launches(mir)?;
-    let mir = mir::fold_in_last_blocks(mir, hir.forest.num_margins, max_rows);
+    let margins = mir::Margins {
+        count: hir.forest.num_margins,
+        together: hir.outputs.steps(OutputKind::Value).is_some() && !lower::is_by_margin(&hir.forest),
+    };
+    let mir = mir::finish_in_last_blocks(mir, margins, max_rows);
     Ok((hir, mir))
 }
 

@@ -6,6 +6,7 @@ use sched_forest::{
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, AccessCost, CallMemory, count_accesses, run};
 use sched_ir::lir::{KernelKind, OutputKind, Stmt};
+use sched_ir::lower::is_by_margin;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::diagnostics::Diagnostic;
 use sched_lang::{CheckOptions, CheckPurpose, Target, check};
@@ -840,7 +841,7 @@ fn the_direct_schedule_is_one_launch() {
 #[test]
 fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
     let kernels = [OutputKind::Raw, OutputKind::Value];
-    let mut found = 0;
+    let mut found = [0; 2];
     for (seed, schedule) in (0..40).flat_map(|seed| examples().into_iter().map(move |text| (seed, text))) {
         let mut rng = Rng(seed);
         let forest = forests::forest(&mut rng);
@@ -855,8 +856,9 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         let count = 37;
         let rows: Vec<f64> = (0..count * forest.num_features).map(|_| rng.below(100) as f64 / 10.0).collect();
         let margins = margins(&compiled, &forest, &rows);
+        let results = forest.columns_of_output(OutputKind::Value) * forest.types.output.bytes();
         let run = |function, input: &[u8]| {
-            let mut output = vec![0; margins.len()];
+            let mut output = vec![0; count * results];
             let memory =
                 CallMemory { rows: count as i64, input, output: &mut output, tables: &compiled.lir.tables };
             run(function, memory).unwrap_or_else(|fault| panic!("{schedule}: {fault}\n{function}"));
@@ -864,7 +866,36 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         };
         let rows = bytes(&rows, forest.types.input);
         assert!(run(direct, &rows) == run(value, &margins), "{schedule}\n{direct}");
-        found += 1;
+        found[usize::from(!is_by_margin(&forest))] += 1;
     }
-    assert!(found > 30, "only {found} kernels from rows to predictions");
+    assert!(found.iter().all(|found| *found > 30), "only {found:?} kernels from rows to predictions");
+}
+
+/// Without a barrier, threads read margins that others store: the interpreter reports a race.
+#[test]
+fn predictions_wait_for_the_margins_of_other_threads() {
+    let several_rows = "tile(batch, b0, r, 8)\ntile(r, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
+                        gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+    for schedule in [several_rows.to_string(), groups_of_trees(3, "b1, t1")] {
+        let races = |seed: u64, fault: Option<Fault>| {
+            let mut rng = Rng(seed);
+            let forest = forests::forest(&mut rng);
+            let kernels = [OutputKind::Raw, OutputKind::Value];
+            let compile = || {
+                compile(forest.clone(), None, nest(&forest, &schedule)?, &kernels, &Budget::default()).ok()
+            };
+            let compiled = fault.map_or_else(compile, |fault| with_fault(fault, compile));
+            let direct = compiled.as_ref().filter(|_| !is_by_margin(&forest))?;
+            let (_, direct) = direct.lir.kernels.iter().find(|(kind, _)| *kind == KernelKind::Direct)?;
+            let rows = bytes(&vec![1.0; 5 * forest.num_features], forest.types.input);
+            let results = forest.columns_of_output(OutputKind::Value) * forest.types.output.bytes();
+            let mut output = vec![0; 5 * results];
+            let tables = &compiled.as_ref()?.lir.tables;
+            let memory = CallMemory { rows: 5, input: &rows, output: &mut output, tables };
+            Some(run(direct, memory).is_err())
+        };
+        assert!((0..20).any(|seed| races(seed, Some(Fault::MarginsNotAwaited)) == Some(true)), "{schedule}");
+        assert!((0..20).all(|seed| races(seed, None) != Some(true)), "{schedule}");
+        assert!((0..20).any(|seed| races(seed, None) == Some(false)), "{schedule}");
+    }
 }

@@ -9,7 +9,7 @@ use sched_outputs::{Element, OutputKind};
 pub enum KernelKind {
     /// From rows to an output that walks compute, or from margins to an output that is computed from these.
     Output(OutputKind),
-    /// From rows to predictions, on GPUs: margins are transformed before they are stored.
+    /// From rows to predictions, on GPUs: by the launches that compute margins.
     Direct,
     /// From rows to quantized rows, on the host, for a [`BinTransfer`].
     Quantize,

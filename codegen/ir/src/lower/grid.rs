@@ -10,8 +10,8 @@ impl EmitStmt for MirLaunch {
     fn emit(&self, k: &mut KernelBuilder) {
         let grid = self.grid.each_ref().map(|loops| extent(k, loops));
         let body = |k: &mut KernelBuilder| k.in_launch(self.block, |k| self.body.emit(k));
-        match self.last_block.as_ref().filter(|_| k.ports.results.are_sums()) {
-            Some(last) => last_block::launch_with_folds(k, (self, last), grid, body),
+        match self.last_block.as_ref().filter(|last| last_block::has_work(k, last)) {
+            Some(last) => last_block::launch_with_last_blocks(k, (self, last), grid, body),
             None => k.launch(&self.name, grid, self.block, body),
         }
     }

@@ -1,15 +1,21 @@
-//! Folds of slots by the last block of a group, at the end of the launch that fills the slots.
+//! Work of the last block of a group at the end of a launch: folds of slots, and predictions of rows.
 
 use super::kernel_builder::KernelBuilder;
 use super::launch::block_threads;
-use super::scope::InScope;
+use super::scope::{InScope, WindowRows};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, BuildStmts, Cmp, GpuDimension, Scalar, Space, Task, Ty, Value};
 use crate::mir::{Iter, LastBlock, MirLaunch};
 
-/// Emits the code around and inside of a launch whose last blocks fold slots. `grid` are the extents of the
+/// Whether a kernel has work for the last blocks of a launch.
+pub(super) fn has_work(k: &KernelBuilder, last: &LastBlock) -> bool {
+    let predicts = last.completes_rows && k.ports.row_predictions.is_some();
+    k.ports.results.are_sums() && (!last.folds.is_empty() || predicts)
+}
+
+/// Emits the code around and inside of a launch whose last blocks have work. `grid` are the extents of the
 /// launch, and `body` emits its other statements.
-pub(super) fn launch_with_folds<'a>(
+pub(super) fn launch_with_last_blocks<'a>(
     k: &mut KernelBuilder<'a>,
     (launch, last): (&MirLaunch, &LastBlock),
     grid: [Value; 3],
@@ -24,8 +30,10 @@ pub(super) fn launch_with_folds<'a>(
         // A block waits for its own threads alone.
         return k.launch(&launch.name, grid, launch.block, |k| {
             body(k);
-            k.b.barrier();
-            fold(k, last, launch.block);
+            if !(last.folds.is_empty() && seeded(Fault::MarginsNotAwaited)) {
+                k.b.barrier();
+            }
+            finish_group(k, last, launch.block);
         });
     }
     let groups = product(k, &mut last.groups.iter().map(|(_, dimension)| dimension));
@@ -46,8 +54,8 @@ pub(super) fn launch_with_folds<'a>(
     });
 }
 
-/// Emits the code of a block that has filled its slots: a ticket for the block, and the folds, if its ticket
-/// is the group's last one.
+/// Emits the code of a block that has stored its sums: a ticket for the block, and the work of the group's
+/// last block, if its ticket is the last one.
 fn take_ticket(
     k: &mut KernelBuilder,
     (last, threads): (&LastBlock, [u32; 3]),
@@ -72,7 +80,7 @@ fn take_ticket(
                     k.b.store(counter, zero);
                 });
             }
-            fold(k, last, threads);
+            finish_group(k, last, threads);
         });
     });
 }
@@ -83,14 +91,32 @@ fn fence(k: &mut KernelBuilder) {
     }
 }
 
-/// Emits the folds of a group's rows by the threads of a block.
-fn fold(k: &mut KernelBuilder, last: &LastBlock, threads: [u32; 3]) {
+/// Emits the folds of a group's rows, and their predictions, by the threads of a block.
+fn finish_group(k: &mut KernelBuilder, last: &LastBlock, threads: [u32; 3]) {
     let mut loops = last.groups.iter();
     with_groups(k, &mut loops, &mut |k| {
         let rows = k.window(&last.window);
         k.attribute_to_task(Task::Sums, |k| {
             last.folds.iter().for_each(|fold| fold.emit_rows(k, rows, threads));
+            if last.completes_rows {
+                predict(k, rows, threads, !last.folds.is_empty());
+            }
         });
+    });
+}
+
+/// Emits the predictions of some rows by the threads of a block, in kernels that compute predictions.
+/// `waits` says whether threads must wait for the sums of others.
+fn predict(k: &mut KernelBuilder, rows: WindowRows, threads: [u32; 3], waits: bool) {
+    let Some(predictions) = k.ports.row_predictions.clone() else { return };
+    if waits && !seeded(Fault::MarginsNotAwaited) {
+        k.b.barrier();
+    }
+    let block_threads = block_threads(k, threads);
+    let (first, end) = (k.b.add(rows.first, block_threads.thread), k.b.add(rows.first, rows.count));
+    k.for_loop((first, end, block_threads.count), &[], |k, row, _| {
+        predictions.store(&mut k.b, row);
+        Vec::new()
     });
 }
 

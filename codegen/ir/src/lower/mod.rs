@@ -50,16 +50,18 @@ mod unroll_and_jam;
 mod walk;
 
 use self::kernel_builder::{EmitStmt, KernelBuilder};
+use self::output::RowPredictions;
 use self::ports::{Ports, Results};
 use crate::lir::{
     BinTransfer, BuildStmts, Builder, Cmp, Function, KernelKind, Origin, OutputKind, ProcessorKind, Space,
     Stmt,
 };
+use crate::mir::completes_rows;
 use sched_forest::OutputDefinition;
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, TableNumbers};
-pub use output::interface;
+pub use output::{interface, is_by_margin};
 pub(crate) use shared::check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
@@ -130,9 +132,10 @@ fn walks(
     b.finish()
 }
 
-/// The kernel of devices from rows to predictions, which transforms each margin before it stores the result.
-/// `None` if a prediction needs several margins, if some variant runs on the host, or if the kernel would
-/// read stored sums again.
+/// The kernel of devices from rows to predictions. If each prediction follows from one margin, threads
+/// transform a margin before they store it; otherwise, blocks transform the margins of their rows at the end
+/// of the launch. `None` if some variant runs on the host, if a kernel that stores predictions would read
+/// them again as sums, or if the sums of some rows are not complete at the end of any launch.
 fn direct(
     name: &str,
     variants: &Variants<Lowering>,
@@ -141,10 +144,15 @@ fn direct(
 ) -> Option<Function> {
     let rest = variants.rest();
     let on_devices = processors(variants).iter().all(|(_, processor)| *processor == ProcessorKind::Device);
-    if !on_devices || !output::is_by_margin(&rest.hir.forest) {
+    if !on_devices {
         return None;
     }
-    let function = walks(name, (bounded, rest), (Results::Predictions, bins), &processors(variants));
+    let walks = |results| walks(name, (bounded, rest), (results, bins), &processors(variants));
+    if !output::is_by_margin(&rest.hir.forest) {
+        let complete = variants.iter().all(|(_, lowering)| completes_rows(&lowering.mir.body));
+        return (complete && RowPredictions::exist(rest)).then(|| walks(Results::RowPredictions));
+    }
+    let function = walks(Results::Predictions);
     let mut reads = false;
     Stmt::visit_all(&function.body, |stmt| {
         let read = match stmt {
@@ -199,6 +207,20 @@ fn emit_variants(
 }
 
 fn emit(lowering: &Lowering, b: &mut Builder, results: Results, bins: Option<BinTransfer>) {
+    if results != Results::RowPredictions {
+        return emit_nest(lowering, b, (results, None), bins);
+    }
+    RowPredictions::in_memory(b, lowering, &mut |b, predictions| {
+        emit_nest(lowering, b, (results, Some(predictions)), bins);
+    });
+}
+
+fn emit_nest<'a>(
+    lowering: &'a Lowering<'a>,
+    b: &mut Builder,
+    results: (Results, Option<RowPredictions<'a>>),
+    bins: Option<BinTransfer>,
+) {
     let ports = Ports::declare(lowering, b, results, bins);
     // The builder moves into the kernel and back.
     let mut kernel = KernelBuilder::new(std::mem::replace(b, Builder::new("")), &ports);

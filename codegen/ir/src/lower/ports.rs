@@ -3,7 +3,7 @@
 
 use super::linear_tables::LinearTables;
 use super::lowering::{Lowering, transposed};
-use super::output::OutputFormula;
+use super::output::{OutputFormula, RowPredictions};
 use crate::bytes::scalar;
 use crate::columns::blocks::RowBlocks;
 use crate::columns::code::ColumnCode;
@@ -36,6 +36,8 @@ pub enum Results {
     Margins,
     /// Predictions, if each one follows from a single sum.
     Predictions,
+    /// Predictions that need all sums of a row. Launches compute them at their end.
+    RowPredictions,
     /// Result of each leaf that a row reaches.
     OfTrees(LeafResult),
 }
@@ -43,7 +45,7 @@ pub enum Results {
 impl Results {
     /// Whether walks add leaf values.
     pub fn are_sums(self) -> bool {
-        matches!(self, Results::Margins | Results::Predictions)
+        matches!(self, Results::Margins | Results::Predictions | Results::RowPredictions)
     }
 }
 
@@ -72,8 +74,10 @@ pub struct Ports<'a> {
     pub bins: Option<BinTransfer>,
     /// Buffer that says whether the input is rows or columns ([`Space::InputOrder`]), if it may be columns.
     pub order: Option<BufferId>,
-    /// Buffer of the results.
+    /// Buffer of the results; of the margins, if launches compute predictions from them.
     pub out: BufferId,
+    /// Code from margins to predictions, for the end of launches.
+    pub row_predictions: Option<RowPredictions<'a>>,
     /// Tables of each storage.
     pub tables: BTreeMap<Storage, Buffers>,
     /// Base values, if there are several margins.
@@ -96,11 +100,12 @@ pub struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    /// Declares the input, the output and the tables of a kernel. Its rows are values, or bins.
+    /// Declares the input, the output and the tables of a kernel. Its rows are values, or bins. Margins go to
+    /// the memory of `row_predictions`, if given.
     pub fn declare(
         lowering: &'a Lowering<'a>,
         b: &mut Builder,
-        results: Results,
+        (results, row_predictions): (Results, Option<RowPredictions<'a>>),
         bins: Option<BinTransfer>,
     ) -> Ports<'a> {
         let types = lowering.hir.forest.types;
@@ -113,9 +118,13 @@ impl<'a> Ports<'a> {
         let order = takes_columns.then(|| b.buffer("order", Space::InputOrder, Scalar::I64));
         let result = match results {
             Results::OfTrees(LeafResult::Index) => Scalar::I32,
-            Results::Margins | Results::Predictions | Results::OfTrees(LeafResult::Value) => accumulator,
+            Results::OfTrees(LeafResult::Value) => accumulator,
+            Results::Margins | Results::Predictions | Results::RowPredictions => accumulator,
         };
-        let out = b.buffer("result", Space::Output, result);
+        let out = match &row_predictions {
+            Some(predictions) => predictions.margins,
+            None => b.buffer("result", Space::Output, result),
+        };
         let mut tables = BTreeMap::new();
         for (storage, stored) in &lowering.plan.storages {
             let numbers = lowering.numbers.of_storages.get(storage).into_iter().flatten();
@@ -157,6 +166,7 @@ impl<'a> Ports<'a> {
             bins,
             order,
             out,
+            row_predictions,
             tables,
             base,
             tree_margins,

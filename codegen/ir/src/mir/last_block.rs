@@ -1,8 +1,10 @@
-//! Folds of slots at the end of the launch that fills them, in place of a second launch.
+//! Work at the end of the launch that computes sums, in place of a second launch: folds of slots, and
+//! predictions from the margins of rows.
 //!
 //! The blocks of a grid that walk the same rows with different trees are a *group*. The last block of a group
 //! that has filled its slots adds up the slots of the group's rows, with all its threads. Each sum adds the
-//! same slots in the same order as in a second launch, so it has the same bits.
+//! same slots in the same order as in a second launch, so it has the same bits. If the group has computed all
+//! margins of its rows then, its last block can also compute their predictions.
 
 use super::thread_sums::adds_to;
 use super::window::{difference_range, window_of};
@@ -16,7 +18,7 @@ use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
 /// model's figures for an H100 are the source: a launch takes 1.78 µs, and a load 32.2 cycles of 1.7 GHz.
 const LOADS_OF_A_LAUNCH: u64 = 94;
 
-/// Folds at the end of a launch.
+/// Work at the end of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastBlock {
     /// Loops over rows whose iterations are blocks, with their dimensions of the grid. The blocks of a group
@@ -29,6 +31,9 @@ pub struct LastBlock {
     pub window: Window,
     /// The folds, in their order.
     pub folds: Vec<Fold>,
+    /// Whether all margins of the group's rows are complete then, so that the block can compute predictions
+    /// from them.
+    pub completes_rows: bool,
 }
 
 /// Whether the last block of a group folds slots in less time than a second launch. A launch has a thread for
@@ -39,16 +44,37 @@ pub fn folds_in_launch(slots: u64, sums: u64, threads: u64) -> bool {
 }
 
 /// Moves folds of slots in device memory from behind a launch to its end, where the last block of a group
-/// can fold in less time than a second launch. `max_rows` bounds the rows of the calls of this nest.
-pub fn fold_in_last_blocks(mut mir: Mir, margins: usize, max_rows: Option<u32>) -> Mir {
+/// can fold in less time than a second launch. If predictions need all `margins` of a row, finds the launches
+/// whose last blocks can compute them. `max_rows` bounds the rows of the calls of this nest.
+pub fn finish_in_last_blocks(mut mir: Mir, margins: Margins, max_rows: Option<u32>) -> Mir {
     let mut body = std::mem::take(&mut mir.body);
     let rows = [max_rows.map(i64::from), mir.rows_per_run].into_iter().flatten().min();
-    let pass = FoldMover { mir: &mir, margins: margins as u64, rows };
-    pass.all(&mut body);
+    let pass = Finisher { mir: &mir, margins: margins.count as u64, rows };
+    pass.move_all_folds(&mut body);
+    if margins.together {
+        pass.complete_rows(&mut body, &Affine::default());
+    }
     Mir { body, ..mir }
 }
 
-struct FoldMover<'m> {
+/// Whether the last blocks of some launch can compute the predictions of all rows.
+pub fn completes_rows(stmts: &[MirStmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        MirStmt::Launch(launch) => launch.last_block.as_ref().is_some_and(|last| last.completes_rows),
+        other => other.inside().into_iter().any(completes_rows),
+    })
+}
+
+/// The margins of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Margins {
+    /// Their number.
+    pub count: usize,
+    /// Whether predictions need all of them together.
+    pub together: bool,
+}
+
+struct Finisher<'m> {
     /// The nest, without its statements.
     mir: &'m Mir,
     /// Sums of a row.
@@ -57,8 +83,8 @@ struct FoldMover<'m> {
     rows: Option<i64>,
 }
 
-impl FoldMover<'_> {
-    fn all(&self, stmts: &mut [MirStmt]) {
+impl Finisher<'_> {
+    fn move_all_folds(&self, stmts: &mut [MirStmt]) {
         for stmt in stmts {
             if let MirStmt::Private(private) = stmt
                 && let Some(last_block) = self.last_block(private)
@@ -66,7 +92,7 @@ impl FoldMover<'_> {
                 move_folds(private, last_block);
                 continue;
             }
-            stmt.inside_mut().into_iter().for_each(|body| self.all(body));
+            stmt.inside_mut().into_iter().for_each(|body| self.move_all_folds(body));
         }
     }
 
@@ -92,7 +118,39 @@ impl FoldMover<'_> {
         folds_in_launch(slots, sums, threads).then_some(last_block)
     }
 
-    /// The groups of a launch's blocks, without folds. `None` if rows of one group may be between those of
+    /// Marks the launch at the end of which the margins of its groups' rows are complete, if its blocks compute
+    /// predictions in less time than a second launch. `base` is the sum of the row loops around `stmts`.
+    fn complete_rows(&self, stmts: &mut [MirStmt], base: &Affine) {
+        let Some((last, before)) = stmts.split_last_mut() else { return };
+        if before.iter().any(walks) {
+            return;
+        }
+        match last {
+            MirStmt::Launch(launch) => self.complete_rows_of(launch, base),
+            MirStmt::Loop(this) if self.info(this.iter.var).axis == Axis::Row => {
+                let base = base.clone().with(this.iter.var);
+                self.complete_rows(&mut this.body, &base);
+            }
+            MirStmt::CacheRows(copy) => self.complete_rows(&mut copy.body, base),
+            MirStmt::Private(private) => self.complete_rows(&mut private.body, base),
+            _ => {}
+        }
+    }
+
+    fn complete_rows_of(&self, launch: &mut MirLaunch, base: &Affine) {
+        let Some(mut last_block) = launch.last_block.clone().or_else(|| self.groups(launch, base)) else {
+            return;
+        };
+        let rows = [last_block.window.rows(), self.rows].into_iter().flatten().min();
+        let rows = rows.and_then(|rows| u64::try_from(rows).ok());
+        let threads = launch.block.iter().map(|extent| u64::from(*extent)).product();
+        if rows.is_some_and(|rows| folds_in_launch(self.margins, rows, threads)) {
+            last_block.completes_rows = true;
+            launch.last_block = Some(last_block);
+        }
+    }
+
+    /// The groups of a launch's blocks, without work. `None` if rows of one group may be between those of
     /// another, or if a grid may have no blocks. `base` is the sum of the row loops around the launch.
     fn groups(&self, launch: &MirLaunch, base: &Affine) -> Option<LastBlock> {
         let (mut groups, mut members, mut row) = (Vec::new(), Vec::new(), base.clone());
@@ -119,7 +177,14 @@ impl FoldMover<'_> {
             return None;
         }
         let window = window_of(uses, &row, &self.mir.vars);
-        self.are_apart(&groups, &window).then(|| LastBlock { groups, members, window, folds: Vec::new() })
+        let (folds, completes_rows) = (Vec::new(), false);
+        self.are_apart(&groups, &window).then_some(LastBlock {
+            groups,
+            members,
+            window,
+            folds,
+            completes_rows,
+        })
     }
 
     /// Whether each row is in one group: the rows of a group reach no further than the smallest distance
@@ -179,6 +244,11 @@ fn loop_of(stmts: &[MirStmt], var: Var) -> Option<&MirLoop> {
         MirStmt::Loop(this) if this.iter.var == var => Some(this),
         other => other.inside().into_iter().find_map(|body| loop_of(body, var)),
     })
+}
+
+/// Whether a statement walks trees.
+fn walks(stmt: &MirStmt) -> bool {
+    matches!(stmt, MirStmt::Walks(_)) || stmt.inside().into_iter().flatten().any(walks)
 }
 
 /// Whether a loop certainly has an iteration.

@@ -33,7 +33,7 @@ mod uses;
 mod window;
 
 pub use build::build;
-pub use last_block::{LastBlock, fold_in_last_blocks, folds_in_launch};
+pub use last_block::{LastBlock, Margins, completes_rows, finish_in_last_blocks, folds_in_launch};
 pub use uses::{LeafUse, LeafUses, WalkRange};
 pub(crate) use window::ScratchBytes;
 
@@ -239,7 +239,7 @@ pub struct MirLaunch {
     pub walks: WalkRange,
     /// Code of one thread.
     pub body: Vec<MirStmt>,
-    /// Folds of slots at the end of the launch.
+    /// Work of the last block of each group at the end of the launch.
     pub last_block: Option<LastBlock>,
 }
 

@@ -223,6 +223,9 @@ impl MirPrinter<'_> {
         self.line(f, format!("{which}, rows {} {{", self.window(&last.window)))?;
         self.depth += 1;
         last.folds.iter().try_for_each(|fold| self.fold(f, fold))?;
+        if last.completes_rows {
+            self.line(f, "all margins are complete")?;
+        }
         self.depth -= 1;
         self.line(f, "}")
     }

@@ -223,6 +223,7 @@ impl Case {
         if self.has_launches() {
             self.interpret_bins(&compiled, &interpreted)?;
             self.interpret_base(&compiled)?;
+            self.interpret_direct(&compiled, &interpreted)?;
             return self.interpret_transforms(&compiled, &interpreted);
         }
         let jit = self.jit(&compiled)?;

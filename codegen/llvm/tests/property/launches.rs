@@ -4,6 +4,7 @@ use super::case::{Case, bytes, doubles, forest_of, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::{KernelKind, OutputKind};
+use sched_ir::lower::is_by_margin;
 use sched_ir::mir::MirStmt;
 use sched_ir::{Budget, Compiled, codes, compile};
 use sched_lang::{CheckOptions, CheckPurpose, check};
@@ -47,7 +48,8 @@ fn add_folds(stmts: &[MirStmt], folds: &mut (bool, bool, bool)) {
         match stmt {
             MirStmt::Fold(_) => folds.2 = true,
             MirStmt::Launch(launch) => {
-                let members = launch.last_block.as_ref().map(|last| last.members.is_empty());
+                let last = launch.last_block.as_ref().filter(|last| !last.folds.is_empty());
+                let members = last.map(|last| last.members.is_empty());
                 folds.0 |= members == Some(false);
                 folds.1 |= members == Some(true);
             }
@@ -152,6 +154,29 @@ impl Case {
             add_folds(&stages.mir.body, &mut folds);
         }
         folds
+    }
+
+    /// Whether blocks compute predictions from all margins of a row at the end of a launch, and whether a
+    /// second launch does.
+    pub fn row_predictions(&self) -> (bool, bool) {
+        let compiled = self.compile(&[OutputKind::Raw, OutputKind::Value]).ok();
+        let Some(compiled) = compiled.filter(|_| self.has_launches()) else { return (false, false) };
+        let of_rows = compiled.lir.has(OutputKind::Value.into()) && !is_by_margin(&self.forest);
+        let in_launch = compiled.lir.has(KernelKind::Direct);
+        (of_rows && in_launch, of_rows && !in_launch)
+    }
+
+    /// Compares the predictions of the kernel that reads rows with those of the kernel that reads margins.
+    pub fn interpret_direct(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
+        if self.atomic() || !compiled.lir.has(KernelKind::Direct) {
+            return Ok(());
+        }
+        let types = self.forest.types;
+        let size = self.num_rows() * self.forest.value_columns() * types.output.bytes();
+        let input = bytes(margins.iter().copied(), types.accumulator);
+        let wanted = self.run_kernel(compiled, OutputKind::Value, &input, size)?;
+        let found = self.run_kernel(compiled, KernelKind::Direct, &self.kernel_rows(), size)?;
+        same_bits("prediction of rows", &doubles(&found, types.output), &doubles(&wanted, types.output))
     }
 
     /// If rows are transferred as bins, compares the margins of the kernels that read bins with those of the

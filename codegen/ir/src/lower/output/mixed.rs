@@ -1,7 +1,7 @@
 //! Last output steps, which combine the values of a row.
 
 use super::{OutputStage, RowIndices, is_uniform};
-use crate::lir::{Address, Bin, BuildStmts, Cast, Cmp, Function, Math, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BuildStmts, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 
 /// Values that all exponentials of a row depend on.
@@ -15,9 +15,57 @@ struct Exponentials {
     near_zero_factor: Option<Value>,
 }
 
+/// The end of an output's steps, which combines the values of a row.
+#[derive(Clone, Copy)]
+pub(super) enum LastStep {
+    /// Each value is a result.
+    Values,
+    /// Exponentials divided by their sum.
+    Softmax(Softmax),
+    /// The complement of the single value, and the value.
+    Complement,
+    /// Running sums of distances.
+    Ascending,
+    /// The number of the largest value, or of the largest share of a softmax.
+    ArgMax(Option<Softmax>),
+    /// Whether the single value is larger than its complement.
+    LargerHalf,
+}
+
+impl LastStep {
+    /// Divides steps into those on single values and the last one. `None` if no code computes such steps.
+    pub(super) fn of(steps: &[Transform]) -> Option<(&[Transform], LastStep)> {
+        let count = steps.iter().take_while(|step| step.is_by_value()).count();
+        let (by_value, last) = steps.split_at(count);
+        let last = match last {
+            [] => LastStep::Values,
+            [Transform::Softmax(form)] => LastStep::Softmax(*form),
+            [Transform::Complement] => LastStep::Complement,
+            [Transform::Ascending] => LastStep::Ascending,
+            [Transform::ArgMax] => LastStep::ArgMax(None),
+            [Transform::Softmax(form), Transform::ArgMax] => LastStep::ArgMax(Some(*form)),
+            [Transform::Complement, Transform::ArgMax] => LastStep::LargerHalf,
+            _ => return None,
+        };
+        Some((by_value, last))
+    }
+}
+
 impl OutputStage<'_> {
+    /// Stores the results: the values of each row after `steps` on single values, combined by the last step.
+    pub(super) fn last_step(&mut self, steps: &[Transform], last: LastStep) {
+        match last {
+            LastStep::Values => self.one_per_margin(steps),
+            LastStep::Softmax(form) => self.softmax(steps, form),
+            LastStep::Complement => self.complement(steps),
+            LastStep::Ascending => self.ascending(steps),
+            LastStep::ArgMax(softmax) => self.arg_max(steps, softmax),
+            LastStep::LargerHalf => self.larger_half(steps),
+        }
+    }
+
     /// Two results for the one margin: its complement and itself.
-    pub(super) fn complement(mut self, steps: &[Transform]) -> Function {
+    fn complement(&mut self, steps: &[Transform]) {
         self.for_all_rows(2, |s, row| {
             let y = s.value(steps, row.from, 0);
             let one = s.float(1.0);
@@ -26,13 +74,12 @@ impl OutputStage<'_> {
             s.store(row.to, rest);
             s.store(second, y);
         });
-        self.b.finish()
     }
 
     /// Increasing values: the first margin, then running sums of the distances that the other margins give.
     /// Results may replace the margins in their buffer, since each margin is read before its result is
     /// written.
-    pub(super) fn ascending(mut self, steps: &[Transform]) -> Function {
+    fn ascending(&mut self, steps: &[Transform]) {
         self.for_all_rows(self.n_values(), |s, row| {
             let lowest = s.value(steps, row.from, 0);
             s.store(row.to, lowest);
@@ -46,11 +93,10 @@ impl OutputStage<'_> {
                 vec![next]
             });
         });
-        self.b.finish()
     }
 
     /// 1 if the single margin is larger than its complement, 1 minus the margin, else 0.
-    pub(super) fn larger_half(mut self, steps: &[Transform]) -> Function {
+    fn larger_half(&mut self, steps: &[Transform]) {
         self.for_all_rows(1, |s, row| {
             let y = s.value(steps, row.from, 0);
             let (zero, one) = (s.float(0.0), s.float(1.0));
@@ -59,12 +105,11 @@ impl OutputStage<'_> {
             let class = s.b.select(larger, one, zero);
             s.store(row.to, class);
         });
-        self.b.finish()
     }
 
     /// Index of the largest value of a row, the first of equal ones, as a float. Values are the margins
     /// after the steps, or their softmax.
-    pub(super) fn arg_max(mut self, steps: &[Transform], softmax: Option<Softmax>) -> Function {
+    fn arg_max(&mut self, steps: &[Transform], softmax: Option<Softmax>) {
         self.for_all_rows(1, |s, row| {
             let shares = softmax.map(|form| s.exponentials(steps, form, row, false));
             let value = |s: &mut Self, margin, number| {
@@ -96,14 +141,13 @@ impl OutputStage<'_> {
             let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(s.result));
             s.store(row.to, class);
         });
-        self.b.finish()
     }
 
     /// Exponentials of the distances to the largest value, divided by their sum.
     ///
     /// If results have the type of margins, the exponentials are first stored in place of the results. With
     /// another type, they are computed twice.
-    pub(super) fn softmax(mut self, steps: &[Transform], form: Softmax) -> Function {
+    fn softmax(&mut self, steps: &[Transform], form: Softmax) {
         self.for_all_rows(self.n_values(), |s, row| {
             let in_results = s.element == s.result;
             let (all, sum) = s.exponentials(steps, form, row, in_results);
@@ -122,7 +166,6 @@ impl OutputStage<'_> {
                 Vec::new()
             });
         });
-        self.b.finish()
     }
 
     /// Common part of a row's exponentials, and their sum in the element type of margins. With

@@ -6,6 +6,7 @@
 mod expression;
 mod formula;
 mod mixed;
+mod rows;
 
 use super::elements::launch_over;
 use super::lowering::Lowering;
@@ -18,11 +19,13 @@ use crate::lir::{
     Scalar, Space, Ty, Value,
 };
 use expression::{ExpressionCode, ExpressionMemory};
+use mixed::LastStep;
 use sched_forest::{Forest, Transform, Types};
 use sched_nest::{Bounded, Variants};
 
 pub use expression::OutputTables;
 pub use formula::OutputFormula;
+pub use rows::RowPredictions;
 
 /// Element types that callers and the kernels of a model exchange.
 pub fn interface(types: &Types) -> Interface {
@@ -36,19 +39,17 @@ pub fn after_margins(
     lowering: &Lowering,
     processors: &Variants<ProcessorKind>,
 ) -> Option<Function> {
-    let (stage, rest) = OutputStage::new(kind, lowering, lowering.hir.outputs.steps(kind)?, processors);
-    let count = rest.iter().take_while(|step| step.is_by_value()).count();
-    let (by_value, last) = rest.split_at(count);
-    Some(match last {
-        [] => stage.one_per_margin(by_value),
-        [Transform::Softmax(form)] => stage.softmax(by_value, *form),
-        [Transform::Complement] => stage.complement(by_value),
-        [Transform::Ascending] => stage.ascending(by_value),
-        [Transform::ArgMax] => stage.arg_max(by_value, None),
-        [Transform::Softmax(form), Transform::ArgMax] => stage.arg_max(by_value, Some(*form)),
-        [Transform::Complement, Transform::ArgMax] => stage.larger_half(by_value),
-        _ => return None,
-    })
+    let steps = lowering.hir.outputs.steps(kind)?;
+    let (mut b, element) = (Builder::with_index(kind.word(), lowering.plan.index), margin_element(lowering));
+    let margins = b.buffer("margins", Space::Input, element);
+    let (mut stage, rest) = OutputStage::new((b, kind), lowering, (steps, margins), Rows::OfCall(processors));
+    let (by_value, last) = LastStep::of(rest)?;
+    stage.last_step(by_value, last);
+    Some(stage.b.finish())
+}
+
+fn margin_element(lowering: &Lowering) -> Scalar {
+    scalar(lowering.hir.forest.types.accumulator)
 }
 
 /// The kernel that writes the model's own base values to the margins of all rows, on a device.
@@ -88,9 +89,9 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, processors: &Variants<Pr
     let out = b.buffer("result", Space::Output, element);
     let own = std::mem::replace(b, Builder::new(""));
     let per_row = forest.num_margins as i64;
-    let expressions = Vec::new();
+    let (rows, expressions) = (Rows::OfCall(processors), Vec::new());
     let mut stage =
-        OutputStage { b: own, processors, margins: out, out, element, result: element, per_row, expressions };
+        OutputStage { b: own, rows, margins: out, out, element, result: element, per_row, expressions };
     stage.each_margin(&forest.output.raw, |s, to, y| s.store(to, y));
     *b = stage.b;
 }
@@ -98,8 +99,7 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, processors: &Variants<Pr
 /// An output stage under construction.
 struct OutputStage<'a> {
     b: Builder,
-    /// Processor of each run.
-    processors: &'a Variants<ProcessorKind>,
+    rows: Rows<'a>,
     /// Buffer of the margins; while the code of a row is emitted, of the last expression's results.
     margins: BufferId,
     out: BufferId,
@@ -112,6 +112,15 @@ struct OutputStage<'a> {
     /// Expressions over all values of a row. The first reads the margins, each other the results of the
     /// previous one.
     expressions: Vec<ExpressionCode<'a>>,
+}
+
+/// The rows that a stage transforms.
+#[derive(Clone)]
+enum Rows<'a> {
+    /// All rows of the call, by loops and launches. Each run has a processor.
+    OfCall(&'a Variants<ProcessorKind>),
+    /// The row of a thread in a launch, with the memory of the expressions.
+    OfThread(Value, Vec<ExpressionMemory>),
 }
 
 /// Indices of a row's first values.
@@ -132,20 +141,18 @@ impl BuildStmts for OutputStage<'_> {
 impl<'a> OutputStage<'a> {
     /// A stage that computes the expressions among an output's steps, and the steps after the last one.
     fn new(
-        kind: OutputKind,
+        (mut b, kind): (Builder, OutputKind),
         lowering: &'a Lowering,
-        steps: &'a StepRuns,
-        processors: &'a Variants<ProcessorKind>,
+        (steps, margins): (&'a StepRuns, BufferId),
+        rows: Rows<'a>,
     ) -> (Self, &'a [Transform]) {
         let forest = &lowering.hir.forest;
-        let (element, result) = (scalar(forest.types.accumulator), interface(&forest.types).output(kind));
-        let mut b = Builder::with_index(kind.word(), lowering.plan.index);
-        let margins = b.buffer("margins", Space::Input, element);
+        let (element, result) = (margin_element(lowering), interface(&forest.types).output(kind));
         let out = b.buffer("result", Space::Output, result);
         let output = &lowering.numbers.output;
         let (expressions, rest) = output.code_of_steps((&mut b, lowering.plan.register_bytes), kind, steps);
         let per_row = forest.num_margins as i64;
-        (OutputStage { b, processors, margins, out, element, result, per_row, expressions }, rest)
+        (OutputStage { b, rows, margins, out, element, result, per_row, expressions }, rest)
     }
 
     /// Number of values of a row before the last steps.
@@ -178,18 +185,20 @@ impl<'a> OutputStage<'a> {
     }
 
     /// One result for each margin.
-    fn one_per_margin(mut self, steps: &[Transform]) -> Function {
+    fn one_per_margin(&mut self, steps: &[Transform]) {
         self.each_margin(steps, |s, to, y| s.store(to, y));
-        self.b.finish()
     }
 
     /// Calls `body` with the index of each margin's result, and the margin's value after the steps.
     fn each_margin(&mut self, steps: &[Transform], mut body: impl FnMut(&mut Self, Value, Value)) {
         let is_alike = steps.iter().all(is_uniform);
-        if is_alike && self.expressions.is_empty() {
+        if let Rows::OfCall(processors) = self.rows
+            && is_alike
+            && self.expressions.is_empty()
+        {
             let rows = self.b.n_rows();
             let all = self.b.mul_int(rows, self.per_row);
-            return self.for_all(all, |s, index| {
+            return self.for_all(processors, all, |s, index| {
                 let y = s.value(steps, index, 0);
                 body(s, index, y);
             });
@@ -226,21 +235,38 @@ impl<'a> OutputStage<'a> {
     /// Calls `body` for each row, which has `n_results` results, on the processor of the run. If there are
     /// expressions, `body` gets the last expression's results in place of the margins.
     fn for_all_rows(&mut self, n_results: i64, mut body: impl FnMut(&mut Self, RowIndices)) {
-        let processors = self.processors;
+        let processors = match &self.rows {
+            Rows::OfCall(processors) => *processors,
+            Rows::OfThread(row, memory) => {
+                let (row, memory) = (*row, memory.clone());
+                return self.row((ProcessorKind::Device, &memory), row, n_results, &mut body);
+            }
+        };
         self.for_variant(processors.bounded(), *processors.rest(), &mut |s, processor| {
             let expressions = s.expressions.clone();
             s.with_memory(processor, &expressions, &mut Vec::new(), &mut |s, memory| {
                 let rows = s.b.n_rows();
                 s.for_all_at(processor, rows, &mut |s, row| {
-                    let before = (s.margins, s.element, s.per_row);
-                    let from = s.compute_expressions(processor, memory, row);
-                    let is_in_place = memory.is_empty() && n_results == s.per_row;
-                    let to = if is_in_place { from } else { s.b.mul_int(row, n_results) };
-                    body(s, RowIndices { from, to });
-                    (s.margins, s.element, s.per_row) = before;
+                    s.row((processor, memory), row, n_results, &mut body);
                 });
             });
         });
+    }
+
+    /// Computes the expressions of a row, and calls `body` as [`OutputStage::for_all_rows`] does.
+    fn row(
+        &mut self,
+        (processor, memory): (ProcessorKind, &[ExpressionMemory]),
+        row: Value,
+        n_results: i64,
+        body: &mut impl FnMut(&mut Self, RowIndices),
+    ) {
+        let before = (self.margins, self.element, self.per_row);
+        let from = self.compute_expressions(processor, memory, row);
+        let is_in_place = memory.is_empty() && n_results == self.per_row;
+        let to = if is_in_place { from } else { self.b.mul_int(row, n_results) };
+        body(self, RowIndices { from, to });
+        (self.margins, self.element, self.per_row) = before;
     }
 
     /// Runs `body` with memory for expressions: of a row on the host, which computes rows one after the
@@ -326,8 +352,12 @@ impl<'a> OutputStage<'a> {
     }
 
     /// Calls `body` for each number below `count`, on the processor of the run.
-    fn for_all(&mut self, count: Value, mut body: impl FnMut(&mut Self, Value)) {
-        let processors = self.processors;
+    fn for_all(
+        &mut self,
+        processors: &Variants<ProcessorKind>,
+        count: Value,
+        mut body: impl FnMut(&mut Self, Value),
+    ) {
         self.for_variant(processors.bounded(), *processors.rest(), &mut |s, processor| {
             s.for_all_at(processor, count, &mut body)
         });
