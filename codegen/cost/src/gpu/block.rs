@@ -259,8 +259,10 @@ impl BlockEstimator<'_> {
         if self.launch.copied_trees == 0 {
             return;
         }
-        let pieces = (self.trees.count / self.launch.copied_trees as f64).ceil();
-        let copies = self.trees.bytes / COPIED_AT_ONCE * figures::COPY_CYCLES;
+        let launch = self.launch;
+        let (blocks, rounds) = (launch.tree_blocks as f64, launch.copy_rounds as f64);
+        let pieces = rounds * (self.trees.count / blocks / launch.copied_trees as f64).ceil();
+        let copies = rounds * self.trees.bytes / blocks / COPIED_AT_ONCE * figures::COPY_CYCLES;
         self.add_instructions(copies / f64::from(self.gpu.kind.warp));
         self.work.chain += pieces * 2.0 * figures::BARRIER_CYCLES + copies / self.threads;
     }

@@ -39,8 +39,8 @@ pub const BANK_CONFLICTS: f64 = 3.5;
 pub const MEMORY_SHARE: f64 = 0.87;
 /// Clock of a busy device, as a share of the data sheet's.
 pub const CLOCK_SHARE: f64 = 0.96;
-/// Bytes of slots that fit the second-level cache, as a share of its size: it has two halves.
-pub const SLOT_CACHE_SHARE: f64 = 0.5;
+/// Bytes of rows or slots that fit the second-level cache, as a share of its size: it has two halves.
+pub const KEPT_SECOND_CACHE_SHARE: f64 = 0.5;
 
 /// Weight, from 0 to 1, of the assumption that all leaves have equally many rows. The rest is the weight of
 /// the assumption that each test sends half of the rows to each side.

@@ -79,6 +79,11 @@ impl GpuMachine {
         bytes + figures::RESERVED_BYTES <= self.sheet.shared_kib << 10
     }
 
+    /// Whether the second-level cache keeps this many bytes of rows or slots until they are read again.
+    pub(super) fn keeps_in_second_cache(&self, bytes: f64) -> bool {
+        bytes <= (self.sheet.l2_mib << 20) as f64 * figures::KEPT_SECOND_CACHE_SHARE
+    }
+
     /// Converts cycles to microseconds.
     pub(super) fn us(&self, cycles: f64) -> f64 {
         cycles / (figures::CLOCK_SHARE * self.sheet.ghz) / 1000.0

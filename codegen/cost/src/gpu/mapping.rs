@@ -1,5 +1,6 @@
 //! The launches of a nest: which loops over rows and trees are blocks, threads, lanes or serial.
 
+use super::coverage::{AxisLoops, Extent};
 use super::figures;
 use super::trees::selects_class;
 use sched_nest::sym::{Property, Sym};
@@ -18,6 +19,9 @@ pub struct LaunchMapping {
     pub lanes: u64,
     /// Number of blocks among which the trees are divided.
     pub tree_blocks: u64,
+    /// Whether blocks with other trees run after those with all rows of the call: their trees are in a
+    /// dimension of the grid that is slower than that of rows.
+    pub has_trees_in_slow_dimension: bool,
     /// Threads of a block among which its trees are divided.
     pub tree_threads: u64,
     /// Trees that a thread walks.
@@ -37,6 +41,9 @@ pub struct LaunchMapping {
     pub copies_rows: bool,
     /// Trees that a block copies at a time; 0 if it copies none.
     pub copied_trees: u64,
+    /// Number of times that a block copies each of its trees: once for each iteration of serial loops over
+    /// rows outside of the copies.
+    pub copy_rounds: u64,
     /// Whether each row is copied in one block and once, so that the block can compute its columns.
     pub copies_each_row_once: bool,
 }
@@ -50,6 +57,7 @@ impl LaunchMapping {
             row_threads: 1,
             lanes: 1,
             tree_blocks: 1,
+            has_trees_in_slow_dimension: false,
             tree_threads: 1,
             thread_trees: 1,
             trees_in_lanes: false,
@@ -59,6 +67,7 @@ impl LaunchMapping {
             device_slots: 0,
             copies_rows: false,
             copied_trees: 0,
+            copy_rounds: 1,
             copies_each_row_once: false,
         }
     }
@@ -107,7 +116,7 @@ pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<LaunchM
         paths_below(nest, *root, &mut Vec::new(), &mut paths);
     }
     let launches: Option<Vec<LaunchMapping>> =
-        paths.iter().map(|path| PathReader::new(nest, model, rows).read(path)).collect();
+        paths.iter().map(|path| PathReader::new(nest, model, rows, path)?.read()).collect();
     launches.filter(|launches| !launches.is_empty())
 }
 
@@ -128,44 +137,53 @@ fn paths_below(nest: &Nest, id: LoopId, path: &mut Vec<LoopId>, paths: &mut Vec<
 /// Reads a path of loops from the outermost to the walks.
 struct PathReader<'a> {
     nest: &'a Nest,
-    rows: u64,
-    /// Rows of one iteration of the loops read so far.
-    row_extent: u64,
-    /// Trees of one iteration of the loops read so far.
-    tree_extent: u64,
-    /// Trees of the model.
-    trees: u64,
+    path: &'a [LoopId],
+    rows: AxisLoops,
+    trees: AxisLoops,
     mapping: LaunchMapping,
     /// Whether vectors of rows share words of bins.
     has_byte_bins: bool,
     /// Iterations of serial loops over trees that are outside of all loops over threads.
     pieces: u64,
+    /// Iterations of serial loops over rows so far, inside the launch.
+    row_rounds: u64,
+    /// The slowest dimension of the grid that has rows.
+    row_grid: Option<GpuAxis>,
+    /// The slowest dimension of the grid that has trees.
+    tree_grid: Option<GpuAxis>,
     is_mapped: bool,
     has_threads: bool,
     is_shared: bool,
 }
 
 impl<'a> PathReader<'a> {
-    fn new(nest: &'a Nest, model: &ModelInfo, rows: u64) -> PathReader<'a> {
+    /// `None` if an extent is unknown.
+    fn new(nest: &'a Nest, model: &ModelInfo, rows: u64, path: &'a [LoopId]) -> Option<PathReader<'a>> {
         let layout = nest.representation.unwrap_or(Layout::Array);
-        PathReader {
+        let extents = |over_rows: bool| -> Option<Vec<Extent>> {
+            let loops = path.iter().filter(|id| (nest.get(**id).axis == Axis::Row) == over_rows);
+            loops.map(|id| extent(*id, nest.get(*id), rows)).collect()
+        };
+        Some(PathReader {
             nest,
-            rows,
-            row_extent: rows,
-            tree_extent: u64::from(model.num_trees.max(1)),
-            trees: u64::from(model.num_trees.max(1)),
+            path,
+            rows: AxisLoops::of(extents(true)?, rows, false),
+            trees: AxisLoops::of(extents(false)?, u64::from(model.num_trees.max(1)), true),
             mapping: LaunchMapping::of_rows(layout, rows),
             has_byte_bins: model.has_byte_bins(),
             pieces: 1,
+            row_rounds: 1,
+            row_grid: None,
+            tree_grid: None,
             is_mapped: false,
             has_threads: false,
             is_shared: false,
-        }
+        })
     }
 
-    fn read(mut self, path: &[LoopId]) -> Option<LaunchMapping> {
-        for id in path {
-            self.enter(self.nest.get(*id))?;
+    fn read(mut self) -> Option<LaunchMapping> {
+        for (at, id) in self.path.iter().enumerate() {
+            self.enter(at, self.nest.get(*id));
         }
         if !self.is_mapped {
             return None;
@@ -175,32 +193,21 @@ impl<'a> PathReader<'a> {
         if self.is_shared {
             mapping.folds = self.pieces;
         }
+        mapping.has_trees_in_slow_dimension = self.row_grid.is_some() && self.tree_grid > self.row_grid;
         mapping.copies_each_row_once &= mapping.tree_blocks == 1 && mapping.copied_trees == 0;
         Some(self.mapping)
     }
 
-    fn enter(&mut self, this: &Loop) -> Option<()> {
-        let step = self.value(&this.step)?.max(1);
-        let extent = match this.axis {
-            Axis::Row => self.row_extent,
-            Axis::Tree | Axis::Unit | Axis::Feature => self.tree_extent,
-        };
-        // The constraints of tiles shorten only the last iterations, so the extent bounds the length of each.
-        let length = (self.value(&this.stop)? - self.value(&this.start)?).max(0);
-        let trips = u64::try_from(length).ok()?.min(extent).div_ceil(u64::try_from(step).ok()?).max(1);
-        let inside = match this.axis {
-            // Blocks have all their threads, even if the call has fewer rows.
-            Axis::Row => u64::try_from(step).ok()?,
-            Axis::Tree | Axis::Unit | Axis::Feature => u64::try_from(step).ok()?.min(extent),
-        };
+    fn enter(&mut self, at: usize, this: &Loop) {
         let annotations = &this.annotations;
         if let Some(layout) = annotations.representation {
             self.mapping.layout = layout;
         }
         match this.axis {
-            Axis::Row => self.row_loop(this, trips, inside),
-            Axis::Tree | Axis::Unit | Axis::Feature => self.tree_loop(this, trips, inside),
+            Axis::Row => self.row_loop(at, this),
+            Axis::Tree | Axis::Unit | Axis::Feature => self.tree_loop(at, this),
         }
+        self.is_mapped |= annotations.gpu_dimension.is_some();
         if let Some(walks) = annotations.interleave {
             self.mapping.interleaved_walks = u64::from(walks.max(1));
         }
@@ -213,34 +220,39 @@ impl<'a> PathReader<'a> {
                 self.mapping.interleaved_walks *= lanes;
             }
         }
-        Some(())
     }
 
-    fn row_loop(&mut self, this: &Loop, trips: u64, inside: u64) {
-        match this.annotations.gpu_dimension.map(|dimension| dimension.level) {
-            Some(GpuLevel::Grid) => self.mapping.rows_per_block = inside,
+    fn row_loop(&mut self, at: usize, this: &Loop) {
+        let trips = self.rows.trips(self.path[at]);
+        let dimension = this.annotations.gpu_dimension;
+        match dimension.map(|dimension| dimension.level) {
+            Some(GpuLevel::Grid) => {
+                self.row_grid = self.row_grid.max(dimension.map(|dimension| dimension.axis));
+                let inner = &self.path[at + 1..];
+                self.mapping.rows_per_block = self.rows.covered(|id| inner.contains(&id));
+            }
             Some(GpuLevel::Block) => {
-                if !self.is_mapped {
-                    self.mapping.rows_per_block = self.rows;
-                }
                 self.mapping.row_threads *= trips;
                 self.has_threads = true;
             }
+            None if self.is_mapped => self.row_rounds *= trips,
             None => {}
         }
-        self.is_mapped |= this.annotations.gpu_dimension.is_some();
         self.mapping.copies_rows |= this.annotations.cache;
-        self.mapping.copies_each_row_once |= this.annotations.cache && self.tree_extent == self.trees;
-        self.row_extent = inside;
+        let inner = &self.path[at..];
+        let has_all_trees = self.path.iter().all(|id| self.trees.trips(*id) == 1 || inner.contains(id));
+        self.mapping.copies_each_row_once |= this.annotations.cache && has_all_trees;
     }
 
-    fn tree_loop(&mut self, this: &Loop, trips: u64, inside: u64) {
+    fn tree_loop(&mut self, at: usize, this: &Loop) {
+        let trips = self.trees.trips(self.path[at]);
         let mapping = &mut self.mapping;
         let is_shared = this.annotations.reduce == Some(Reduce::Shared);
         match this.annotations.gpu_dimension {
             Some(dimension) => {
                 if dimension.level == GpuLevel::Grid {
                     mapping.tree_blocks *= trips;
+                    self.tree_grid = self.tree_grid.max(Some(dimension.axis));
                 } else {
                     mapping.tree_threads *= trips;
                     mapping.trees_in_lanes |= dimension.axis == GpuAxis::X;
@@ -261,16 +273,122 @@ impl<'a> PathReader<'a> {
             }
         }
         if this.annotations.cache {
-            mapping.copied_trees = inside;
+            // A block copies the trees of all its threads, also those of loops over threads outside.
+            let (nest, inner) = (self.nest, &self.path[at + 1..]);
+            let is_copied = |id: LoopId| inner.contains(&id) || is_thread_loop(nest.get(id));
+            mapping.copied_trees = self.trees.covered(is_copied);
+            mapping.copy_rounds = self.row_rounds;
         }
-        self.is_mapped |= this.annotations.gpu_dimension.is_some();
         self.is_shared |= is_shared;
-        self.tree_extent = inside;
+    }
+}
+
+fn is_thread_loop(this: &Loop) -> bool {
+    this.annotations.gpu_dimension.is_some_and(|dimension| dimension.level == GpuLevel::Block)
+}
+
+/// The extent of a loop in a call of `rows` rows. `None` if it depends on an unknown property.
+fn extent(id: LoopId, this: &Loop, rows: u64) -> Option<Extent> {
+    let rows = i64::try_from(rows).ok()?;
+    let value =
+        |sym: &Sym| sym.substitute(&|property| (property == Property::Rows).then_some(rows)).ok()?.as_int();
+    let length = (value(&this.stop)? - value(&this.start)?).max(0);
+    let step = value(&this.step)?.max(1);
+    Some(Extent { id, length: u64::try_from(length).ok()?, step: u64::try_from(step).ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_lang::{CheckOptions, CheckPurpose, check};
+    use sched_nest::Depths;
+    use std::sync::Arc;
+
+    /// The launch of a schedule for 100 trees, in a call of 1,000 rows.
+    fn launch(directives: &str) -> LaunchMapping {
+        let model = ModelInfo {
+            num_trees: 100,
+            num_features: 10,
+            tested_features: 10,
+            num_classes: 1,
+            depths: Depths::from(vec![6; 100]),
+            value_bytes: 4,
+            sum_bytes: 4,
+            bin_bytes: 1,
+            bins_per_row: 10,
+            ..ModelInfo::default()
+        };
+        let schedule = format!("target gpu\n{directives}");
+        let options = CheckOptions {
+            model: Some(Arc::new(model.clone())),
+            target: "gpu(sm_90)".parse().ok(),
+            purpose: CheckPurpose::Compile,
+            ..CheckOptions::default()
+        };
+        let nest = check(&schedule, &options).nests.expect(&schedule).into_for_rows(1000);
+        let mut all = launches(&nest, &model, 1000).expect(&schedule);
+        assert_eq!(all.len(), 1, "{schedule}");
+        all.remove(0)
     }
 
-    /// The value of an expression. `None` if it depends on an unknown property.
-    fn value(&self, sym: &Sym) -> Option<i64> {
-        let rows = i64::try_from(self.rows).ok()?;
-        sym.substitute(&|property| (property == Property::Rows).then_some(rows)).ok()?.as_int()
+    /// A launch of blocks of 64 rows, with a row for each thread.
+    fn launch_of_rows(loops: &str, directives: &str) -> LaunchMapping {
+        let rows = "gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+        launch(&format!("tile(batch, b0, b1, 64)\n{loops}\n{rows}{directives}"))
+    }
+
+    /// Threads over trees, trees of a thread, folds, and moves of a sum to slots.
+    fn of_trees(launch: &LaunchMapping) -> [u64; 4] {
+        [launch.tree_threads, launch.thread_trees, launch.folds, launch.slot_rounds]
+    }
+
+    const TREE_THREADS: &str = "gpuDimension(t1, block.y)\nsharedReduce(t1)\n";
+
+    #[test]
+    fn each_thread_walks_its_trees_in_any_order_of_loops() {
+        let of =
+            |order: &str| launch_of_rows(&format!("tile(tree, t0, t1, 16)\nreorder({order})"), TREE_THREADS);
+        let [own, threads, rounds] = ["b0, b1, t1, t0", "b0, b1, t0, t1", "b0, t0, b1, t1"].map(of);
+        assert_eq!(of_trees(&own), [16, 7, 1, 1], "a thread moves its sum once");
+        assert_eq!(of_trees(&threads), [16, 7, 1, 7]);
+        assert_eq!(of_trees(&rounds), [16, 7, 7, 7], "the block folds the trees of each round");
+        for launch in [own, threads, rounds] {
+            assert_eq!((launch.rows_per_block, launch.row_threads), (64, 64));
+        }
+    }
+
+    #[test]
+    fn three_loops_divide_the_trees_in_any_order() {
+        let tiles = "tile(tree, t0, t, 20)\ntile(t, t1, t2, 4)\n";
+        for order in ["t0, t1, t2", "t1, t0, t2", "t1, t2, t0", "t2, t1, t0", "t0, t2, t1"] {
+            let launch = launch_of_rows(&format!("{tiles}reorder(b0, b1, {order})"), TREE_THREADS);
+            assert_eq!(of_trees(&launch)[..3], [5, 20, 1], "{order}");
+        }
+    }
+
+    #[test]
+    fn serial_loops_over_rows_divide_them_in_any_order() {
+        let mapped = "gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+        for (tile, order) in [("b1, b2, 4", "b0, b1, b2"), ("b2, b1, 16", "b0, b1, b2")] {
+            let text = format!("tile(batch, b0, r, 64)\ntile(r, {tile})\nreorder({order}, tree)\n{mapped}");
+            let launch = launch(&text);
+            assert_eq!((launch.rows_per_block, launch.row_threads), (64, 16), "{tile}");
+        }
+    }
+
+    #[test]
+    fn blocks_copy_the_trees_of_all_their_threads() {
+        let copied = |launch: LaunchMapping| (launch.tree_blocks, launch.copied_trees, launch.copy_rounds);
+        let pieces = "gpuDimension(t0, grid.y)\ncache(t0)\n";
+        let of_blocks = launch_of_rows("tile(tree, t0, t1, 8)\nreorder(b0, t0, b1, t1)", pieces);
+        assert!(of_blocks.has_trees_in_slow_dimension);
+        assert_eq!(copied(of_blocks), (13, 8, 1));
+        let strided = format!("{TREE_THREADS}cache(t0)\n");
+        let of_threads = launch_of_rows("tile(tree, t0, t1, 8)\nreorder(b0, b1, t1, t0)", &strided);
+        assert_eq!(copied(of_threads), (1, 8, 1));
+        let of_rounds = "tile(batch, b0, r, 256)\ntile(r, b2, b1, 64)\ntile(tree, t0, t1, 8)\n\
+                         reorder(b0, b2, t0, b1, t1)\ngpuDimension(b0, grid.x)\n\
+                         gpuDimension(b1, block.x)\ncache(t0)\n";
+        assert_eq!(copied(launch(of_rounds)), (1, 8, 4), "four times 64 rows");
     }
 }

@@ -11,6 +11,7 @@
 
 mod block;
 mod columns;
+mod coverage;
 mod figures;
 mod machine;
 mod mapping;
@@ -76,21 +77,29 @@ fn launch_us(
     let first_cache = gpu.us(busiest * work.wavefronts);
     let latency = gpu.us(occupancy.waves().ceil() * work.chain);
     let second_cache = gpu.us(second_cache / gpu.second_cache_bandwidth(active));
-    let memory = row_bytes(model) * rows as f64 / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s) / 1000.0;
+    let of_rows = row_bytes(model) * rows as f64;
+    let rereads = launch.has_trees_in_slow_dimension && !gpu.keeps_in_second_cache(of_rows);
+    let reads = if rereads { launch.tree_blocks as f64 } else { 1.0 };
+    let memory = reads * of_rows / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s) / 1000.0;
     let parts = [issue, first_cache, latency, second_cache, memory];
     let sum: f64 = parts.iter().map(|us| us.powf(figures::OVERLAP_EXPONENT)).sum();
     figures::LAUNCH_US + sum.powf(figures::OVERLAP_EXPONENT.recip()) + fold_us(gpu, model, launch, rows)
 }
 
-/// Bytes that a call reads of rows and writes of results, through the second-level cache.
+/// Bytes that a call reads of rows and writes of results, through the second-level cache. Blocks that share
+/// the trees of a row each read the row.
 fn call_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping, rows: u64) -> f64 {
     let results = f64::from(model.num_classes.max(1)) * sum_bytes(model);
+    let blocks = launch.tree_blocks as f64;
     let read = match launch.copies_rows {
-        true => row_bytes(model) * launch.tree_blocks as f64,
+        true => row_bytes(model),
         // Each step reads a sector; the sectors of short rows stay in the first-level cache.
-        false => row_bytes(model) + 2.0 * (trees.all_steps() * figures::SECTOR_BYTES).min(row_bytes(model)),
+        false => {
+            let steps = trees.all_steps() / blocks;
+            row_bytes(model) + 2.0 * (steps * figures::SECTOR_BYTES).min(row_bytes(model))
+        }
     };
-    rows as f64 * (read + results)
+    rows as f64 * (blocks * read + results)
 }
 
 /// Microseconds of adding up slots in the device's memory, by the last blocks of the launch or by a second
@@ -107,8 +116,7 @@ fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u6
     let written = slots * rows * sums::accesses(model) as f64 * of_a_row.min(figures::SECTOR_BYTES);
     let share = (written + bytes) / gpu.multiprocessors();
     let moved = gpu.us(figures::SLOT_TRAFFIC * share / gpu.second_cache_bandwidth(gpu.multiprocessors()));
-    let is_kept = bytes <= (gpu.sheet.l2_mib << 20) as f64 * figures::SLOT_CACHE_SHARE;
-    let wait = if is_kept { 1.0 } else { figures::MEMORY_FOLD_FACTOR };
+    let wait = if gpu.keeps_in_second_cache(bytes) { 1.0 } else { figures::MEMORY_FOLD_FACTOR };
     let rounds = (rows * margins / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
     let sums = launch.rows_per_block * u64::from(model.num_classes.max(1));
     let in_launch = folds_in_launch(launch.device_slots, sums, launch.threads());

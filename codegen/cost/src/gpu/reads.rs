@@ -155,7 +155,8 @@ impl Misses {
     ) -> Misses {
         let Occupancy { busiest, resident } = occupancy;
         if launch.copied_trees > 0 {
-            return Misses { sectors: busiest * trees.bytes / SECTOR_BYTES, steps: 0.0 };
+            let copied = launch.copy_rounds as f64 * trees.bytes / launch.tree_blocks as f64;
+            return Misses { sectors: busiest * copied / SECTOR_BYTES, steps: 0.0 };
         }
         let waves = occupancy.waves();
         let of_a_block = trees.count / launch.tree_blocks as f64;
