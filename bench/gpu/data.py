@@ -1,16 +1,22 @@
 """Converts the times that sweep.py measured to the data of the cost model's test.
 
     data.py OUT.json SWEEP.jsonl... --stats FOLDER [--held-out a,b]
+    data.py OUT.json --examples RESULT --schedules FOLDER...
 
 A SWEEP.jsonl may also be the result.json of run.sh, whose lines include those of the sweep.
-FOLDER has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`, and that of
-`schedc inspect --facts`, as `facts_MODEL.json`. Held-out models are those that were not used for fitting.
+The FOLDER of --stats has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`, and
+that of `schedc inspect --facts`, as `facts_MODEL.json`. Held-out models are those that were not used for
+fitting.
+
+The second form adds times of named schedules to OUT.json, which exists already. RESULT has the lines of
+run.sh that time kernels. The text of a schedule is in `NAME.sched` of a FOLDER of --schedules.
 """
 
 import argparse
 import collections
 import json
 import pathlib
+import re
 
 BATCHES = [1, 64, 1024, 16384, 131072, 1000000]
 
@@ -45,13 +51,50 @@ def lines_of(path):
     return [json.loads(line) for line in text.splitlines()]
 
 
+def line_of(number, is_exact, us):
+    """The times `us` of a schedule by rows of a call, as a line."""
+    times = " ".join(f"{rows}:{us[rows]:.4g}" for rows in sorted(us))
+    return f"{number} {'exact' if is_exact else 'any'} {times}"
+
+
+def examples(result, folders, models):
+    """The times of named schedules: their texts without comments, and lines for each of the `models`."""
+    files = {path.stem: path for folder in folders for path in pathlib.Path(folder).glob("*.sched")}
+    exact, times = set(), collections.defaultdict(dict)
+    for one in lines_of(result):
+        key = one.get("model"), one.get("schedule")
+        if one["part"] == "check" and one.get("exact"):
+            exact.add(key)
+        if one["part"] == "time" and one.get("what") == "kernel" and key[0] in models and key[1] in files:
+            times[key][one["batch"]] = one["us"]
+    names = sorted({schedule for _, schedule in times})
+    code = {name: re.sub(r"//.*\n|\n(?=\n)", "", files[name].read_text()).lstrip() for name in names}
+    lines = collections.defaultdict(list)
+    for (model, schedule), us in sorted(times.items()):
+        lines[model].append(line_of(names.index(schedule), (model, schedule) in exact, us))
+    return {"names": names, "schedules": [code[name] for name in names], "times": lines}
+
+
+def write(data, out):
+    """Writes the data with a value on each line."""
+    pathlib.Path(out).write_text(json.dumps(data, indent=0) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
-    parser.add_argument("sweeps", nargs="+")
-    parser.add_argument("--stats", required=True)
+    parser.add_argument("sweeps", nargs="*")
+    parser.add_argument("--stats")
     parser.add_argument("--held-out", default="")
+    parser.add_argument("--examples")
+    parser.add_argument("--schedules", nargs="+", default=[])
     arguments = parser.parse_args()
+    if arguments.examples:
+        data = json.loads(pathlib.Path(arguments.out).read_text())
+        data["examples"] = examples(arguments.examples, arguments.schedules, data["models"])
+        return write(data, arguments.out)
+    if not arguments.sweeps or not arguments.stats:
+        parser.error("SWEEP.jsonl and --stats are missing")
     exact, times, texts = set(), collections.defaultdict(dict), {}
     for sweep in arguments.sweeps:
         for one in lines_of(sweep):
@@ -70,10 +113,9 @@ def main():
     numbers = {text: number for number, text in enumerate(schedules)}
     lines = collections.defaultdict(list)
     for key, of_key in sorted(times.items()):
-        us = " ".join(f"{rows}:{of_key[rows]:.4g}" for rows in sorted(of_key))
-        lines[key[0]].append(f"{numbers[texts[key]]} {'exact' if key in exact else 'any'} {us}")
+        lines[key[0]].append(line_of(numbers[texts[key]], key in exact, of_key))
     data = {"gpu": "sm_90", "models": models, "schedules": schedules, "times": lines}
-    pathlib.Path(arguments.out).write_text(json.dumps(data, indent=0) + "\n")
+    write(data, arguments.out)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,12 @@
 //! The cost model for GPUs, compared with times of an H100. Tests bound the slowdown of the schedule that the
 //! model prefers against the fastest one, and the errors of predicted times. `bench/gpu/sweep.py` took the
 //! times, and `bench/gpu/data.py` wrote them. At that time, a second launch folded all slots in the device's
-//! memory, and slots in shared memory were adjacent.
+//! memory, slots in shared memory were adjacent, and blocks copied all features of their rows. The tests
+//! count the first two as they were. Copies count as they are now, with the tested features alone.
+//!
+//! The schedules of the entry `examples` are those of `examples/gpu`, and a few with other sizes.
+//! `bench/gpu/run.sh` took their times with a compiler that was older by some days. The differences above
+//! apply to it as well.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_lang::{CheckPurpose, check};
@@ -195,6 +200,52 @@ fn predicted_times_of_fast_schedules_are_near_the_measured_ones() {
         println!("held out {held_out}: mean {mean:.3}, deviation {deviation:.3}, {within:.2} within 1.25");
         assert!(mean.abs() <= 0.08 && deviation <= 0.21 && within >= 0.8, "{mean} {deviation} {within}");
     }
+}
+
+/// A name of an example schedule, and predicted over measured times of its calls.
+type ExampleRatios = (String, Vec<f64>);
+
+/// The example schedules of the data, with all models and calls.
+fn examples() -> Vec<ExampleRatios> {
+    let data = data();
+    let of = |key: &str| data["examples"][key].as_array().expect("a list");
+    let (schedules, names) = (of("schedules"), of("names"));
+    let mut examples: Vec<ExampleRatios> =
+        names.iter().map(|name| (name.as_str().expect("a name").to_owned(), Vec::new())).collect();
+    for (model, lines) in data["examples"]["times"].as_object().expect("times") {
+        for line in lines.as_array().expect("lines") {
+            let timed = timed(line.as_str().expect("a line"), schedules);
+            let number = schedules.iter().position(|text| text.as_str() == Some(timed.schedule));
+            let calls = calls(&data["models"][model], &[timed]);
+            let ratios = calls.iter().map(|call| call.predicted / call.us);
+            examples[number.expect("it is listed")].1.extend(ratios);
+        }
+    }
+    examples
+}
+
+/// Bounds the factor between predicted and measured times of schedules that people write, fast or slow. They
+/// have loops over trees in orders that the other schedules lack. No figure of the model was fitted to them.
+#[test]
+fn predicted_times_of_examples_are_near_the_measured_ones() {
+    let factor = |ratio: &f64| ratio.max(ratio.recip());
+    let mut all = Vec::new();
+    for (name, ratios) in examples() {
+        let factors: Vec<f64> = ratios.iter().map(factor).collect();
+        let (low, high) = ratios
+            .iter()
+            .fold((f64::INFINITY, 0.0f64), |(low, high), ratio| (low.min(*ratio), high.max(*ratio)));
+        let [median, most, worst] = quantiles(factors.clone());
+        println!("{name:22} {median:.2} {most:.2} {worst:.2}, ratios {low:.2} to {high:.2}");
+        if ["rapids", "figure1c", "shared_partial_forest"].iter().any(|start| name.starts_with(start)) {
+            assert!(worst <= 2.2, "{name}: {worst}");
+        }
+        all.extend(factors);
+    }
+    let n = all.len();
+    let [median, most, worst] = quantiles(all);
+    println!("{n} calls: {median:.3} {most:.2} {worst:.2}");
+    assert!(median <= 1.22 && most <= 1.7 && worst <= 4.9, "{median} {most} {worst}");
 }
 
 /// A fold by the last block saves most of a launch in calls that do not fill the device.
