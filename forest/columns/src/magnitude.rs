@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::expr::{Binary, ColumnId, Expr, Unary};
-use crate::value::ColumnValue;
+use crate::value::{ColumnType, ColumnValue};
 
 impl Columns {
     /// Magnitudes of the `wanted` columns for a row. If each sum of a column adds its terms in another order,
@@ -23,6 +23,12 @@ impl Columns {
             known[column.index()] = (value, magnitude);
         }
         wanted.iter().map(|column| known[column.index()].1).collect()
+    }
+
+    /// Whether some of the `wanted` columns depend on a sum in single precision.
+    pub fn adds_singles(&self, wanted: &[ColumnId]) -> bool {
+        let is_single = |column: &ColumnId| self.column_type(*column) == ColumnType::F32;
+        self.needed_for(wanted).iter().any(|column| self.expr(*column).is_sum() && is_single(column))
     }
 }
 

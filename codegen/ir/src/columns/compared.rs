@@ -1,14 +1,17 @@
-//! Columns whose rounding errors can change a result by any amount.
+//! Columns whose rounding errors can change a result by more than rounding.
 //!
 //! Most operations keep a small difference of their operand small. A comparison does not: a value on the
-//! other side of a threshold leads a row to another leaf. Large factors do not, either. Sums whose
-//! differences no step enlarges, directly or through other columns, may add their terms in any order. The
-//! condition of an activation such as ReLU does not count: both of its sides have the same value at the
-//! threshold.
+//! other side of a threshold leads a row to another leaf. Large factors do not, either. Sums may add their
+//! terms in any order if all steps from them to results, directly or through other columns, enlarge
+//! differences by a bounded factor, and if the product of the factors is not large. The condition of an
+//! activation such as ReLU does not count: both of its sides have the same value at the threshold.
 //!
-//! [`ColumnSizes`] says how large columns become, and [`gains`] how much a difference of each changes
-//! results. Both depend on the magnitude of the sums of features: a constant matters most if the sums are
-//! small, and a power or an exponential if they are large. So two magnitudes are tried.
+//! Each result, and each column that scores add, then changes by at most a millionth of the sum of the
+//! magnitudes of all terms, or by a hundred-thousandth where a step is in single precision. Each sum counts
+//! with at least 1 there, since numbers that a step adds have a size of their own.
+//!
+//! [`gains`] says how much a difference of each column changes results, and [`ColumnSizes`] how large the
+//! numbers are that rounding changes.
 
 use super::gains::{DifferenceGain, gains, of_results};
 use super::margins::{LinearTerms, margin_gains};
@@ -17,19 +20,13 @@ use sched_columns::{ColumnId, Columns};
 use sched_pipeline::PreparedForest;
 use std::collections::{HashMap, HashSet};
 
-/// Magnitudes of sums of features for which results may change little only.
-const MAGNITUDES: [f64; 2] = [1.0, 64.0];
-
 /// The columns that a step compares, or whose differences a step can enlarge, directly or through other
 /// columns, before the expressions of `results`.
 pub(super) fn compared_by_results(columns: &Columns, results: &[ColumnId]) -> HashSet<ColumnId> {
     let needed = columns.needed_for(results);
-    let at = |magnitude: f64| {
-        let sizes = sizes_of_sums(columns, &needed, magnitude);
-        let gains = gains((columns, &needed), &sizes, of_results(columns, &sizes, results, magnitude));
-        large(&gains, magnitude)
-    };
-    MAGNITUDES.into_iter().flat_map(at).collect()
+    let sizes = ColumnSizes::of_sums(columns, &needed);
+    let results = of_results(columns, results.iter().map(|result| (*result, DifferenceGain::of(1.0))));
+    large(&gains((columns, &needed), &sizes, results))
 }
 
 /// As [`compared_by_results`], for the nodes, leaves and outputs of a prepared forest. `tested` are the
@@ -37,26 +34,19 @@ pub(super) fn compared_by_results(columns: &Columns, results: &[ColumnId]) -> Ha
 pub(super) fn compared_by_forest(prepared: &PreparedForest, tested: &[ColumnId]) -> HashSet<ColumnId> {
     let forest = &*prepared.forest;
     let (columns, needed) = (&prepared.columns, prepared.columns.needed_for(tested));
-    let at = |magnitude: f64| {
-        let sizes = sizes_of_sums(columns, &needed, magnitude);
-        let terms = LinearTerms { forest, tested, sizes: &sizes };
-        let mut results = terms.gains(&margin_gains(&terms, magnitude));
-        for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
-            if let Some(column) = tested.get(inner.feature as usize) {
-                results.insert(*column, DifferenceGain::of(f64::INFINITY));
-            }
+    let sizes = ColumnSizes::of_sums(columns, &needed);
+    let terms = LinearTerms { forest, tested, sizes: &sizes };
+    let mut results = terms.gains(&margin_gains(&terms));
+    for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+        if let Some(column) = tested.get(inner.feature as usize) {
+            results.insert(*column, DifferenceGain::of(f64::INFINITY));
         }
-        large(&gains((columns, &needed), &sizes, results), magnitude)
-    };
-    MAGNITUDES.into_iter().flat_map(at).collect()
+    }
+    large(&gains((columns, &needed), &sizes, results))
 }
 
-fn sizes_of_sums<'a>(columns: &'a Columns, needed: &[ColumnId], magnitude: f64) -> ColumnSizes<'a> {
-    ColumnSizes::new(columns, needed, |column| columns.expr(column).is_sum().then_some(magnitude))
-}
-
-fn large(gains: &HashMap<ColumnId, DifferenceGain>, magnitude: f64) -> Vec<ColumnId> {
-    gains.iter().filter(|(_, gain)| !gain.is_small(magnitude)).map(|(column, _)| *column).collect()
+fn large(gains: &HashMap<ColumnId, DifferenceGain>) -> HashSet<ColumnId> {
+    gains.iter().filter(|(_, gain)| !gain.is_small()).map(|(column, _)| *column).collect()
 }
 
 #[cfg(test)]
@@ -206,13 +196,22 @@ mod tests {
                 with(columns, Binary::Multiply, wide, factor)
             })
         };
-        assert!(times(1e6) && !times(100.0));
+        assert!(times(100.0) && !times(3.0));
     }
 
     /// Whether a sum counts as compared if margins are `weights` times it, and `steps` lead to predictions.
     fn is_compared_behind(weights: &[f64], steps: Vec<Transform>) -> bool {
         let mut columns = Columns::default();
         let sum = sum_of(&mut columns, Float::F64, 2.0);
+        forest_compares((columns, vec![sum]), (sum, weights), steps)
+    }
+
+    /// Whether a sum counts as compared if margins are `weights` times the column of `tested`.
+    fn forest_compares(
+        (columns, tested): (Columns, Vec<ColumnId>),
+        (sum, weights): (ColumnId, &[f64]),
+        steps: Vec<Transform>,
+    ) -> bool {
         let tree = |margin: u32| Tree {
             root: NodeRef::Leaf(0),
             inner: Vec::new(),
@@ -231,8 +230,7 @@ mod tests {
             ..ForestParts::default()
         });
         let forest = Arc::new(forest.unwrap());
-        let prepared =
-            PreparedForest { forest, columns, tested: vec![sum], class_features: 0, set_columns: 0 };
+        let prepared = PreparedForest { forest, columns, tested, class_features: 0, set_columns: 0 };
         compared_by_forest(&prepared, &prepared.tested).contains(&sum)
     }
 
@@ -259,14 +257,22 @@ mod tests {
     }
 
     #[test]
-    fn powers_and_exponentials_of_large_sums_enlarge_differences() {
-        let power = |times: u32| {
-            is_compared(|columns, sum| {
-                let square = |columns: &mut Columns, x| columns.add(Expr::Binary(Binary::Multiply, x, x));
-                (0..times).fold(sum, |x, _| square(columns, x).unwrap())
-            })
-        };
-        assert!(power(3) && !power(2));
+    fn products_of_sums_and_exponentials_enlarge_differences() {
+        assert!(is_compared(|columns, sum| columns.add(Expr::Binary(Binary::Multiply, sum, sum)).unwrap()));
+        assert!(is_compared(|columns, sum| {
+            let other = sum_of(columns, Float::F64, 3.0);
+            columns.add(Expr::Binary(Binary::Multiply, sum, other)).unwrap()
+        }));
+        assert!(!is_compared(|columns, sum| {
+            let other = sum_of(columns, Float::F64, 3.0);
+            let both = [sum, other].map(|of| columns.add(Expr::Unary(Unary::Tanh, of)).unwrap());
+            columns.add(Expr::Binary(Binary::Multiply, both[0], both[1])).unwrap()
+        }));
+        assert!(is_compared(|columns, sum| {
+            let terms = [(sum, ColumnValue::F64(1.0))];
+            let (of, point) = terms.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+            columns.add(Expr::SquaredDistance { of: of.into(), point: point.into() }).unwrap()
+        }));
         let exponential = |of: Unary, cut: bool| {
             is_compared(|columns, sum| {
                 let zero = number(columns, 0.0);
@@ -289,6 +295,118 @@ mod tests {
         let sum = sum_of(&mut columns, Float::F64, 2.0);
         let result = columns.add(Expr::Unary(Unary::Exp, sum)).unwrap();
         assert!(!compared_by_results(&columns, &[result]).contains(&sum));
+    }
+
+    /// A number, the product of it with a function that saturates at 1, and more.
+    #[test]
+    fn products_with_a_function_that_saturates_are_harmless() {
+        let gelu = |of_itself: bool| {
+            is_compared(|columns, sum| {
+                let other = if of_itself { sum } else { sum_of(columns, Float::F64, 3.0) };
+                let scaled = with(columns, Binary::Multiply, sum, 0.7);
+                let bent = columns.add(Expr::Unary(Unary::Erf, scaled)).unwrap();
+                let moved = with(columns, Binary::Add, bent, 1.0);
+                let half = with(columns, Binary::Multiply, other, 0.5);
+                columns.add(Expr::Binary(Binary::Multiply, half, moved)).unwrap()
+            })
+        };
+        assert!(!gelu(true) && gelu(false));
+    }
+
+    /// An exponential of `steep` times the sum, times a number, plus a number, and at most 0.
+    #[test]
+    fn minima_bound_exponentials_by_what_they_let_through() {
+        let cut = |steep: f64, factor: f64, shift: f64| {
+            is_compared(|columns, sum| {
+                let scaled = with(columns, Binary::Multiply, sum, steep);
+                let power = columns.add(Expr::Unary(Unary::Exp, scaled)).unwrap();
+                let product = with(columns, Binary::Multiply, power, factor);
+                let moved = with(columns, Binary::Add, product, shift);
+                with(columns, Binary::Min, moved, 0.0)
+            })
+        };
+        assert!(!cut(1.0, 1.0, -1.0) && !cut(1.0, 3.0, -3.0));
+        assert!(cut(690.0, 1e-300, -1.0) && cut(1.0, 1.0, -3.0) && cut(1.0, -1.0, 0.0));
+        let chosen = |shift: f64| {
+            is_compared(|columns, sum| {
+                let (zero, one) = (number(columns, 0.0), number(columns, shift.exp()));
+                let moved = with(columns, Binary::Add, sum, shift);
+                let power = columns.add(Expr::Unary(Unary::Exp, moved)).unwrap();
+                let condition = columns.add(Expr::Binary(Binary::Less, sum, zero)).unwrap();
+                columns.add(Expr::Select { condition, then: power, otherwise: one }).unwrap()
+            })
+        };
+        assert!(chosen(1.0), "the condition is on another number than the exponential");
+    }
+
+    #[test]
+    fn exponentials_of_distances_are_harmless() {
+        let kernel = |gamma: f64| {
+            let mut columns = Columns::default();
+            let of = [0, 1].map(|feature| columns.input(feature, Float::F64));
+            let point = [1.0, 2.0].map(ColumnValue::F64);
+            let distance = Expr::SquaredDistance { of: of.into(), point: point.into() };
+            let distance = columns.add(distance).unwrap();
+            let scaled = with(&mut columns, Binary::Multiply, distance, -gamma);
+            let result = columns.add(Expr::Unary(Unary::Exp, scaled)).unwrap();
+            let result = with(&mut columns, Binary::Multiply, result, 3.0);
+            compared_by_results(&columns, &[result]).contains(&distance)
+        };
+        assert!(!kernel(0.5) && kernel(-0.5));
+    }
+
+    /// Each term rounds twice.
+    #[test]
+    fn roundings_of_all_terms_count() {
+        let sum = |terms: u32| {
+            let mut columns = Columns::default();
+            let terms: Vec<Term> = (0..terms)
+                .map(|feature| Term {
+                    column: columns.input(feature, Float::F64),
+                    weight: ColumnValue::F64(1.0),
+                })
+                .collect();
+            let sum = columns.add(Expr::Dot { start: ColumnValue::F64(0.0), terms: terms.into() }).unwrap();
+            let large = with(&mut columns, Binary::Multiply, sum, 5e8);
+            let result = columns.add(Expr::Unary(Unary::Tanh, large)).unwrap();
+            compared_by_results(&columns, &[result]).contains(&sum)
+        };
+        assert!(sum(64) && !sum(4));
+    }
+
+    /// A large constant of a sum, which a difference of two sums removes.
+    #[test]
+    fn starts_of_sums_count() {
+        let difference = |start: f64| {
+            let mut columns = Columns::default();
+            let column = columns.input(0, Float::F64);
+            let sums = [1.0, 2.0].map(|weight| {
+                let terms = [Term { column, weight: ColumnValue::F64(weight) }];
+                columns.add(Expr::Dot { start: ColumnValue::F64(start), terms: terms.into() }).unwrap()
+            });
+            let result = columns.add(Expr::Binary(Binary::Subtract, sums[0], sums[1])).unwrap();
+            compared_by_results(&columns, &[result]).contains(&sums[0])
+        };
+        assert!(difference(1e13) && !difference(1.0));
+    }
+
+    #[test]
+    fn scores_count_behind_labels_and_beside_large_terms() {
+        let floor = |steps: Vec<Transform>| {
+            let mut columns = Columns::default();
+            let sum = sum_of(&mut columns, Float::F64, 2.0);
+            let read = columns.add(Expr::Unary(Unary::Floor, sum)).unwrap();
+            forest_compares((columns, vec![read]), (sum, &[1.0, -1.0]), steps)
+        };
+        assert!(floor(vec![Transform::ArgMax]) && floor(vec![Transform::Hinge]) && floor(Vec::new()));
+        let beside = |weights: &[f64], steep: f64| {
+            let mut columns = Columns::default();
+            let sum = sum_of(&mut columns, Float::F64, 2.0);
+            let steep = with(&mut columns, Binary::Multiply, sum, steep);
+            let wave = columns.add(Expr::Unary(Unary::Sin, steep)).unwrap();
+            forest_compares((columns, vec![wave]), (sum, weights), Vec::new())
+        };
+        assert!(beside(&[1.0, 1e12], 1e18) && !beside(&[1.0, 1e12], 10.0));
     }
 
     #[test]

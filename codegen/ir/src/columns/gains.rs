@@ -1,5 +1,9 @@
 //! Bounds of the changes of results that a difference of a column causes.
+//!
+//! A step whose slope has a bound enlarges differences by at most that factor, whatever the rows. Other steps,
+//! such as a product of two sums, may enlarge them by any factor.
 
+use super::exponentials::Readers;
 use super::ranges::range;
 use super::sizes::{ColumnSizes, larger, times};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
@@ -8,11 +12,14 @@ use std::collections::HashMap;
 /// Rounding errors of doubles in a rounding error of single precision.
 const SINGLE_ROUNDING: f64 = (1_u64 << 29) as f64;
 
-/// Limit of an [effect](DifferenceGain) of rounding in double precision: a difference of 1e-7.
-const MOST_OF_DOUBLES: f64 = (1_u64 << 30) as f64;
+/// Largest [effect](DifferenceGain) of rounding in double precision: a change by 1e-6.
+const MOST_OF_DOUBLES: f64 = 1e-6 * (1_u64 << 53) as f64;
 
-/// Limit of an [effect](DifferenceGain) of rounding in single precision: a difference of 1e-5.
-const MOST_OF_SINGLES: f64 = 128.0 * SINGLE_ROUNDING;
+/// Largest [effect](DifferenceGain) of rounding in single precision: a change by 1e-5.
+const MOST_OF_SINGLES: f64 = 1e-5 * (1_u64 << 53) as f64;
+
+/// Largest power of e that counts as bounded: that of 1.
+const MOST_POWER: f64 = std::f64::consts::E;
 
 /// Most operations of the sides of a condition that are evaluated at the threshold.
 const MOST_OPERATIONS: usize = 32;
@@ -21,11 +28,11 @@ const MOST_OPERATIONS: usize = 32;
 /// in rounding errors of a double near 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct DifferenceGain {
-    /// Factor from a difference of the column to that of the results. Infinite if a result can jump.
+    /// Factor from a difference of the column to that of the results. Infinite if it has no bound.
     pub factor: f64,
-    /// Largest effect of one rounding in double precision, of the column or of a later one.
+    /// Largest effect of the roundings in double precision of one column, this one or a later one.
     doubles: f64,
-    /// Largest effect of one rounding in single precision.
+    /// Largest effect of the roundings in single precision of one column.
     singles: f64,
 }
 
@@ -35,10 +42,11 @@ impl DifferenceGain {
         DifferenceGain { factor, ..DifferenceGain::default() }
     }
 
-    /// The gain with the effect of rounding the column itself, which has a type and a magnitude.
+    /// The gain with the effect of rounding the column itself, which has a type and a magnitude, `count`
+    /// times.
     #[must_use]
-    pub fn with_rounding(self, own: ColumnType, size: f64) -> DifferenceGain {
-        let effect = times(self.factor, size);
+    pub fn with_roundings(self, own: ColumnType, size: f64, count: usize) -> DifferenceGain {
+        let effect = times(self.factor, size) * count as f64;
         match own {
             ColumnType::F64 => DifferenceGain { doubles: larger(self.doubles, effect), ..self },
             ColumnType::F32 => {
@@ -64,11 +72,9 @@ impl DifferenceGain {
         }
     }
 
-    /// Whether results change little if sums of features are near `magnitude`.
-    pub fn is_small(self, magnitude: f64) -> bool {
-        self.factor < f64::INFINITY
-            && self.doubles < MOST_OF_DOUBLES * magnitude
-            && self.singles < MOST_OF_SINGLES * magnitude
+    /// Whether rounding changes results little.
+    pub fn is_small(self) -> bool {
+        self.factor < f64::INFINITY && self.doubles < MOST_OF_DOUBLES && self.singles < MOST_OF_SINGLES
     }
 }
 
@@ -79,17 +85,15 @@ pub(super) fn gains(
     sizes: &ColumnSizes,
     results: HashMap<ColumnId, DifferenceGain>,
 ) -> HashMap<ColumnId, DifferenceGain> {
+    let read: Vec<ColumnId> = results.keys().copied().collect();
+    let readers = Readers::new(columns, needed, &read);
     let mut gains = results;
     for column in needed.iter().rev().filter(|column| sizes.depends(**column)) {
-        let rounded = match columns.expr(*column) {
-            Expr::Unary(Unary::Negate | Unary::Abs, _) | Expr::Select { .. } => ColumnType::Bool,
-            Expr::Binary(Binary::Min | Binary::Max, ..) => ColumnType::Bool,
-            _ => columns.column_type(*column),
-        };
+        let (rounded, count) = roundings(columns, *column);
+        let slopes = Slopes { columns, readers: &readers, of: *column };
         let gain = gains.get(column).copied().unwrap_or_default();
-        let gain = gain.with_rounding(rounded, sizes.size(*column));
+        let gain = gain.with_roundings(rounded, sizes.size(*column).min(slopes.largest_power()), count);
         gains.insert(*column, gain);
-        let slopes = Slopes { columns, sizes, of: *column };
         for (operand, slope) in slopes.all() {
             if sizes.depends(operand) {
                 let of = gains.entry(operand).or_default();
@@ -100,47 +104,60 @@ pub(super) fn gains(
     gains
 }
 
-/// The gains of results. The difference of an exponential counts relative to its size.
-pub(super) fn of_results(
-    columns: &Columns,
-    sizes: &ColumnSizes,
-    results: &[ColumnId],
-    magnitude: f64,
-) -> HashMap<ColumnId, DifferenceGain> {
-    let factor = |result: ColumnId| match columns.expr(result) {
-        Expr::Unary(Unary::Exp, _) => relative(sizes.size(result), magnitude),
-        _ => 1.0,
-    };
-    results.iter().map(|result| (*result, DifferenceGain::of(factor(*result)))).collect()
+/// The type to which a column is rounded, and how often. A column without rounding has truth values' type.
+fn roundings(columns: &Columns, column: ColumnId) -> (ColumnType, usize) {
+    let own = columns.column_type(column);
+    match columns.expr(column) {
+        Expr::Unary(Unary::Negate | Unary::Abs, _) | Expr::Select { .. } => (ColumnType::Bool, 0),
+        Expr::Binary(Binary::Min | Binary::Max, ..) => (ColumnType::Bool, 0),
+        Expr::Dot { terms, .. } => (own, 2 * terms.len() + 1),
+        Expr::SquaredDistance { of, .. } => (own, 4 * of.len()),
+        _ => (own, 1),
+    }
 }
 
-/// Factor from the difference of a result to the one that counts. It is not 0, so that jumps of results
-/// without a bound count.
-pub(super) fn relative(size: f64, magnitude: f64) -> f64 {
-    (magnitude / size).clamp(f64::MIN_POSITIVE, 1.0)
+/// The gains of results. The difference of an exponential counts relative to its size, so the gain is that of
+/// its operand.
+pub(super) fn of_results(
+    columns: &Columns,
+    results: impl Iterator<Item = (ColumnId, DifferenceGain)>,
+) -> HashMap<ColumnId, DifferenceGain> {
+    let mut gains: HashMap<ColumnId, DifferenceGain> = HashMap::new();
+    for (result, gain) in results {
+        let counted = match columns.expr(result) {
+            Expr::Unary(Unary::Exp, of) => *of,
+            _ => result,
+        };
+        gains.entry(result).or_default();
+        let of = gains.entry(counted).or_default();
+        *of = of.and(gain);
+    }
+    gains
 }
 
 /// The slopes of a column: bounds of the factors from differences of its operands to its own.
 struct Slopes<'a> {
     columns: &'a Columns,
-    sizes: &'a ColumnSizes<'a>,
+    readers: &'a Readers<'a>,
     of: ColumnId,
 }
 
 impl Slopes<'_> {
-    /// Each operand and its slope, which is infinite if the column can jump.
+    /// Each operand and its slope, which is infinite if it has no bound.
     fn all(&self) -> Vec<(ColumnId, f64)> {
-        let size = |operand: &ColumnId| self.sizes.size(*operand);
         match self.columns.expr(self.of) {
             Expr::Dot { terms, .. } => {
                 terms.iter().map(|term| (term.column, term.weight.to_f64().abs())).collect()
             }
             Expr::SquaredDistance { of, point } => {
-                let slope = |(of, at): (&ColumnId, &ColumnValue)| 2.0 * (size(of) + at.to_f64().abs());
+                let slope = |(of, at): (&ColumnId, &ColumnValue)| 2.0 * (self.size(*of) + at.to_f64().abs());
                 of.iter().zip(point.iter()).map(|(of, at)| (*of, slope((of, at)))).collect()
             }
             Expr::Unary(op, x) => vec![(*x, self.unary(*op, *x))],
-            Expr::Binary(op, x, y) => self.binary(*op, *x, *y),
+            Expr::Binary(op, x, y) => {
+                let [of_x, of_y] = self.binary(*op, *x, *y);
+                vec![(*x, of_x), (*y, of_y)]
+            }
             Expr::Select { condition, then, otherwise } => {
                 let continuous = is_continuous(self.columns, *condition, [*then, *otherwise]);
                 let jump = if continuous { 0.0 } else { f64::INFINITY };
@@ -160,8 +177,7 @@ impl Slopes<'_> {
             Unary::Erf => 2.0 / std::f64::consts::PI.sqrt(),
             // Sums of squares do not cancel, and the root of one has half of its relative error.
             Unary::SquareRoot => small_if(is_distance || of.least >= 0.25),
-            Unary::Exp => self.sizes.size(self.of),
-            Unary::ExpMinusOne => self.sizes.size(self.of) + 1.0,
+            Unary::Exp | Unary::ExpMinusOne => self.largest_power(),
             Unary::LogOnePlus => small_if(of.least >= 0.0),
             Unary::Log => small_if(of.least >= 1.0),
             Unary::Floor | Unary::Ceil | Unary::Round => f64::INFINITY,
@@ -170,19 +186,97 @@ impl Slopes<'_> {
         }
     }
 
-    fn binary(&self, op: Binary, x: ColumnId, y: ColumnId) -> Vec<(ColumnId, f64)> {
-        let size = |operand: ColumnId| self.sizes.size(operand);
-        let slopes = match op {
-            Binary::Multiply => [size(y), size(x)],
+    fn binary(&self, op: Binary, x: ColumnId, y: ColumnId) -> [f64; 2] {
+        match op {
+            Binary::Multiply => self.of_product(x, y),
             Binary::Divide => {
+                if let Some(shift) = self.shift_of_size(y, x) {
+                    return [shift.recip(), 0.0];
+                }
                 let least = range(self.columns, y).smallest_size();
-                [least.recip(), if least > 0.0 { size(x) / (least * least) } else { f64::INFINITY }]
+                [least.recip(), if least > 0.0 { self.size(x) / (least * least) } else { f64::INFINITY }]
             }
             Binary::Power => [f64::INFINITY; 2],
             Binary::Add | Binary::Subtract | Binary::Min | Binary::Max => [1.0; 2],
             Binary::Less | Binary::LessOrEqual | Binary::Equal | Binary::And | Binary::Or => [1.0; 2],
+        }
+    }
+
+    /// The slopes of a product. If one factor saturates where the other is large, as in GELU and SiLU, the
+    /// slope of the other counts for both.
+    fn of_product(&self, x: ColumnId, y: ColumnId) -> [f64; 2] {
+        match (self.saturation(y, x), self.saturation(x, y)) {
+            (Some(bend), _) => [self.size(y) + bend, 0.0],
+            (_, Some(bend)) => [0.0, self.size(x) + bend],
+            _ => [self.size(y), self.size(x)],
+        }
+    }
+
+    /// If a column is a multiple of a function that saturates, of a multiple of the number of which `other` is
+    /// a multiple, plus a number: a bound of the product of its slope with that operand.
+    fn saturation(&self, column: ColumnId, other: ColumnId) -> Option<f64> {
+        let (root, _) = self.multiple_of(other);
+        let (mut of, mut scale) = (column, 1.0);
+        loop {
+            let (within, factor) = self.multiple_of(of);
+            scale *= factor;
+            match self.columns.expr(within) {
+                // The product of the operand and the slope is at most 0.49.
+                Expr::Unary(Unary::Tanh | Unary::Logistic | Unary::Erf, operand) => {
+                    let is_same = self.multiple_of(*operand).0 == root;
+                    return is_same.then_some(0.5 * scale);
+                }
+                Expr::Binary(Binary::Add, x, y) if self.number(*y).is_some() => of = *x,
+                Expr::Binary(Binary::Add, x, y) if self.number(*x).is_some() => of = *y,
+                _ => return None,
+            }
+        }
+    }
+
+    /// The column of which another one is a multiple, and the magnitude of the factor.
+    fn multiple_of(&self, column: ColumnId) -> (ColumnId, f64) {
+        let (mut of, mut scale) = (column, 1.0);
+        while let Expr::Binary(op @ (Binary::Multiply | Binary::Divide), x, y) = self.columns.expr(of) {
+            let factors = (self.number(*x), self.number(*y));
+            let (next, factor) = match (op, factors) {
+                (Binary::Multiply, (_, Some(factor))) => (*x, factor),
+                (Binary::Multiply, (Some(factor), _)) => (*y, factor),
+                (Binary::Divide, (_, Some(by))) => (*x, by.recip()),
+                _ => break,
+            };
+            (of, scale) = (next, scale * factor.abs());
+        }
+        (of, scale)
+    }
+
+    /// The positive number that a column adds to the magnitude of another one, as the divisor of Softsign.
+    fn shift_of_size(&self, column: ColumnId, of: ColumnId) -> Option<f64> {
+        let Expr::Binary(Binary::Add, x, y) = self.columns.expr(column) else { return None };
+        let is_size = |column: ColumnId| *self.columns.expr(column) == Expr::Unary(Unary::Abs, of);
+        let shift = match (self.number(*x), self.number(*y)) {
+            (_, Some(shift)) if is_size(*x) => shift,
+            (Some(shift), _) if is_size(*y) => shift,
+            _ => return None,
         };
-        vec![(x, slopes[0]), (y, slopes[1])]
+        (shift > 0.0).then_some(shift)
+    }
+
+    /// The largest value of an exponential that matters; infinite if it has no small bound.
+    fn largest_power(&self) -> f64 {
+        let most = self.readers.largest_power(self.of);
+        if most <= MOST_POWER { most } else { f64::INFINITY }
+    }
+
+    /// The largest magnitude of a column in all rows.
+    fn size(&self, column: ColumnId) -> f64 {
+        range(self.columns, column).largest_size()
+    }
+
+    fn number(&self, of: ColumnId) -> Option<f64> {
+        match self.columns.expr(of) {
+            Expr::Const(number) => Some(number.to_f64()),
+            _ => None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bounds of the changes of predictions that differences of a forest's margins cause.
 
-use super::gains::{DifferenceGain, gains, of_results, relative};
-use super::sizes::{ColumnSizes, times};
+use super::gains::{DifferenceGain, gains, of_results};
+use super::sizes::{ColumnSizes, larger, times};
 use sched_columns::{ColumnId, ColumnType, Columns, Expr, Unary};
 use sched_forest::{Forest, LinearLeaf, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
 use std::collections::HashMap;
@@ -32,39 +32,60 @@ impl LinearTerms<'_> {
         })
     }
 
-    /// The magnitude of each margin; 0 if it depends on no sum. Columns count with at most the magnitude
-    /// `most`.
-    pub fn margin_sizes(&self, most: f64) -> Vec<f64> {
-        let mut sizes = vec![0.0; self.forest.num_margins];
+    /// The magnitude of each margin; 0 if it depends on no sum.
+    fn margin_sizes(&self) -> Vec<f64> {
+        let LinearTerms { forest, sizes, .. } = self;
+        let mut of = vec![0.0; forest.num_margins];
         for (margin, column, weight) in self.all() {
-            if let Some(size) = sizes.get_mut(margin) {
-                *size += times(weight, self.sizes.size(column).min(most));
+            if let Some(size) = of.get_mut(margin) {
+                *size += times(weight, sizes.size(column));
             }
         }
-        sizes
+        for (size, constant) in of.iter_mut().zip(self.constants()).filter(|(size, _)| **size > 0.0) {
+            *size += constant;
+        }
+        of
     }
 
-    /// The gains of the columns that margins with these gains add.
+    /// The magnitude of the constants that each margin adds.
+    fn constants(&self) -> Vec<f64> {
+        let mut constants: Vec<f64> = self.forest.base.iter().map(|base| base.abs()).collect();
+        constants.resize(self.forest.num_margins, 0.0);
+        for (tree, leaves) in self.forest.trees.iter().zip(&self.forest.linear) {
+            let largest = leaves.iter().map(|leaf| leaf.constant.abs()).fold(0.0, larger);
+            match tree.target {
+                TreeTarget::One(margin) => {
+                    constants.get_mut(margin as usize).into_iter().for_each(|of| *of += largest)
+                }
+                TreeTarget::All => constants.iter_mut().for_each(|of| *of += largest),
+            }
+        }
+        constants
+    }
+
+    /// The gains of the columns that margins with these gains add. Margins themselves are results as well,
+    /// in proportion to the weights of their columns.
     pub fn gains(&self, margins: &[DifferenceGain]) -> HashMap<ColumnId, DifferenceGain> {
         let mut gains: HashMap<ColumnId, DifferenceGain> = HashMap::new();
         for (margin, column, weight) in self.all() {
             let of = gains.entry(column).or_default();
             *of = of.and(margins.get(margin).copied().unwrap_or_default().behind(weight));
         }
+        gains.values_mut().for_each(|gain| gain.factor = larger(gain.factor, 1.0));
         gains
     }
 }
 
-/// The gain of each margin. Without steps that read a margin's size, its difference counts relative to the
-/// weights of its terms. Labels do not count: they may change where the best scores are nearly equal.
-pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<DifferenceGain> {
+/// The gain of each margin by the steps behind it. Steps that only multiply and add numbers do not count, nor
+/// do labels: they may change where the best scores are nearly equal.
+pub(super) fn margin_gains(terms: &LinearTerms) -> Vec<DifferenceGain> {
     let forest = terms.forest;
     let precision = ColumnType::from(forest.types.accumulator);
     let opposite = has_opposite_margins(forest);
     let simplified = |of: &OutputColumns| if opposite { with_opposite_margins(of) } else { of.clone() };
     let Output { raw, value, .. } = &forest.output;
     let mut steps = Vec::new();
-    let (mut sizes, mut scale) = (terms.margin_sizes(f64::INFINITY), 1.0);
+    let mut sizes = terms.margin_sizes();
     for step in raw.iter().chain(value) {
         let expressions = match step {
             Transform::Columns(of) => Some(simplified(of)),
@@ -72,26 +93,24 @@ pub(super) fn margin_gains(terms: &LinearTerms, magnitude: f64) -> Vec<Differenc
         };
         let step = OutputStep { step, expressions, sizes };
         sizes = step.sizes_behind();
-        scale = linear_factor(step.step).map_or(f64::INFINITY, |factor| times(scale, factor));
         steps.push(step);
     }
-    let is_exponential = matches!(value.last(), Some(Transform::Exp));
-    let counted_sizes = terms.margin_sizes(magnitude);
-    let result = |(number, size): (usize, &f64)| {
-        let own = counted_sizes.get(number).map_or(0.0, |size| times(*size, scale));
-        let counted = if is_exponential { *size } else { own };
-        let is_relative = is_exponential || scale.is_finite();
-        DifferenceGain::of(if is_relative { relative(counted, magnitude) } else { 1.0 })
-    };
-    let mut gains: Vec<DifferenceGain> = sizes.iter().enumerate().map(result).collect();
+    let is_linear = |step: &OutputStep| linear_factor(step.step).is_some();
+    let by_result = if steps.iter().all(is_linear) { 0.0 } else { 1.0 };
+    let mut gains = vec![DifferenceGain::of(by_result); sizes.len()];
+    // The difference of an exponential counts relative to its size.
+    if let Some(OutputStep { step: Transform::Exp, .. }) = steps.last() {
+        steps.pop();
+    }
     for step in steps.iter().rev() {
         let rounded = gains.iter().zip(step.sizes_behind());
         let rounded: Vec<DifferenceGain> =
-            rounded.map(|(gain, size)| gain.with_rounding(precision, size)).collect();
-        gains = step.gains_before(&rounded, magnitude);
+            rounded.map(|(gain, size)| gain.with_roundings(precision, size, 1)).collect();
+        gains = step.gains_before(&rounded);
     }
-    let of_margins = gains.into_iter().zip(terms.margin_sizes(f64::INFINITY));
-    of_margins.map(|(gain, size)| gain.with_rounding(precision, size)).collect()
+    let count = 2 * terms.all().count() + 1;
+    let of_margins = gains.into_iter().zip(terms.margin_sizes());
+    of_margins.map(|(gain, size)| gain.with_roundings(precision, size, count)).collect()
 }
 
 /// The factor of a step that only multiplies and adds numbers.
@@ -142,36 +161,33 @@ impl OutputStep<'_> {
     }
 
     /// The gains of the values before the step, from those behind it.
-    fn gains_before(&self, behind: &[DifferenceGain], magnitude: f64) -> Vec<DifferenceGain> {
+    fn gains_before(&self, behind: &[DifferenceGain]) -> Vec<DifferenceGain> {
         if let Some(of) = &self.expressions {
-            return expression_gains(of, &self.sizes, behind, magnitude);
+            return expression_gains(of, &self.sizes, behind);
         }
         let all = behind.iter().copied().reduce(DifferenceGain::and).unwrap_or_default();
-        let each = |of: &dyn Fn(f64) -> f64| {
-            let gains = behind.iter().zip(&self.sizes);
-            gains.map(|(gain, size)| gain.behind(of(*size))).collect::<Vec<DifferenceGain>>()
-        };
         let mixed = |slope: f64| vec![all.behind(slope); self.sizes.len()];
+        let each = |slope: f64| behind.iter().map(|gain| gain.behind(slope)).collect();
         match self.step {
-            Transform::Sigmoid(Sigmoid::Plain { slope }) => each(&|_| slope.abs()),
-            Transform::Exp => each(&f64::exp),
-            Transform::SignedSquare => each(&|size| 2.0 * size),
-            Transform::PowerOfTwo { by } => each(&|size| (size / by.abs()).exp2() / by.abs()),
+            Transform::Sigmoid(Sigmoid::Plain { slope }) => each(slope.abs()),
+            Transform::Sigmoid(Sigmoid::Bounded | Sigmoid::Mirrored) | Transform::LogOnePlusExp => each(1.0),
+            Transform::Softmax(Softmax::Plain | Softmax::Doubled)
+            | Transform::Ascending
+            | Transform::Complement => mixed(1.0),
             // Labels.
             Transform::ArgMax | Transform::Hinge | Transform::Above(_) => mixed(0.0),
-            // The slope has no bound where a probability is near 0 or 1.
-            Transform::Probit => mixed(f64::INFINITY),
-            // Values near zero are no part of the sum.
-            Transform::Softmax(Softmax::ZeroAside) => mixed(f64::INFINITY),
-            Transform::Softmax(_) | Transform::Ascending | Transform::Complement => mixed(1.0),
-            Transform::Sigmoid(Sigmoid::Bounded | Sigmoid::Mirrored) | Transform::LogOnePlusExp => {
-                each(&|_| 1.0)
-            }
             step @ (Transform::Scale { .. } | Transform::Divide { .. }) => {
-                each(&|_| linear_factor(step).unwrap_or(f64::INFINITY))
+                each(linear_factor(step).unwrap_or(f64::INFINITY))
             }
-            // Expressions have gains of their own.
-            Transform::Columns(_) => mixed(f64::INFINITY),
+            // The slope of an exponential, a square or a power grows with the margin, and that of a probit
+            // has no bound where a probability is near 0 or 1. `ZeroAside` leaves values near zero out of a
+            // sum. Expressions have gains of their own.
+            Transform::Exp
+            | Transform::SignedSquare
+            | Transform::PowerOfTwo { .. }
+            | Transform::Probit
+            | Transform::Softmax(Softmax::ZeroAside)
+            | Transform::Columns(_) => mixed(f64::INFINITY),
         }
     }
 }
@@ -189,20 +205,10 @@ fn expression_sizes<'a>(of: &'a OutputColumns, values: &[f64]) -> (Vec<ColumnId>
 }
 
 /// The gains of values of these sizes that expressions read. `behind` are those of the results.
-fn expression_gains(
-    of: &OutputColumns,
-    values: &[f64],
-    behind: &[DifferenceGain],
-    magnitude: f64,
-) -> Vec<DifferenceGain> {
+fn expression_gains(of: &OutputColumns, values: &[f64], behind: &[DifferenceGain]) -> Vec<DifferenceGain> {
     let columns = &*of.columns;
     let (needed, sizes) = expression_sizes(of, values);
-    let mut results = of_results(columns, &sizes, &of.results, magnitude);
-    for (result, gain) in of.results.iter().zip(behind) {
-        if let Some(of) = results.get_mut(result) {
-            *of = gain.behind(of.factor);
-        }
-    }
+    let results = of_results(columns, of.results.iter().copied().zip(behind.iter().copied()));
     let mut before = vec![DifferenceGain::default(); values.len()];
     for (column, gain) in gains((columns, &needed), &sizes, results) {
         let value = match columns.expr(column) {

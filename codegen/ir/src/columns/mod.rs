@@ -27,6 +27,7 @@ pub mod blocks;
 pub mod code;
 mod compared;
 pub mod cooperative;
+mod exponentials;
 pub mod functions;
 mod gains;
 mod iteration;

@@ -27,6 +27,16 @@ impl ColumnRange {
             self.least.abs().min(self.greatest.abs())
         }
     }
+
+    /// The range of the products with a number.
+    fn times(self, factor: f64) -> ColumnRange {
+        let ends = [self.least * factor, self.greatest * factor];
+        // 0 times infinity.
+        if ends.iter().any(|end| end.is_nan()) {
+            return ANY;
+        }
+        ColumnRange { least: ends[0].min(ends[1]), greatest: ends[0].max(ends[1]) }
+    }
 }
 
 const ANY: ColumnRange = ColumnRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
@@ -73,6 +83,11 @@ fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange 
                 ColumnRange { least: x.least + y.least, greatest: x.greatest + y.greatest }
             }
             Binary::Multiply if x == y => NOT_NEGATIVE,
+            Binary::Multiply => match (columns.expr(*x), columns.expr(*y)) {
+                (_, Expr::Const(factor)) => of(x).times(factor.to_f64()),
+                (Expr::Const(factor), _) => of(y).times(factor.to_f64()),
+                _ => ANY,
+            },
             Binary::Min => {
                 let (x, y) = (of(x), of(y));
                 ColumnRange { least: x.least.min(y.least), greatest: x.greatest.min(y.greatest) }
