@@ -14,6 +14,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 FORMAT = 2
 WIDTH = 110  # the longest line of the page, in characters
 SIZES = (1, 1024, 16384, 1000000)  # rows of the calls that tables show
+ALL_SIZES = (1, 64, 1024, 16384, 1000000)
 PEERS = ("nvForest", "XGBoost", "Hummingbird")
 SANITIZERS = ("racecheck", "memcheck", "initcheck", "synccheck")
 # Parts whose lines are stored as they are.
@@ -146,6 +147,26 @@ def peers_table(result):
     return markdown(header, rows) if found or own else None
 
 
+def targets_table(result):
+    """How many times as long the fastest peer takes as schedc's fastest schedules, with rows on the device."""
+    launch, found = lines(result, "launch"), {}
+    own = {(line["model"], line["batch"]): line for line in lines(result, "regret")}
+    for line in lines(result, "peer"):
+        if line.get("resident_us"):
+            found.setdefault((line["model"], line["batch"]), []).append(line["resident_us"])
+    if not launch or not own or not found:
+        return None
+    # The times of peers include a launch with a wait, those of schedules a launch among others.
+    wait = launch[0]["us_with_wait"] - launch[0]["us_back_to_back"]
+    rows = []
+    for model in dict.fromkeys(model for model, _ in found):
+        at = [(model, size) for size in ALL_SIZES]
+        ratios = [cells([min(found[key]) / (own[key][field] + wait) for field in ("in_order_us", "fastest_us")])
+                  if key in found and key in own else "-" for key in at]
+        rows.append([model, *ratios])
+    return markdown(["model", *(some(size, "row") for size in ALL_SIZES)], rows)
+
+
 def device_table(result):
     """What the device moves and launches."""
     bandwidth, launch = lines(result, "bandwidth"), lines(result, "launch")
@@ -231,7 +252,7 @@ def waiting(results):
 
 
 TABLES = {"gpu devices": device_table, "gpu checks": checks_table, "gpu schedules": schedules_table,
-          "gpu peers": peers_table, "gpu counters": counters_table}
+          "gpu peers": peers_table, "gpu targets": targets_table, "gpu counters": counters_table}
 
 
 def sections(results):
