@@ -1,11 +1,19 @@
 //! Tests of the choice of schedules for GPUs: the distribution of rows and trees over blocks and threads, by
 //! the shape of the model's trees.
 
+use sched_forest::{Float, Forest, predict_margins};
+use sched_ir::interp::{CallMemory, run};
+use sched_ir::lir::OutputKind;
 use sched_ir::quantize::QuantizedRows;
-use sched_lang::Target;
-use sched_nest::ModelInfo;
+use sched_ir::{Budget, compile};
+use sched_lang::{CheckOptions, CheckPurpose, Target, check};
+use sched_nest::{Accumulation, ModelInfo};
+use sched_testing::{Rng, forests, in_parallel};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schedc_driver::choice::gpu;
+use schedc_driver::choice::gpu::candidates::{Layouts, candidates};
 
 /// A model of a hundred equal trees.
 fn model(depth: u32, leaves: u32) -> ModelInfo {
@@ -98,4 +106,56 @@ fn choices_for_gpus_have_at_most_seven_schedules() {
         let all = on_gpu(&model, "gpu(sm_90)");
         assert!((1..=7).contains(&all.len()), "{trees} {depth} {classes}: {all:?}");
     }
+}
+
+/// Margins of three rows as bytes: by the walker, and by the interpreter under a schedule. `None` if the
+/// schedule is illegal or has no code.
+fn margins_under(forest: &Arc<Forest>, info: &Arc<ModelInfo>, text: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let options = CheckOptions {
+        model: Some(Arc::clone(info)),
+        target: Some(Target::gpu()),
+        purpose: CheckPurpose::Compile,
+        ..CheckOptions::default()
+    };
+    let nests = check(text, &options).nests?;
+    let in_order = nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact);
+    let compiled = compile(Arc::clone(forest), None, nests, &[OutputKind::Raw], &Budget::default());
+    let compiled = compiled.ok().filter(|_| in_order)?;
+    let types = forest.types;
+    let bytes = |values: &[f64], float: Float| -> Vec<u8> {
+        match float {
+            Float::F32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+            Float::F64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        }
+    };
+    let rows = forests::rows_of(&mut Rng(forest.trees.len() as u64), forest, 3);
+    let mut expected = vec![0.0; 3 * forest.num_margins];
+    predict_margins(forest, &rows, &mut expected).expect("the walker takes the rows");
+    let (input, expected) = (bytes(&rows, types.input), bytes(&expected, types.accumulator));
+    let mut output = vec![0; expected.len()];
+    let memory = CallMemory { rows: 3, input: &input, output: &mut output, tables: &compiled.lir.tables };
+    let (_, kernel) = &compiled.lir.kernels[0];
+    run(kernel, memory).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+    Some((expected, output))
+}
+
+/// Every candidate in the model's order, and not the chosen ones alone, has the walker's bits.
+#[test]
+fn candidates_predict_what_the_walker_predicts() {
+    let seeds: Vec<u64> = (0..24).collect();
+    let compared = in_parallel(&seeds, |seed| {
+        let forest = Arc::new(forests::forest(&mut Rng(*seed)));
+        let info = Arc::new(forests::model_info(&forest));
+        let bins = QuantizedRows { columns: info.num_features, in_bytes: true, search_steps: 0 };
+        let mut compared = BTreeSet::new();
+        for candidate in candidates(&info, &Layouts::of(&info, Some(&bins))) {
+            let text = format!("target gpu\n{}", candidate.text());
+            if let Some((expected, found)) = margins_under(&forest, &info, &text) {
+                assert_eq!(expected, found, "forest {seed}\n{text}");
+                compared.insert(text);
+            }
+        }
+        compared.len()
+    });
+    assert!(compared.iter().sum::<usize>() > 300, "{compared:?}");
 }
