@@ -357,3 +357,13 @@ fn shapes_are_read_but_are_not_results() {
         assert!(error.message.contains(words), "{error}");
     }
 }
+
+#[test]
+fn refusals_name_trees_only_if_there_are_some() {
+    for operator in ["Conv", "LSTM", "Attention", "Einsum"] {
+        let graph = graph_of(&[(operator, &["X"], "y")], "y");
+        let error = load(&graph, &ReadOptions::default()).expect_err(operator);
+        assert_eq!(error.code, codes::UNSUPPORTED_OPERATOR);
+        assert_eq!(error.message, format!("the operator `{operator}` is not supported"));
+    }
+}

@@ -1,7 +1,7 @@
 //! Tensors of the file.
 
 use super::builder::GraphColumns;
-use super::node::not_understood;
+use super::node::{NodePlace, not_supported};
 use super::tensor::{Cells, Tensor, TensorElement, TextCell, size};
 use sched_columns::{ColumnId, ColumnValue};
 use sched_forest::onnx::{Attributes, Message, TensorProto, element};
@@ -73,7 +73,7 @@ pub(super) fn constant_node(
             values.iter().map(|value| columns.constant(ColumnValue::F32(*value as f32))).collect();
         (vec![cells.len()], TensorElement::F32, cells)
     } else {
-        return Err(not_understood(label, "before"));
+        return Err(not_supported(label, NodePlace::Anywhere));
     };
     builder.count_cells(Some(cells.len()))?;
     Ok(Tensor::numbers(false, shape, element, cells))

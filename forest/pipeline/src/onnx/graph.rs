@@ -11,9 +11,9 @@ use super::builder::{Constants, GraphColumns};
 use super::constant::{constant_node, constant_tensor};
 use super::field;
 use super::inputs::GraphInputs;
-use super::node::{GraphNode, OUTSIDE_HELP, not_understood};
+use super::node::{GraphNode, NodePlace, OUTSIDE_HELP, not_supported};
 use super::operators::{OperatorSet, operator};
-use super::order::{is_ensemble, leaf_indices, needed_nodes, scores_node, trees_below_trees};
+use super::order::{has_trees, is_ensemble, leaf_indices, needed_nodes, scores_node, trees_below_trees};
 use super::outcome::{GraphTrees, NodeInput};
 use super::parts::PartForest;
 use super::stacked::{MaybeStacked, run, stacked_result};
@@ -34,6 +34,8 @@ pub(super) struct GraphReader<'a> {
     /// The names of the values that nodes or outputs read.
     read: HashSet<&'a str>,
     found: Option<PartForest>,
+    /// Whether the outputs of the graph depend on a tree ensemble.
+    has_trees: bool,
     /// The index of the node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
     /// The indices of tree ensembles whose results are columns: other tree ensembles read them, or they are
@@ -91,6 +93,7 @@ fn read_as(
         values: HashMap::new(),
         read: HashSet::new(),
         found: None,
+        has_trees: false,
         scores_node: None,
         column_trees: HashSet::new(),
         parts,
@@ -103,6 +106,7 @@ fn read_as(
         reader.constants.insert(constant.text(field::CONSTANT_NAME)?, constant);
     }
     let needed = needed_nodes(graph)?;
+    reader.has_trees = has_trees(graph, &needed)?;
     reader.column_trees = trees_below_trees(graph, &needed)?;
     reader.column_trees.extend(leaf_indices(graph, &needed)?);
     reader.scores_node = match reader.parts {
@@ -174,13 +178,23 @@ impl<'a> GraphReader<'a> {
             }
             Some(OperatorSet::Standard) if name == "Scan" => self.scan(node, label, &inputs)?,
             Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
-            None => return Err(not_understood(&label, "before")),
+            None => return Err(not_supported(&label, self.place(false))),
         };
         let results = if self.scores_node == Some(index) { self.scores(own, results)? } else { results };
         for (output, value) in node.all(field::NODE_OUTPUT).zip(results) {
             self.values.insert(output?.as_text()?, value);
         }
         Ok(())
+    }
+
+    /// The place of a node that is `after` the trees or scores, or before them.
+    fn place(&self, after: bool) -> NodePlace {
+        match (self.has_trees, after) {
+            (true, false) => NodePlace::BeforeTrees,
+            (true, true) => NodePlace::AfterTrees,
+            (false, false) => NodePlace::Anywhere,
+            (false, true) => NodePlace::AfterScores,
+        }
     }
 
     /// Reads a node before the trees, which computes tensors.
@@ -191,7 +205,9 @@ impl<'a> GraphReader<'a> {
         label: String,
         inputs: Vec<Option<GraphValue>>,
     ) -> Result<Vec<GraphValue>, ModelError> {
-        let Some(operator) = operator(name, domain) else { return Err(not_understood(&label, "before")) };
+        let Some(operator) = operator(name, domain) else {
+            return Err(not_supported(&label, self.place(false)));
+        };
         let outputs = node.all(field::NODE_OUTPUT).count();
         let arranged: Vec<Option<MaybeStacked>> =
             inputs.iter().map(|input| input.as_ref().and_then(arranged)).collect();
@@ -226,16 +242,17 @@ impl<'a> GraphReader<'a> {
         label: &str,
         inputs: Vec<Option<GraphValue>>,
     ) -> Result<GraphValue, ModelError> {
-        let Some(found) = &self.found else { return Err(not_understood(label, "after")) };
+        let refuse = || not_supported(label, self.place(true));
+        let Some(found) = &self.found else { return Err(refuse()) };
         let operand = |value| match value {
             GraphValue::Tensor(tensor) => Ok(NodeInput::Constant(tensor)),
             GraphValue::AfterTrees(result) => Ok(NodeInput::AfterTrees(result)),
-            GraphValue::Stacked(_) => Err(not_understood(label, "after")),
+            GraphValue::Stacked(_) => Err(refuse()),
         };
         let operands = inputs.into_iter().flatten().map(operand).collect::<Result<Vec<_>, _>>()?;
         let trees = GraphTrees { forest: &found.forest, columns: &self.builder.columns };
         let value = trees.follow(name, Attributes::of(node), &operands)?;
-        value.map(GraphValue::AfterTrees).ok_or_else(|| not_understood(label, "after"))
+        value.map(GraphValue::AfterTrees).ok_or_else(refuse)
     }
 }
 

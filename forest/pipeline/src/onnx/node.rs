@@ -32,7 +32,7 @@ pub(super) const OUTSIDE_HELP: &str = "run the graph up to this step outside of 
                                        rest of the graph its results as numbers; \
                                        `onnx.utils.extract_model` cuts a file in two";
 
-/// The help for steps after the trees that cannot be part of a compiled pipeline.
+/// The help for steps after the trees or scores that cannot be part of a compiled pipeline.
 const AFTER_HELP: &str = "end the graph before this step, and apply the step to the predictions; \
                           `onnx.utils.extract_model` cuts a file in two";
 
@@ -171,9 +171,27 @@ impl GraphNode<'_> {
     }
 }
 
-/// The error for an operator that is not understood. `side` is `before` or `after`.
-pub(super) fn not_understood(label: &str, side: &str) -> ModelError {
-    let message = format!("the operator {label} {side} the trees is not understood");
-    let help = if side == "after" { AFTER_HELP } else { OUTSIDE_HELP };
+/// The place of an operator in a graph, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodePlace {
+    /// In a graph without trees, or the trees themselves.
+    Anywhere,
+    /// Before the trees.
+    BeforeTrees,
+    /// After the trees.
+    AfterTrees,
+    /// After the scores of a graph without trees.
+    AfterScores,
+}
+
+/// The error for an operator that is not supported at its place.
+pub(super) fn not_supported(label: &str, place: NodePlace) -> ModelError {
+    let (side, help) = match place {
+        NodePlace::Anywhere => ("", OUTSIDE_HELP),
+        NodePlace::BeforeTrees => (" before the trees", OUTSIDE_HELP),
+        NodePlace::AfterTrees => (" after the trees", AFTER_HELP),
+        NodePlace::AfterScores => (" after the scores", AFTER_HELP),
+    };
+    let message = format!("the operator {label}{side} is not supported");
     ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(help)
 }

@@ -28,6 +28,16 @@ pub(super) fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelEr
     Ok(needed)
 }
 
+/// Whether one of the `needed` nodes is a tree ensemble.
+pub(super) fn has_trees(graph: Message<'_>, needed: &HashSet<usize>) -> Result<bool, ModelError> {
+    for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
+        if is_ensemble(node?.text(field::NODE_OPERATOR)?) && needed.contains(&index) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The positions of tree ensembles whose results other tree ensembles read.
 pub(super) fn trees_below_trees(
     graph: Message<'_>,

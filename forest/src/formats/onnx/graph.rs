@@ -308,6 +308,6 @@ fn unknown_operator(
         _ => String::new(),
     };
     let side = if is_after_trees { "after" } else { "before" };
-    let message = format!("the operator `{full}`{called} {side} the trees is not understood");
+    let message = format!("the operator `{full}`{called} {side} the trees is not supported");
     Ok(not_understood(message).help(ONLY_FOREST_HELP))
 }

@@ -4,7 +4,7 @@ use super::GraphReader;
 use super::value::GraphValue;
 use crate::onnx::field;
 use crate::onnx::linear::linear_model;
-use crate::onnx::node::{OUTSIDE_HELP, not_understood};
+use crate::onnx::node::{NodePlace, OUTSIDE_HELP, not_supported};
 use crate::onnx::outcome::AfterTrees;
 use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::{Cells, TensorElement};
@@ -42,7 +42,7 @@ impl<'a> GraphReader<'a> {
         let tested = self.builder.cast(cells, to)?;
         self.builder.refuse_row_count(&tested)?;
         let forest = node_forest(node, (float, tested.len()), self.file_bytes, &mut self.notes)?;
-        let Some(forest) = forest else { return Err(not_understood(label, "before")) };
+        let Some(forest) = forest else { return Err(not_supported(label, NodePlace::Anywhere)) };
         let is_classifier = forest.output.classes.is_some();
         let name = node.text(field::NODE_NAME)?.to_owned();
         let read = PartForest { name, forest, tested };
