@@ -31,18 +31,20 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// Vectors of a stage's loop over rows or terms that are never full, and vectors of terms with more lanes
-/// than such vectors have. Vectors of units are full: the stage's constants have zeros for further units.
+/// Vectors of a stage's loop that are never full, and vectors of terms with more lanes than such vectors
+/// have. A vector of units may have lanes up to the next power of two, in which the stage's constants are
+/// zeros.
 pub(super) fn empty_lanes_of_stage(builder: &NestBuilder, id: LoopId) -> Vec<Illegal> {
     let node = builder.node(id);
     let problem = |lanes: u32| {
         let trips = builder.node(id).trips()?;
         let is_too_wide = node.axis == Axis::Feature && lanes > MOST_LANES;
-        (trips < i64::from(lanes) || is_too_wide).then_some(Problem::EmptyLanes { lanes, trips })
+        let most = match node.axis {
+            Axis::Unit => u32::try_from(trips.max(1)).map_or(u32::MAX, u32::next_power_of_two),
+            _ => u32::try_from(trips).unwrap_or(u32::MAX),
+        };
+        (lanes > most || is_too_wide).then_some(Problem::EmptyLanes { lanes, trips })
     };
-    if node.axis == Axis::Unit {
-        return Vec::new();
-    }
     let lanes = node.annotations.iter().filter_map(|(annotation, step)| match annotation {
         Annotation::Vectorize(Some(lanes)) => Some((problem(*lanes)?, *step)),
         _ => None,

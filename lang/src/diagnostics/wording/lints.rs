@@ -84,17 +84,22 @@ pub(super) fn empty_lanes(context: &MessageContext, lanes: u32, trips: i64) -> W
     let first = context.first();
     let most = i64::from(MOST_LANES);
     let node = context.illegal.loops.first().map(|id| context.builder.node(*id));
-    let are_terms = node.is_some_and(|node| node.axis == Axis::Feature);
+    let axis = node.map(|node| node.axis);
     let is_tile = node.is_some_and(|node| node.made_by.is_some());
-    let (message, full) = match are_terms {
-        true if trips >= most => (format!("vectors of terms have at most {most} lanes, not {lanes}"), most),
-        true => {
+    let (message, full) = match axis {
+        Some(Axis::Feature) if trips >= most => {
+            (format!("vectors of terms have at most {most} lanes, not {lanes}"), most)
+        }
+        Some(Axis::Feature) => {
             let message = format!("`{first}` iterates {trips} times, so no vector of {lanes} terms is full");
             (message, trips)
         }
-        false => {
+        _ => {
             let empty = i64::from(lanes) - trips;
-            (format!("`{first}` iterates {trips} times, so {empty} of {lanes} lanes stay empty"), trips)
+            let message = format!("`{first}` iterates {trips} times, so {empty} of {lanes} lanes stay empty");
+            // Constants of units are padded with zeros to whole vectors.
+            let full = if axis == Some(Axis::Unit) { next_power_of_two(trips) } else { trips };
+            (message, full)
         }
     };
     let help = match full < most && is_tile {
@@ -105,6 +110,11 @@ pub(super) fn empty_lanes(context: &MessageContext, lanes: u32, trips: i64) -> W
     Wording::new(message, format!("more than {full} lanes"))
         .help(help)
         .fix(fits.and_then(|lanes| context.replace(&lanes.to_string(), Applicability::Unsure)))
+}
+
+/// The smallest power of two that is at least `count`.
+fn next_power_of_two(count: i64) -> i64 {
+    u64::try_from(count).ok().and_then(u64::checked_next_power_of_two).map_or(count, |power| power as i64)
 }
 
 pub(super) fn no_steps(context: &MessageContext, layout: Layout, chosen: DirectiveIndex) -> Wording {
