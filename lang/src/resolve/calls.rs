@@ -300,7 +300,7 @@ fn argument(
             ExprKind::Path(path) => match path_text(path).and_then(|text| find_word(&text, words)) {
                 Some(word) => Arg::Word(word),
                 None => {
-                    report.push(unknown_word(path, parameter, words));
+                    report.push(unknown_word(path, parameter, signature, words));
                     Arg::Bad
                 }
             },
@@ -323,11 +323,17 @@ pub fn path_text(path: &Path) -> Option<String> {
     Some(names?.join("."))
 }
 
-fn unknown_word(path: &Path, parameter: &Parameter, words: &'static [&'static str]) -> Diagnostic {
+/// The diagnostic for a word that a parameter does not have.
+fn unknown_word(
+    path: &Path,
+    parameter: &Parameter,
+    signature: &Signature,
+    words: &'static [&'static str],
+) -> Diagnostic {
     let text = path_text(path).unwrap_or_default();
-    let diagnostic =
-        Diagnostic::new(codes::UNKNOWN_WORD, path.span, format!("unknown {} `{text}`", parameter.name))
-            .label(format!("expected one of {}", words.join(", ")));
+    let message = format!("`{}` of `{}` cannot be `{text}`", parameter.name, signature.name);
+    let diagnostic = Diagnostic::new(codes::UNKNOWN_WORD, path.span, message)
+        .label(format!("expected one of {}", words.join(", ")));
     match nearest(&text, words.iter().copied()) {
         Some(near) => diagnostic.help(format!("Did you mean `{near}`?")).fix(
             format!("write `{near}`"),

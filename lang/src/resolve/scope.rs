@@ -285,7 +285,7 @@ impl NameScope<'_> {
             ExprKind::Path(path) => match path.as_ident() {
                 Some(name) => self.look_up(name, report),
                 None => {
-                    let message = "expected a number, found a copy of a loop";
+                    let message = "expected a number, found the name of a loop";
                     report.push(
                         Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message).label("not a number"),
                     );
