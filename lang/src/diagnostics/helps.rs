@@ -38,8 +38,13 @@ impl FixTrial<'_> {
 }
 
 /// Codes whose help names the fixes, since only a check of the whole text decides which of them are legal.
-const CODES_WITH_FIXES_IN_HELP: [Code; 4] =
-    [codes::NOT_LEAF, codes::NOT_IN_STAGE, codes::TERMS_OUT_OF_ORDER, codes::NOTHING_MAPPED];
+const CODES_WITH_FIXES_IN_HELP: [Code; 5] = [
+    codes::NOT_LEAF,
+    codes::NOT_IN_STAGE,
+    codes::TERMS_OUT_OF_ORDER,
+    codes::STAGE_ROWS,
+    codes::NOTHING_MAPPED,
+];
 
 /// Adds the fixes of a finding to its help, if its code asks for that. All of them must have been tried.
 pub(crate) fn name_fixes(finding: &mut Diagnostic) {

@@ -35,6 +35,14 @@ impl MessageContext<'_> {
         Fix { title, edits, applicability: Applicability::Unsure }
     }
 
+    /// Two unused names for the loops of a tile: a letter and adjacent numbers.
+    pub(super) fn free_names(&self, letter: char) -> Option<(String, String)> {
+        let is_free =
+            |name: &String| !self.builder.names().is_declared(name) && !self.report.is_declared(name);
+        let mut pairs = (0..1000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
+        pairs.find(|(a, b)| is_free(a) && is_free(b))
+    }
+
     /// A fix that tiles the first loop and expands only the inner loop of the tile.
     pub(super) fn expand_a_tile(&self) -> Option<Fix> {
         let id = *self.illegal.loops.first()?;
@@ -45,10 +53,7 @@ impl MessageContext<'_> {
             Axis::Unit => 'u',
             Axis::Feature => 'f',
         };
-        let is_free =
-            |name: &String| !self.builder.names().is_declared(name) && !self.report.is_declared(name);
-        let pairs = (0..1000).map(|n| (format!("{letter}{n}"), format!("{letter}{}", n + 1)));
-        let (outer, inner) = pairs.into_iter().find(|(a, b)| is_free(a) && is_free(b))?;
+        let (outer, inner) = self.free_names(letter)?;
         let size = node.step.as_int()?.checked_mul(4)?;
         let (v, directive) = (self.builder.name(id), self.directive());
         let chosen = self.builder.with_stage(&inner);

@@ -221,9 +221,24 @@ pub(super) fn stage_rows(
     let is_tree = |id: &LoopId| context.builder.node(*id).axis == Axis::Tree;
     let has_trees = context.builder.tree().loops().iter().any(is_tree);
     let others = if has_trees { "trees" } else { "units and terms" };
-    let tile = match unlimited {
-        Some(unlimited) => format!("Tile `{unlimited}`, for example by 64"),
-        None => "Use smaller tiles of rows".to_owned(),
+    let is_tile = context.illegal.loops.iter().any(|id| {
+        Some(&*context.builder.name(*id)) == unlimited && context.builder.node(*id).made_by.is_some()
+    });
+    let help = match unlimited {
+        Some(outer) if is_tile => format!(
+            "`{outer}` is the outer loop of a tile: keep it outside of the loops over {others}, and at most \
+             {limit} rows inside of them."
+        ),
+        _ => {
+            let tile = match unlimited {
+                Some(unlimited) => format!("Tile `{unlimited}`, for example by 64"),
+                None => "Use smaller tiles of rows".to_owned(),
+            };
+            format!(
+                "{tile}, and keep the outer loop of each tile outside of the loops over {others}. At most \
+                 {limit} rows may be inside of them."
+            )
+        }
     };
     let wording = match rows {
         Some(rows) => Wording::new(
@@ -235,8 +250,29 @@ pub(super) fn stage_rows(
             "the number of rows of a call is known only at run time",
         ),
     };
-    wording.help(format!(
-        "{tile}, and keep the outer loop of each tile outside of the loops over {others}. At most {limit} \
-         rows may be inside of them."
-    ))
+    wording.help(help).fixes(limited_rows(context, unlimited, is_tile))
+}
+
+/// Fixes of a `reorder` that moved a loop over all rows of a call inside: its outer loop comes first, after a
+/// tile if it is none yet, or the `reorder` goes.
+fn limited_rows(context: &MessageContext, unlimited: Option<&str>, is_tile: bool) -> Vec<Fix> {
+    let Some(loop_name) = unlimited.filter(|_| context.directive() == "reorder") else { return Vec::new() };
+    let mut arguments: Vec<String> =
+        context.report.argument_texts(context.illegal.step).into_iter().map(str::to_owned).collect();
+    let is_meant = |text: &String| text == loop_name || context.builder.with_stage(text) == loop_name;
+    let mut fixes = Vec::new();
+    if let Some(at) = arguments.iter().position(is_meant) {
+        if is_tile {
+            let outer = arguments.remove(at);
+            arguments.insert(0, outer);
+            fixes.push(context.rewrite(format!("reorder({})", arguments.join(", "))));
+        } else if let Some((outer, inner)) = context.free_names('b') {
+            let stage = arguments[at].strip_suffix("batch").unwrap_or_default().to_owned();
+            let tile = format!("tile({}, {outer}, {inner}, 64)", arguments[at]);
+            arguments[at] = format!("{stage}{inner}");
+            fixes.push(context.rewrite(format!("{tile}\nreorder({})", arguments.join(", "))));
+        }
+    }
+    fixes.push(context.remove(context.illegal.step));
+    fixes
 }
