@@ -69,8 +69,9 @@ pub(super) fn not_in_stage(context: &MessageContext, stage: &str, of_trees: &[St
         }
         "gpuDimension" => {
             let help = format!(
-                "The compiler maps the rows of `{stage}` itself, in the launch of the last trees or in a \
-                 separate one."
+                "Only loops of the last trees can be mapped: blocks and threads share those over rows and \
+                 those over trees. The compiler maps the rows of `{stage}` itself, in the launch of the last \
+                 trees or in a separate one."
             );
             (help, context.with_other_loops(of_trees.first()))
         }
