@@ -4,14 +4,22 @@ use super::{DirectiveIndex, LoopNode, MAX_DEPTH, MAX_EXPANSION, MAX_LOOPS, NestB
 use crate::illegal::{Illegal, Problem};
 use crate::obligation::Obligation;
 use sched_nest::sym::Property;
-use sched_nest::{LoopId, StageKind};
+use sched_nest::{LoopId, ModelInfo, StageKind};
 
 /// Largest number of loops in all constraints together. It bounds memory if long chains of tiles are copied
 /// often.
 const MAX_MENTIONS: usize = 2_000_000;
 
+/// Whether a stage of the model, or any nest of trees, begins with a loop of this name.
+pub(crate) fn is_first_loop(model: Option<&ModelInfo>, name: &str) -> bool {
+    let kinds = model.map_or(&[][..], |model| &model.stages).iter().map(|stage| stage.kind);
+    let mut loops = kinds.chain([StageKind::Trees]).flat_map(StageKind::loops);
+    name == "batch" || loops.any(|(own, _)| *own == name)
+}
+
 /// Refuses names of existing indices for the new loops of a modifier, and the same name for both. Each name
-/// has the number of its argument.
+/// has the number of its argument. A loop with the name of a first loop of another stage would share its bare
+/// name.
 pub(super) fn check_new_names(
     nest: &NestBuilder,
     step: DirectiveIndex,
@@ -31,6 +39,9 @@ pub(super) fn check_new_names(
         }
         if nest.names().is_declared(name) {
             return taken((argument, name), nest.names().copies(name).first().copied());
+        }
+        if is_first_loop(nest.model().map(|model| &**model), name) {
+            return taken((argument, name), None);
         }
     }
     if new[0].1 == new[1].1 {

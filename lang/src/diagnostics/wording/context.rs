@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Applicability, Edit, Fix};
 use crate::illegal::Illegal;
-use crate::lineage::{DirectiveIndex, NestBuilder};
+use crate::lineage::{DirectiveIndex, NestBuilder, is_first_loop};
 use crate::report::Report;
 use crate::resolve::quoted_list;
 use sched_nest::Axis;
@@ -109,6 +109,12 @@ impl MessageContext<'_> {
             .filter(|id| axes.contains(&self.builder.node(*id).axis))
             .map(|id| self.builder.name(id))
             .collect()
+    }
+
+    /// Whether another stage begins with a loop of this name, and this one has none.
+    pub(super) fn is_of_another_stage(&self, name: &str) -> bool {
+        !self.builder.names().is_declared(name)
+            && is_first_loop(self.builder.model().map(|model| &**model), name)
     }
 
     /// A fix that removes the directive.

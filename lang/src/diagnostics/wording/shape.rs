@@ -17,8 +17,12 @@ pub(super) fn no_such_copy(context: &MessageContext, path: &str) -> Wording {
 pub(super) fn name_taken(context: &MessageContext, name: &str) -> Wording {
     let other = fresh_name(context, name);
     let (owner, help) = match stage_of_name(context, name) {
-        Some(_) => ("a stage", "A name before a loop selects a stage, so loops need other names."),
-        None => ("another loop", "Each loop needs a different name."),
+        Some(_) => ("a stage", "A name before a loop selects a stage, so loops need other names.".to_owned()),
+        None if context.is_of_another_stage(name) => (
+            "a loop of another stage",
+            format!("Without a stage before it, `{name}` would mean both loops. Choose another name."),
+        ),
+        None => ("another loop", "Each loop needs a different name.".to_owned()),
     };
     Wording::new(format!("`{name}` is the name of {owner}"), "taken")
         .help(help)
