@@ -58,6 +58,13 @@ problems! {
             /// The written name.
             path: String,
         },
+        /// A copy of a loop of a stage of columns, as in `early.layer1.unit`. Such stages have no copies.
+        NO_SUCH_COPY => CopyInStage {
+            /// The stage.
+            stage: String,
+            /// The written name.
+            path: String,
+        },
         /// The new loop has the name of another one.
         NAME_TAKEN => NameTaken {
             /// The written name.

@@ -24,6 +24,11 @@ pub(crate) struct StageCalls {
     pub stages: Vec<(StageInfo, Vec<DirectiveCall>)>,
     /// Problems of the names of stages.
     pub problems: Vec<Illegal>,
+    /// Names of new loops of the calls that have these problems, if no other call makes such loops.
+    pub refused_names: Vec<String>,
+    /// For each call that the nest of trees refuses, since no stage has its loops: loops that only other
+    /// stages have, by their bare names.
+    pub other_loops: BTreeMap<DirectiveIndex, Vec<String>>,
 }
 
 /// Sorts the calls of a schedule by stage. Without a model, a name before a loop that no directive makes is
@@ -34,7 +39,10 @@ pub(crate) fn by_stage(calls: &[DirectiveCall], model: Option<&ModelInfo>) -> St
     let (modifiers, annotations): (Vec<&DirectiveCall>, Vec<&DirectiveCall>) =
         calls.iter().partition(|call| call.is_modifier);
     modifiers.into_iter().chain(annotations).for_each(|call| sorter.add(call));
-    sorter.finish()
+    let mut result = sorter.finish();
+    let new = || calls.iter().flat_map(DirectiveCall::new_names);
+    result.refused_names.retain(|name| new().filter(|other| other == name).count() == 1);
+    result
 }
 
 /// The names of a stage's loops, as far as calls have made them, and its calls.
@@ -137,8 +145,9 @@ impl<'m> CallSorter<'m> {
         if let Some(unknown) = named.iter().find(|name| !self.is_stage(name)) {
             return self.refuse_name(call, unknown);
         }
-        if let Some(mixed) = self.mixed_stages(call) {
-            return self.result.problems.push(mixed);
+        if let Some(problem) = self.copy_in_stage(call).or_else(|| self.mixed_stages(call)) {
+            self.result.refused_names.extend(call.new_names().map(str::to_owned));
+            return self.result.problems.push(problem);
         }
         let in_forest = named.is_subset(&self.trees)
             && call.selects().all(|(_, select)| self.forest.contains(&select.name) || has_copies(select));
@@ -146,15 +155,47 @@ impl<'m> CallSorter<'m> {
         for stage in &mut self.stages {
             is_taken |= stage.add(call, &named, in_forest);
         }
-        let refuser =
-            self.stages.iter_mut().find(|stage| !in_forest && !is_taken && stage.had_all_loops(call));
-        if let Some(stage) = refuser {
-            return stage.refuse(call);
+        if !in_forest && !is_taken {
+            let forest = &self.forest;
+            let is_refuser =
+                |stage: &&mut StageLoops| stage.had_all_loops(call) || stage.has_own_loop(call, forest);
+            if let Some(stage) = self.stages.iter_mut().find(is_refuser) {
+                return stage.refuse(call);
+            }
+            self.result.other_loops.insert(call.step, self.loops_of_stages());
         }
         if in_forest || !is_taken {
             self.forest.extend(call.new_names().map(str::to_owned));
             self.result.forest.push(without_stage(call, &self.trees));
         }
+    }
+
+    /// Loops of stages of columns that the nest of trees lacks, by their bare names.
+    fn loops_of_stages(&self) -> Vec<String> {
+        let all: BTreeSet<&String> = self.stages.iter().flat_map(|stage| &stage.names).collect();
+        all.into_iter().filter(|name| !self.forest.contains(*name)).cloned().collect()
+    }
+
+    /// The problem of a call that names a copy of a stage's loop. Only the nest of trees has copies.
+    fn copy_in_stage(&self, call: &DirectiveCall) -> Option<Illegal> {
+        call.selects().find_map(|(at, select)| {
+            let mut qualifiers = select.scope.iter();
+            if !qualifiers.any(|qualifier| self.forest.contains(&*qualifier.name)) {
+                return None;
+            }
+            let names_stage = |stage: &&StageLoops| {
+                select.scope.iter().any(|qualifier| *qualifier.name == *stage.info.name)
+            };
+            let has_loop = |stage: &&StageLoops| stage.names.contains(&select.name);
+            let named = self.stages.iter().find(names_stage).filter(has_loop);
+            let any = || {
+                let is_only_there = !self.forest.contains(&select.name);
+                self.stages.iter().find(|stage| is_only_there && has_loop(stage))
+            };
+            let stage = named.or_else(any)?.info.name.clone();
+            let problem = Problem::CopyInStage { stage, path: select.to_string() };
+            Some(Illegal::argument(call.step, at, problem, Vec::new()))
+        })
     }
 
     /// The problem of a call that names loops of several stages.
@@ -204,6 +245,7 @@ impl<'m> CallSorter<'m> {
         let stages = self.model.map_or(&[][..], |model| &model.stages);
         let known = stages.iter().map(|stage| (stage.name.clone(), stage.kind)).collect();
         let problem = Problem::UnknownStage { name: name.to_owned(), known };
+        self.result.refused_names.extend(call.new_names().map(str::to_owned));
         self.result.problems.push(Illegal { argument: at, ..Illegal::at(call.step, problem, Vec::new()) });
     }
 
@@ -237,6 +279,14 @@ impl StageLoops {
             |select: &LoopSelector| self.names.contains(&select.name) || self.replaced.contains(&select.name);
         call.selects().all(|(_, select)| select.scope.is_empty() && had(select))
             && call.selects().next().is_some()
+    }
+
+    /// Whether a call names a loop, without a stage, that the stage has and the `forest` lacks.
+    fn has_own_loop(&self, call: &DirectiveCall, forest: &BTreeSet<String>) -> bool {
+        let is_own = |select: &LoopSelector| {
+            select.is_bare() && self.names.contains(&select.name) && !forest.contains(&select.name)
+        };
+        call.selects().any(|(_, select)| is_own(select))
     }
 
     /// Adds a call whose loops the stage lacks, so that its nest refuses it.

@@ -132,8 +132,10 @@ impl<'a> ResolvedPart<'a> {
         if brief {
             words.omit_alternatives_and_nests();
         }
-        let StageCalls { forest, stages, problems } =
+        let StageCalls { forest, stages, problems, refused_names, other_loops } =
             stages::by_stage(&self.calls, self.options.model.as_deref());
+        words.name_other_loops(other_loops);
+        refused_names.iter().for_each(|name| builder.names_mut().poison(name));
         problems.iter().for_each(|illegal| words.illegal(&builder, illegal));
         let mut repeats = Repeats::of(&forest, &stages);
         let whole_shape = modifiers::apply(forest.iter(), &mut builder, &mut words);

@@ -1,5 +1,7 @@
 //! Puts problems into words, and adds them to a report.
 
+use std::collections::BTreeMap;
+
 use foldhash::{HashSet, HashSetExt};
 
 use crate::device::Limits;
@@ -27,6 +29,8 @@ pub(super) struct Words<'r, 'a> {
     limits: Limits,
     /// Whether the target is explicitly a CPU.
     for_cpu: bool,
+    /// For calls that the nest of trees refuses, loops that only other stages have.
+    other_loops: BTreeMap<DirectiveIndex, Vec<String>>,
     /// Reported pairs. A problem of several copies of a loop is reported once.
     seen: HashSet<(DirectiveIndex, Code)>,
     nests: usize,
@@ -48,8 +52,9 @@ impl Listener for Words<'_, '_> {
         // Problems of names have specific fixes, and a nest that is too large has none.
         let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
-        let wording =
-            put_into_words(illegal, builder, self.report, &WordingOptions { limits, for_cpu: self.for_cpu });
+        let other_loops = self.other_loops.get(&illegal.step).map_or(&[][..], Vec::as_slice);
+        let options = WordingOptions { limits, for_cpu: self.for_cpu, other_loops };
+        let wording = put_into_words(illegal, builder, self.report, &options);
         let span = self.report.place(illegal.step, illegal.argument);
         let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
         diagnostic.help = wording.help;
@@ -68,7 +73,13 @@ impl<'r, 'a> Words<'r, 'a> {
     /// An empty listener. `is_given` tells whether the target is explicit or follows from the directives.
     pub fn new(report: &'r mut Report<'a>, limits: Limits, is_given: bool) -> Self {
         let for_cpu = is_given && limits.kind == TargetKind::Cpu;
-        Words { report, limits, for_cpu, seen: HashSet::new(), nests: 0, searches: 0 }
+        let (other_loops, seen) = (BTreeMap::new(), HashSet::new());
+        Words { report, limits, for_cpu, other_loops, seen, nests: 0, searches: 0 }
+    }
+
+    /// Lets messages of unknown loops name those that only stages of columns have.
+    pub fn name_other_loops(&mut self, other_loops: BTreeMap<DirectiveIndex, Vec<String>>) {
+        self.other_loops = other_loops;
     }
 
     /// Leaves out legal alternatives and notes with nests, for diagnostics that are only counted.

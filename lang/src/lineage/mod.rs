@@ -239,6 +239,11 @@ impl NestBuilder {
         self.with_stage(&self.names().select_of(id).to_string())
     }
 
+    /// Whether the nest is that of a stage of columns.
+    pub(crate) fn is_of_stage(&self) -> bool {
+        self.stage.is_some()
+    }
+
     /// A loop's name with that of the stage before it, if the nest is that of a stage of columns.
     pub(crate) fn with_stage(&self, name: &str) -> String {
         self.stage.as_ref().map_or_else(|| name.to_owned(), |stage| format!("{stage}.{name}"))

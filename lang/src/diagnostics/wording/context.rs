@@ -51,6 +51,9 @@ pub(super) struct MessageContext<'a> {
     pub(super) report: &'a Report<'a>,
     /// Whether the target is explicitly a CPU.
     pub(super) for_cpu: bool,
+    /// Loops that only stages of columns have, by their bare names, if the nest of trees lacks the named
+    /// loop.
+    pub(super) other_loops: &'a [String],
 }
 
 impl MessageContext<'_> {

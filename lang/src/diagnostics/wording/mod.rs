@@ -21,12 +21,15 @@ use crate::report::Report;
 use context::{MessageContext, Wording};
 
 /// Options of the wording.
-pub(crate) struct WordingOptions {
+pub(crate) struct WordingOptions<'a> {
     /// Limits for a search for legal alternatives, if one is wanted. The search runs if all fixes only remove
     /// text.
     pub limits: Option<Limits>,
     /// Whether the target is explicitly a CPU.
     pub for_cpu: bool,
+    /// Loops that only stages of columns have, by their bare names, if the nest of trees lacks the named
+    /// loop.
+    pub other_loops: &'a [String],
 }
 
 /// Puts a problem into words.
@@ -36,7 +39,8 @@ pub(crate) fn put_into_words(
     report: &Report,
     options: &WordingOptions,
 ) -> Wording {
-    let context = MessageContext { illegal, builder, report, for_cpu: options.for_cpu };
+    let WordingOptions { for_cpu, other_loops, .. } = *options;
+    let context = MessageContext { illegal, builder, report, for_cpu, other_loops };
     let mut wording = wording_of(&context);
     let deletes = |fix: &Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
     if let Some(limits) = options.limits.as_ref().filter(|_| wording.fixes.iter().all(deletes)) {
@@ -53,6 +57,7 @@ fn wording_of(context: &MessageContext) -> Wording {
         P::Poisoned => Wording::default(),
         P::UnknownIndex { name } => shape::unknown_index(context, name),
         P::NoSuchCopy { path } => shape::no_such_copy(context, path),
+        P::CopyInStage { stage, path } => stages::copy_in_stage(context, stage, path),
         P::NameTaken { name } => shape::name_taken(context, name),
         P::Consumed { name, by } => shape::consumed(context, name, *by),
         P::AnnotationLost { consumer } => shape::annotation_lost(context, *consumer),

@@ -194,22 +194,47 @@ pub(super) fn unknown_index(context: &MessageContext, name: &str) -> Wording {
     let written = context.report.argument_texts(step);
     let is_written =
         |name: &str| written.contains(&name) || written.contains(&&*context.builder.with_stage(name));
-    match nearest(name, known.iter().copied().filter(|name| !is_written(name))) {
+    let others = context.other_loops.iter().map(String::as_str);
+    match nearest(name, known.iter().copied().chain(others).filter(|name| !is_written(name))) {
         Some(near) => {
-            let near = context.builder.with_stage(near);
+            // A bare name means the loop in every stage that has one.
+            let is_bare = !context.argument_text().contains('.');
+            let near = if is_bare { near.to_owned() } else { context.builder.with_stage(near) };
             let fix = context.replace(&near, Applicability::Unsure);
             wording.help(format!("Did you mean `{near}`?")).fix(fix)
         }
         None => {
-            known.truncate(12);
+            known.truncate(MOST_LISTED_LOOPS);
             let known: Vec<String> = known.into_iter().map(|name| context.builder.with_stage(name)).collect();
             let loops = format!("The loops at this point are {}.", quoted_list(&known));
-            wording.help(match stages_with_loop(name) {
-                Some(stages) => format!("{loops} {stages} have the loop `{name}`; this stage has none."),
-                None => loops,
-            })
+            wording
+                .help([loops].into_iter().chain(loops_elsewhere(context, name)).collect::<Vec<_>>().join(" "))
         }
     }
+}
+
+/// Most loops that a message lists.
+const MOST_LISTED_LOOPS: usize = 12;
+
+/// Sentences about loops of other stages, for a message of an unknown loop.
+fn loops_elsewhere(context: &MessageContext, name: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    match context.other_loops {
+        [] => {}
+        [only] => sentences.push(format!("Other stages have the loop `{only}`.")),
+        all => {
+            let listed = &all[..all.len().min(MOST_LISTED_LOOPS)];
+            sentences.push(format!("Other stages have the loops {}.", quoted_list(listed)));
+        }
+    }
+    if let Some(stages) = stages_with_loop(name) {
+        let lack = match context.argument_text().contains('.') || context.builder.is_of_stage() {
+            true => "this stage has none",
+            false => "the model has no such stage",
+        };
+        sentences.push(format!("{stages} have the loop `{name}`; {lack}."));
+    }
+    sentences
 }
 
 /// The kind of the model's stage of columns of this name.

@@ -15,7 +15,10 @@ pub(super) fn unknown_stage(context: &MessageContext, name: &str, stages: &[(Str
     let kind = StageKind::of_name(name);
     let alike = stages.iter().filter(|(_, known)| Some(*known) == kind).map(|(name, _)| name.as_str());
     let wording = Wording::new(format!("no stage and no loop has the name `{name}`"), "not a stage");
-    if let Some(near) = nearest(name, alike).or_else(|| nearest(name, known.iter().copied())) {
+    let by_number = nearest_number(name, &known);
+    if let Some(near) =
+        by_number.or_else(|| nearest(name, alike)).or_else(|| nearest(name, known.iter().copied()))
+    {
         let written = context.argument_text();
         let fixed = written.strip_prefix(name).map(|rest| format!("{near}{rest}"));
         let fix = fixed.and_then(|fixed| context.replace(&fixed, Applicability::Unsure));
@@ -30,6 +33,30 @@ pub(super) fn unknown_stage(context: &MessageContext, name: &str, stages: &[(Str
         }
         _ => format!("The stages of the model are {}.", quoted_list(&known)),
     })
+}
+
+/// The name that differs from `name` only in its number, which is the nearest one.
+fn nearest_number<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = |name: &str| name.strip_prefix(stem)?.parse::<u32>().ok();
+    let wanted = number(name)?;
+    let alike = known.iter().filter_map(|other| Some((number(other)?.abs_diff(wanted), *other)));
+    alike.min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
+}
+
+pub(super) fn copy_in_stage(context: &MessageContext, stage: &str, path: &str) -> Wording {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    let name = last.split('[').next().unwrap_or(last);
+    let instead = match path.split('.').any(|qualifier| qualifier == stage) {
+        true => format!("{stage}.{name}"),
+        false => name.to_owned(),
+    };
+    Wording::new(format!("no loop is called `{path}`: `{stage}` has no copies of loops"), "no such copy")
+        .help(format!(
+            "`split`, `splitByDepth` and `specialize` copy loops of the last trees, not those of other \
+             stages. Write `{instead}`."
+        ))
+        .fix(context.replace(&instead, Applicability::Unsure))
 }
 
 /// A stage and its loops.
