@@ -28,12 +28,12 @@ def squared_distances(graph: Graph, value: Value, points: numpy.ndarray) -> Valu
     return total
 
 
-def note_squares(graph: Graph, total: Value, value: Value, points: numpy.ndarray) -> None:
+def note_squares(graph: Graph, total: Value, value: Value, points: numpy.ndarray, kind: Any = None) -> None:
     """Notes that scikit-learn computes squared distances as squares of rows plus squares of points minus
-    twice the products of both."""
+    twice the products of both, in the type `kind`, by default that of `total`."""
     sizes, squares = numpy.abs(points.T), numpy.square(points).sum(axis=1)
     graph.rounds(total, value, lambda one: numpy.square(one).sum(axis=1, keepdims=True)
-                 + 2 * (one @ sizes) + squares, 3 * points.shape[1])
+                 + 2 * (one @ sizes) + squares, 3 * points.shape[1], kind)
 
 
 def products(graph: Graph, value: Value, points: numpy.ndarray) -> Value:

@@ -11,7 +11,7 @@ from .boosting import threshold_index
 from .columns import Columns
 from .forests import best
 from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
-from .kernels import products, squared_distances
+from .kernels import note_squares, products, squared_distances
 from .stages import Prediction
 
 
@@ -32,32 +32,44 @@ def bayesian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndarray) -> Prediction:
     """A mixture, by the densities of its components. `offsets` are added to the logarithm of each density."""
+    from sklearn.mixture._gaussian_mixture import _compute_log_det_cholesky
+
     whole = numpy.tile(numpy.arange(9)[:, None], len(columns))
     densities = [estimator._estimate_log_prob(whole.astype(kind)) for kind in (INT64, FLOAT64)]
     if not numpy.allclose(*densities):
         # Some releases of scikit-learn store logarithms of densities in the type of the rows.
         graph.note_integers(columns.as_array(graph), "all")
-    roots = numpy.asarray(estimator.precisions_cholesky_)
+    means, roots = numpy.asarray(estimator.means_), numpy.asarray(estimator.precisions_cholesky_)
     value = columns.value(graph, numpy.result_type(columns.numeric, roots.dtype))
     kind, form, n = value.dtype, estimator.covariance_type, len(columns)
-    means, roots = numpy.asarray(estimator.means_).astype(kind), roots.astype(kind)
+    # scikit-learn adds up some of the numbers in the type of rows or of parameters.
+    is_single = FLOAT32 in (columns.numeric, means.dtype)
     if form == "full":
         squares = graph.join([_in_axes(graph, value, mean[None], axes) for mean, axes in zip(means, roots)])
-        sizes = numpy.log(numpy.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
     elif form == "tied":
-        squares, sizes = _in_axes(graph, value, means, roots), numpy.log(numpy.diagonal(roots)).sum()
-    elif form == "diag":
-        squares, sizes = _scaled(graph, value, means, roots), numpy.log(roots).sum(axis=1)
+        squares = _in_axes(graph, value, means, roots)
     else:
-        squares = graph.add("Mul", squared_distances(graph, value, means), numpy.square(roots))
-        sizes = n * numpy.log(roots)
-    # scikit-learn adds up some of the numbers in the type of rows or of parameters.
-    kinds = (columns.numeric, numpy.asarray(estimator.means_).dtype)
-    squares = replace(squares, single=FLOAT32 in kinds)
-    if FLOAT32 in kinds:
+        points, factors = means.astype(kind), roots.astype(kind)
+        if form == "diag":
+            squares = _scaled(graph, value, points, factors, FLOAT32 if is_single else kind)
+        else:
+            squares = squared_distances(graph, value, points)
+            if is_single:
+                note_squares(graph, squares, value, points, FLOAT32)
+            squares = graph.add("Mul", squares, numpy.square(factors))
+    squares = replace(squares, single=is_single)
+    if is_single:
         graph.rounds(squares, squares, lambda one: one, n, FLOAT32)
-    constants = offsets + sizes - 0.5 * n * numpy.log(2 * numpy.pi)
+    # In the type of the parameters.
+    sizes = _compute_log_det_cholesky(roots, form, n)
+    turn = 0.5 * n * numpy.log(2 * numpy.pi)
+    constants = numpy.asarray(offsets, FLOAT64) + numpy.asarray(sizes, FLOAT64) - turn
     scores = graph.add("Add", graph.add("Mul", squares, -0.5), numpy.asarray(constants, kind))
+    # scikit-learn adds one constant after the other, and some releases the first one in the type of the rows.
+    magnitudes = numpy.abs(offsets) + numpy.abs(sizes) + turn
+    graph.rounds(scores, squares, lambda one: 0.5 * one + magnitudes, 3)
+    if form in ("full", "tied"):
+        graph.rounds(scores, squares, lambda one: 0.5 * one + turn, 1, columns.numeric)
     density = graph.add("ReduceLogSumExp", scores, numpy.array([1], INT64), keepdims=1, width=1)
     return Prediction("mixture", index=best(graph, scores), classes=numpy.arange(len(means)),
                       probabilities=graph.add("Softmax", scores, axis=1), scores=density)
@@ -65,11 +77,15 @@ def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndar
 
 def _in_axes(graph: Graph, value: Value, means: numpy.ndarray, axes: numpy.ndarray) -> Value:
     """Squared Mahalanobis distances from means; `axes` transforms the distribution to a sphere."""
-    return squared_distances(graph, products(graph, value, axes.T), means @ axes)
+    kind = value.dtype
+    # scikit-learn transforms the means one by one, in the type of the parameters.
+    points = numpy.array([mean @ axes for mean in means]).astype(kind)
+    return squared_distances(graph, products(graph, value, axes.T.astype(kind)), points)
 
 
-def _scaled(graph: Graph, value: Value, means: numpy.ndarray, factors: numpy.ndarray) -> Value:
-    """Squared distances from means. The factors scale the axes of each component."""
+def _scaled(graph: Graph, value: Value, means: numpy.ndarray, factors: numpy.ndarray, kind: Any) -> Value:
+    """Squared distances from means. The factors scale the axes of each component. `kind` is the least precise
+    type in scikit-learn's sum."""
     wide = graph.add("Mul", graph.add("Unsqueeze", value, numpy.array([1], INT64)), factors[None])
     apart = graph.add("Sub", wide, (means * factors)[None])
     total = graph.add("ReduceSum", graph.add("Mul", apart, apart), numpy.array([2], INT64), keepdims=0,
@@ -77,7 +93,7 @@ def _scaled(graph: Graph, value: Value, means: numpy.ndarray, factors: numpy.nda
     # scikit-learn adds squares and subtracts twice their products.
     own, squares = numpy.square(factors.T), numpy.square(means * factors).sum(axis=1)
     graph.rounds(total, value, lambda one: numpy.square(one) @ own + 2 * one @ (own * numpy.abs(means.T))
-                 + squares, 3 * means.shape[1])
+                 + squares, 3 * means.shape[1], kind)
     return total
 
 
