@@ -14,30 +14,31 @@ from .linear import margins_of
 from .stages import Prediction
 
 
-def _prediction(graph: Graph, estimator: Any, scores: Value, kind: Any = None) -> Prediction:
-    """The classes by their scores. `kind` is the type of the probabilities, by default that of the scores."""
-    chances = graph.add("Softmax", scores, axis=1)
+def _prediction(graph: Graph, estimator: Any, scores: Value) -> Prediction:
+    """The classes by their scores."""
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
-                      probabilities=graph.cast(chances, kind or scores.dtype), joint=scores)
+                      probabilities=graph.add("Softmax", scores, axis=1), joint=scores)
 
 
 def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """Normal distributions: squared distances to the mean of each class, divided by variances."""
-    value = columns.value(graph, FLOAT64)
-    variances = numpy.asarray(estimator.var_)
+    means, variances = numpy.asarray(estimator.theta_), numpy.asarray(estimator.var_)
+    # scikit-learn computes in the type of the rows and of these arrays. The logarithms of the variances have
+    # the type of the training rows.
+    kind = numpy.result_type(columns.numeric, means, variances)
+    value = columns.value(graph, numpy.result_type(columns.numeric, means))
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)),
-                      numpy.asarray(estimator.theta_, FLOAT64)[None])
-    scaled = graph.add("Div", graph.add("Mul", apart, apart), variances.astype(FLOAT64)[None])
+                      means.astype(value.dtype)[None])
+    squares = graph.cast(graph.add("Mul", apart, apart), kind)
+    scaled = graph.add("Div", squares, variances.astype(kind)[None])
     classes = len(estimator.classes_)
     total = graph.add("ReduceSum", scaled, numpy.array([2], INT64), keepdims=0, width=classes)
-    # scikit-learn adds these logarithms in the type of the training rows.
     constant = -0.5 * numpy.sum(numpy.log(2.0 * numpy.pi * variances), axis=1)
-    scores = graph.add("Sub", constant.astype(FLOAT64), graph.add("Mul", total, 0.5))
+    scores = graph.add("Sub", constant.astype(kind), graph.add("Mul", total, 0.5))
     prior = numpy.log(estimator.class_prior_)
     # scikit-learn adds numbers of NumPy to arrays, whose type then depends on the release of NumPy.
-    sums = numpy.empty(0, numpy.result_type(columns.numeric, numpy.asarray(estimator.theta_), variances))
-    kind = (sums + prior[0]).dtype
-    return _prediction(graph, estimator, graph.add("Add", scores, prior.astype(FLOAT64)), kind)
+    scores = graph.cast(scores, (numpy.empty(0, kind) + prior[0]).dtype)
+    return _prediction(graph, estimator, graph.add("Add", scores, prior.astype(scores.dtype)))
 
 
 def multinomial(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

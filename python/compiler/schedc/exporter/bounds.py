@@ -18,6 +18,8 @@ from .graph import FLOAT64, Graph, Promise
 #: Rounding errors of a function in units of the last place: those of NumPy and of another library together.
 #: Functions of ONNX Runtime in single precision are approximations.
 _OF_FUNCTION = {4: 16, 8: 8}
+#: Searches for the best number. The sums of such a node round the numbers that it compares.
+_SEARCHES = ("ArgMax", "ArgMin")
 #: Differences of underflows, which have no relative bound.
 TINY = 1e-290
 #: Maximum number of values of a graph that are kept at once.
@@ -86,11 +88,15 @@ def _errors(graph: Graph, nodes: list[Any], values: dict[str, ndarray],
             own = [numpy.zeros(numpy.shape(value)) if error is None else error
                    for value, error in zip(inputs, known)]
             result = values[node.output[0]]
-            error = _RULES[node.op_type](_Step(node, inputs, own, result, graph.values[node.name].promise))
+            rounding: Any = 0.0
             for one in graph.sums.get(node.name, ()):
                 array = numpy.asarray(values[current.get(one.value.name, one.value.name)], FLOAT64)
-                error = error + (one.terms + 2) * numpy.finfo(one.dtype).eps * one.sizes(numpy.abs(array))
-            error = numpy.broadcast_to(error, result.shape)
+                rounding = rounding + (one.terms + 2) * numpy.finfo(one.dtype).eps * one.sizes(
+                    numpy.abs(array))
+            if node.op_type in _SEARCHES:
+                own[0], rounding = own[0] + rounding, 0.0
+            error = _RULES[node.op_type](_Step(node, inputs, own, result, graph.values[node.name].promise))
+            error = numpy.broadcast_to(error + rounding, result.shape)
             errors[node.output[0]] = numpy.where(numpy.isnan(error), numpy.inf, error)
     return errors
 

@@ -8,8 +8,8 @@ import numpy
 
 from .columns import Columns, columns_of, names_out
 from .forests import best
-from .graph import FLOAT64, INT64, Graph, Value
-from .kernels import dense, squared_distances
+from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
+from .kernels import dense, note_squares, squared_distances
 from .stages import Prediction, refuse
 
 
@@ -23,15 +23,22 @@ def _distances(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, V
     centers = numpy.asarray(estimator.cluster_centers_)
     squares = squared_distances(graph, columns.value(graph, FLOAT64), dense(centers))
     kind = numpy.result_type(columns.floating, centers.dtype)
-    return squares, graph.cast(graph.add("Sqrt", squares), kind)
+    # scikit-learn adds squares of f32 in f64, and rounds the sums before it takes their roots.
+    return squares, graph.add("Sqrt", graph.cast(squares, kind))
 
 
 def centers(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The nearest centre, and the distance from each."""
     squares, distances = _distances(graph, estimator, columns)
+    index = _nearest(graph, squares)
+    has_distances = hasattr(estimator, "transform")
+    if has_distances and distances.dtype == FLOAT32:
+        # For labels, scikit-learn compares `centre**2 - 2 * row @ centre` in the type of the rows, but in f64
+        # for estimators without distances.
+        note_squares(graph, index, columns.value(graph, FLOAT64), dense(estimator.cluster_centers_), FLOAT32)
     classes = numpy.arange(squares.width, dtype=estimator.labels_.dtype)
-    return Prediction("clusters", index=_nearest(graph, squares), classes=classes,
-                      distances=distances if hasattr(estimator, "transform") else None)
+    return Prediction("clusters", index=index, classes=classes,
+                      distances=distances if has_distances else None)
 
 
 def center_distances(graph: Graph, estimator: Any, columns: Columns) -> Columns:

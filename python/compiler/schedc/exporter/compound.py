@@ -160,7 +160,7 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     raw = graph.take(raw, [1]) if classes == 2 and raw.width == 2 else raw
     if one.method == "temperature":
         return _tempered(graph, one.calibrators[0].beta_, raw, from_margins)
-    shares, rounding = [], _rounding(made, raw)
+    shares, rounded = [], _rounded_type(made, raw)
     for at, calibrator in enumerate(one.calibrators):
         column = graph.take(raw, [at])
         if one.method == "sigmoid":
@@ -171,7 +171,7 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
             inner = graph.add("Add", graph.add("Mul", graph.cast(column, kind), steep), offset)
             shares.append(graph.cast(graph.add("Sigmoid", graph.add("Neg", inner)), FLOAT64))
         else:
-            _check_slope(graph, estimator, calibrator, column, rounding)
+            _check_slope(graph, estimator, calibrator, rounded)
             shares.append(_isotonic(graph, calibrator, column))
     if classes == 2:
         return graph.join([graph.add("Sub", 1.0, shares[0]), shares[0]])
@@ -194,25 +194,29 @@ def _tempered(graph: Graph, factor: Any, raw: Value, are_margins: bool) -> Value
 _MOVED = 1e-6
 
 
-def _rounding(made: Prediction, raw: Value) -> float:
-    """The relative rounding error of a part's scores; 0 for the exact ones of trees, and for f32 functions of
-    exact margins."""
+def _rounded_type(made: Prediction, raw: Value) -> numpy.dtype | None:
+    """The type to which a part's scores are rounded; None for the exact ones of trees, and for f32 functions
+    of exact margins. Scores of f64 may have a sum of f32 as a term."""
     basis = made.margins if made.margins is not None else made.joint
     is_sum = basis is None or basis.dtype != FLOAT32 or basis.single or basis.promise is Promise.BOUND
-    is_rounded = raw.promise is not Promise.EQUAL and (raw.dtype != FLOAT32 or is_sum)
-    return float(numpy.finfo(raw.dtype).eps) if is_rounded else 0.0
+    if raw.promise is Promise.EQUAL or (raw.dtype == FLOAT32 and not is_sum):
+        return None
+    return FLOAT32 if basis is not None and basis.single else raw.dtype
 
 
-def _check_slope(graph: Graph, estimator: Any, calibrator: Any, column: Value, rounding: float) -> None:
-    """Raises Unsupported for an isotonic curve so steep that rounding errors of scores become visible."""
+def _check_slope(graph: Graph, estimator: Any, calibrator: Any, rounded: numpy.dtype | None) -> None:
+    """Raises Unsupported for an isotonic curve so steep that rounding errors of scores become visible.
+    `rounded` is the type to which the scores are rounded."""
+    if rounded is None:
+        return
     x = numpy.asarray(calibrator.X_thresholds_, FLOAT64)
     slope = _slope(x, numpy.asarray(calibrator.y_thresholds_, FLOAT64))
-    if (moved := rounding * float(numpy.max(numpy.abs(x))) * slope) <= _MOVED:
+    if (moved := float(numpy.finfo(rounded).eps) * float(numpy.max(numpy.abs(x))) * slope) <= _MOVED:
         return
-    remedy = "give float64 rows, whose scores are exact enough" if column.dtype == FLOAT32 else "fit it again"
+    remedy = "give float64 rows, whose scores are exact enough" if rounded == FLOAT32 else "fit it again"
     raise refuse(
-        graph, estimator, f"calibrates scores in {column.dtype} by an isotonic curve with a slope of "
-        f"{slope:.0f}: the last digit of a score, which depends on the order of its sums, moves a "
+        graph, estimator, f"calibrates scores that are sums in {rounded} by an isotonic curve with a slope "
+        f"of {slope:.2g}: the last digit of a score, which depends on the order of its sums, moves a "
         f'probability by {moved:.0e}; {remedy}, or use method="sigmoid"')
 
 

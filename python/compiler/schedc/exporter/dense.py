@@ -115,18 +115,20 @@ def latent_regressor(graph: Graph, estimator: Any, columns: Columns) -> Predicti
 
 def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """Quadratic discriminant analysis: a distance to each class in its own axes."""
-    value = columns.value(graph, FLOAT64)
+    means, priors = numpy.asarray(estimator.means_), numpy.log(estimator.priors_)
+    value = columns.value(graph, numpy.result_type(columns.numeric, means))
     scores = []
-    for mean, rotation, scaling, prior in zip(estimator.means_, estimator.rotations_, estimator.scalings_,
-                                              estimator.priors_):
-        # scikit-learn scales the axes in the type of the training rows.
-        axes = (rotation * scaling ** (-0.5)).astype(FLOAT64)
-        apart = graph.add("Sub", value, numpy.asarray(mean, FLOAT64))
-        turned = graph.add("MatMul", apart, axes, width=axes.shape[1])
+    for mean, rotation, scaling, prior in zip(means, estimator.rotations_, estimator.scalings_, priors):
+        axes = numpy.asarray(rotation * scaling ** (-0.5))
+        # Only the priors have another type than the rows and the training rows.
+        kind = numpy.result_type(value.dtype, axes)
+        apart = graph.cast(graph.add("Sub", value, mean.astype(value.dtype)), kind)
+        turned = graph.add("MatMul", apart, axes.astype(kind), width=axes.shape[1])
         norm = graph.add("ReduceSum", graph.add("Mul", turned, turned), numpy.array([1], INT64), keepdims=1,
                          width=1)
         total = graph.add("Add", norm, float(numpy.sum(numpy.log(scaling))))
-        scores.append(graph.add("Add", graph.add("Mul", total, -0.5), float(numpy.log(prior))))
+        half = graph.cast(graph.add("Mul", total, -0.5), numpy.result_type(kind, priors))
+        scores.append(graph.add("Add", half, float(prior)))
     every = graph.join(scores)
     margins = graph.add("Sub", scores[1], scores[0]) if len(scores) == 2 else every
     return Prediction("classifier", index=best(graph, every), classes=estimator.classes_,

@@ -68,7 +68,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of scikit-learn's whose rounding errors exceed those of the nodes for the same result."""
+    """A sum of scikit-learn's whose rounding errors exceed those of the nodes for the same result, or, for a
+    search for the best number, for the numbers that it compares."""
 
     value: Value
     """The factors that depend on rows."""
@@ -286,8 +287,10 @@ class Graph:
         return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
 
     def affine(self, value: Value, weights: numpy.ndarray, intercepts: Any) -> Value:
-        """`value @ weights + intercepts`. The intercept may be any term of the sum."""
+        """`value @ weights + intercepts`. The product has the type of the value, and the sum that of NumPy.
+        The intercept may be any term of the sum."""
         product = self.add("MatMul", value, weights, width=weights.shape[1])
+        product = self.cast(product, numpy.result_type(product.dtype, intercepts))
         if not numpy.any(intercepts):
             return product
         result, magnitudes = self.add("Add", product, intercepts), numpy.abs(intercepts)

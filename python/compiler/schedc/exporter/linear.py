@@ -16,16 +16,16 @@ from .votes import normalized
 
 
 def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any) -> Value:
-    """`X @ coefficients.T + intercept`, one column for each row of the coefficients, in NumPy's type."""
+    """`X @ coefficients.T + intercept`, one column for each row of the coefficients. As in NumPy, the type of
+    the intercept has no effect on that of the product."""
     coefficients = numpy.atleast_2d(numpy.asarray(coefficients))
-    # A Python number, such as 0.0 for no intercept, has no effect on the type.
-    kinds = [] if isinstance(intercept, float) else [numpy.asarray(intercept).dtype]
-    kind = numpy.result_type(columns.numeric, coefficients.dtype, *kinds)
+    kind = numpy.result_type(columns.numeric, coefficients.dtype)
     kind = kind if kind.kind == "f" else FLOAT64
+    # The type of an array plus a number of NumPy depends on the release of NumPy.
+    total = (numpy.empty((0, len(coefficients)), kind) + intercept).dtype
     weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
-    intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(kind)
-    value = columns.value(graph, kind)
-    return graph.affine(value, weights, intercepts)
+    intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(total)
+    return graph.affine(columns.value(graph, kind), weights, intercepts)
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
