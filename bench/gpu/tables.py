@@ -148,7 +148,7 @@ def peers_table(result):
 
 
 def targets_table(result):
-    """How many times as long the fastest peer takes as schedc's fastest schedules, with rows on the device."""
+    """How many times as long the fastest peer takes as schedc's fastest schedules; rows are on the device."""
     launch, found = lines(result, "launch"), {}
     own = {(line["model"], line["batch"]): line for line in lines(result, "regret")}
     for line in lines(result, "peer"):
@@ -161,8 +161,11 @@ def targets_table(result):
     rows = []
     for model in dict.fromkeys(model for model, _ in found):
         at = [(model, size) for size in ALL_SIZES]
-        ratios = [cells([min(found[key]) / (own[key][field] + wait) for field in ("in_order_us", "fastest_us")])
-                  if key in found and key in own else "-" for key in at]
+        ratios = []
+        for key in at:
+            times = [own.get(key, {}).get(field) for field in ("in_order_us", "fastest_us")]
+            known = key in found and None not in times
+            ratios.append(cells([min(found[key]) / (us + wait) for us in times]) if known else "-")
         rows.append([model, *ratios])
     return markdown(["model", *(some(size, "row") for size in ALL_SIZES)], rows)
 

@@ -125,7 +125,7 @@ fn build_legal_mir(
     let mir = mir::launch::separate_launches(mir)?;
     let mir = mir::columns::place_columns_of_launches(mir, &hir, budget)?;
     let mir = mir::launch::guard_launches(mir)?;
-    let margins = mir::Margins {
+    let margins = mir::RowMargins {
         count: hir.forest.num_margins,
         together: hir.outputs.steps(OutputKind::Value).is_some() && !lower::is_by_margin(&hir.forest),
     };

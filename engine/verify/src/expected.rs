@@ -8,7 +8,7 @@ use std::thread::Builder;
 /// Largest error of a sum in another order, as a part of the magnitudes of its terms.
 const MOST_ERROR: f64 = 1e-6;
 
-/// The same for sums of columns in single precision.
+/// Largest error of a sum of columns in single precision, as such a part.
 const MOST_SINGLE_ERROR: f64 = 1e-5;
 
 /// An array with a value for each output, by the output's number.

@@ -4,14 +4,17 @@ use super::ranges::range;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use std::collections::HashMap;
 
+/// Largest power of e that counts as bounded: that of 1.
+const MOST_POWER: f64 = std::f64::consts::E;
+
 /// Most readers that are followed from an exponential to the step that bounds it.
 const MOST_DEPTH: u32 = 4;
 
 /// The columns that read each column.
-pub(super) struct Readers<'a> {
+pub(super) struct ColumnReaders<'a> {
     columns: &'a Columns,
     of: HashMap<ColumnId, Vec<ColumnId>>,
-    results: &'a [ColumnId],
+    results: Vec<ColumnId>,
 }
 
 /// A column `factor * p + shift`, where `p` is a power of e. The factor is positive.
@@ -21,20 +24,27 @@ struct OfPower {
     shift: f64,
 }
 
-impl<'a> Readers<'a> {
+impl<'a> ColumnReaders<'a> {
     /// The readers among some columns, of which others read `results`.
-    pub fn new(columns: &'a Columns, needed: &[ColumnId], results: &'a [ColumnId]) -> Readers<'a> {
+    pub fn new(columns: &'a Columns, needed: &[ColumnId], results: &[ColumnId]) -> ColumnReaders<'a> {
         let mut of: HashMap<ColumnId, Vec<ColumnId>> = HashMap::new();
         for column in needed {
             columns.expr(*column).operands().for_each(|operand| of.entry(operand).or_default().push(*column));
         }
-        Readers { columns, of, results }
+        ColumnReaders { columns, of, results: results.to_vec() }
+    }
+
+    /// The largest value of an exponential that matters to its readers; infinite if it has no small bound, or
+    /// for other columns.
+    pub fn small_power(&self, column: ColumnId) -> f64 {
+        let most = self.largest_power(column);
+        if most <= MOST_POWER { most } else { f64::INFINITY }
     }
 
     /// The largest power of e that the readers of an exponential, or of one minus 1, do not ignore. They
     /// ignore larger powers by a minimum with a number, or by a condition that chooses the exponential only
     /// where its operand is small.
-    pub fn largest_power(&self, exponential: ColumnId) -> f64 {
+    fn largest_power(&self, exponential: ColumnId) -> f64 {
         let (operand, shift) = match self.columns.expr(exponential) {
             Expr::Unary(Unary::Exp, of) => (*of, 0.0),
             Expr::Unary(Unary::ExpMinusOne, of) => (*of, -1.0),

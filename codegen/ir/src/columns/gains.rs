@@ -1,9 +1,8 @@
 //! Bounds of the changes of results that a difference of a column causes.
 //!
-//! A step whose slope has a bound enlarges differences by at most that factor, whatever the rows. Other steps,
-//! such as a product of two sums, may enlarge them by any factor.
+//! A step whose slope has a bound enlarges differences by at most that factor, whatever the rows. Other
+//! steps, such as a product of two sums, may enlarge them by any factor.
 
-use super::exponentials::Readers;
 use super::ranges::range;
 use super::sizes::{ColumnSizes, larger, times};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
@@ -12,28 +11,32 @@ use std::collections::HashMap;
 /// Rounding errors of doubles in a rounding error of single precision.
 const SINGLE_ROUNDING: f64 = (1_u64 << 29) as f64;
 
-/// Largest [effect](DifferenceGain) of rounding in double precision: a change by 1e-6.
-const MOST_OF_DOUBLES: f64 = 1e-6 * (1_u64 << 53) as f64;
+/// Largest [effect](DifferenceGain) of rounding in double precision: a change by 1e-6. Two results of an
+/// operation that are each wrong by half a unit differ by a whole one.
+const MOST_OF_DOUBLES: f64 = 1e-6 * (1_u64 << 52) as f64;
 
 /// Largest [effect](DifferenceGain) of rounding in single precision: a change by 1e-5.
-const MOST_OF_SINGLES: f64 = 1e-5 * (1_u64 << 53) as f64;
+const MOST_OF_SINGLES: f64 = 1e-5 * (1_u64 << 52) as f64;
 
-/// Largest power of e that counts as bounded: that of 1.
-const MOST_POWER: f64 = std::f64::consts::E;
+/// Roundings that count for a function such as the exponential, whose results are not the nearest numbers.
+pub(super) const ROUNDINGS_OF_FUNCTIONS: usize = 4;
 
 /// Most operations of the sides of a condition that are evaluated at the threshold.
 const MOST_OPERATIONS: usize = 32;
 
 /// The changes of results that a column's difference causes. The effects are bounds of the results' changes,
-/// in rounding errors of a double near 1.
+/// in rounding errors of a double near 1. They add up, as far as the next sums, whose terms have magnitudes
+/// of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct DifferenceGain {
     /// Factor from a difference of the column to that of the results. Infinite if it has no bound.
     pub factor: f64,
-    /// Largest effect of the roundings in double precision of one column, this one or a later one.
+    /// Effect of the roundings in double precision of this column and those that read it.
     doubles: f64,
-    /// Largest effect of the roundings in single precision of one column.
+    /// Effect of the roundings in single precision.
     singles: f64,
+    /// Whether the effect is too large for a sum that depends on this column.
+    is_large_behind: bool,
 }
 
 impl DifferenceGain {
@@ -46,11 +49,13 @@ impl DifferenceGain {
     /// times.
     #[must_use]
     pub fn with_roundings(self, own: ColumnType, size: f64, count: usize) -> DifferenceGain {
-        let effect = times(self.factor, size) * count as f64;
+        let effect = |least: f64| times(self.factor, larger(size, least)) * count as f64;
+        // Below the least normal number, errors do not become smaller.
         match own {
-            ColumnType::F64 => DifferenceGain { doubles: larger(self.doubles, effect), ..self },
+            ColumnType::F64 => DifferenceGain { doubles: self.doubles + effect(f64::MIN_POSITIVE), ..self },
             ColumnType::F32 => {
-                DifferenceGain { singles: larger(self.singles, effect * SINGLE_ROUNDING), ..self }
+                let effect = effect(f32::MIN_POSITIVE.into());
+                DifferenceGain { singles: self.singles + effect * SINGLE_ROUNDING, ..self }
             }
             _ => self,
         }
@@ -62,19 +67,28 @@ impl DifferenceGain {
         DifferenceGain { factor: times(self.factor, slope), ..self }
     }
 
+    /// The gain of an operand of a sum with this gain.
+    #[must_use]
+    fn of_term(self) -> DifferenceGain {
+        let is_large_behind = !self.is_small();
+        DifferenceGain { factor: self.factor, is_large_behind, ..DifferenceGain::default() }
+    }
+
     /// The gain of a column that two steps read.
     #[must_use]
     pub fn and(self, other: DifferenceGain) -> DifferenceGain {
         DifferenceGain {
             factor: self.factor + other.factor,
-            doubles: larger(self.doubles, other.doubles),
-            singles: larger(self.singles, other.singles),
+            doubles: self.doubles + other.doubles,
+            singles: self.singles + other.singles,
+            is_large_behind: self.is_large_behind || other.is_large_behind,
         }
     }
 
     /// Whether rounding changes results little.
     pub fn is_small(self) -> bool {
-        self.factor < f64::INFINITY && self.doubles < MOST_OF_DOUBLES && self.singles < MOST_OF_SINGLES
+        let is_bounded = self.factor < f64::INFINITY && !self.is_large_behind;
+        is_bounded && self.doubles < MOST_OF_DOUBLES && self.singles < MOST_OF_SINGLES
     }
 }
 
@@ -85,16 +99,14 @@ pub(super) fn gains(
     sizes: &ColumnSizes,
     results: HashMap<ColumnId, DifferenceGain>,
 ) -> HashMap<ColumnId, DifferenceGain> {
-    let read: Vec<ColumnId> = results.keys().copied().collect();
-    let readers = Readers::new(columns, needed, &read);
     let mut gains = results;
     for column in needed.iter().rev().filter(|column| sizes.depends(**column)) {
         let (rounded, count) = roundings(columns, *column);
-        let slopes = Slopes { columns, readers: &readers, of: *column };
         let gain = gains.get(column).copied().unwrap_or_default();
-        let gain = gain.with_roundings(rounded, sizes.size(*column).min(slopes.largest_power()), count);
+        let gain = gain.with_roundings(rounded, sizes.size(*column), count);
         gains.insert(*column, gain);
-        for (operand, slope) in slopes.all() {
+        let gain = if columns.expr(*column).is_sum() { gain.of_term() } else { gain };
+        for (operand, slope) in (Slopes { columns, sizes, of: *column }).all() {
             if sizes.depends(operand) {
                 let of = gains.entry(operand).or_default();
                 *of = of.and(gain.behind(slope));
@@ -110,9 +122,11 @@ fn roundings(columns: &Columns, column: ColumnId) -> (ColumnType, usize) {
     match columns.expr(column) {
         Expr::Unary(Unary::Negate | Unary::Abs, _) | Expr::Select { .. } => (ColumnType::Bool, 0),
         Expr::Binary(Binary::Min | Binary::Max, ..) => (ColumnType::Bool, 0),
-        Expr::Dot { terms, .. } => (own, 2 * terms.len() + 1),
-        Expr::SquaredDistance { of, .. } => (own, 4 * of.len()),
-        _ => (own, 1),
+        // Products have the same bits in each order.
+        Expr::Dot { terms, .. } => (own, terms.len() + 1),
+        Expr::SquaredDistance { of, .. } => (own, of.len() + 1),
+        Expr::Unary(Unary::Cast(_) | Unary::SquareRoot, _) | Expr::Binary(..) => (own, 1),
+        _ => (own, ROUNDINGS_OF_FUNCTIONS),
     }
 }
 
@@ -138,7 +152,7 @@ pub(super) fn of_results(
 /// The slopes of a column: bounds of the factors from differences of its operands to its own.
 struct Slopes<'a> {
     columns: &'a Columns,
-    readers: &'a Readers<'a>,
+    sizes: &'a ColumnSizes<'a>,
     of: ColumnId,
 }
 
@@ -177,7 +191,7 @@ impl Slopes<'_> {
             Unary::Erf => 2.0 / std::f64::consts::PI.sqrt(),
             // Sums of squares do not cancel, and the root of one has half of its relative error.
             Unary::SquareRoot => small_if(is_distance || of.least >= 0.25),
-            Unary::Exp | Unary::ExpMinusOne => self.largest_power(),
+            Unary::Exp | Unary::ExpMinusOne => self.sizes.small_power(self.of),
             Unary::LogOnePlus => small_if(of.least >= 0.0),
             Unary::Log => small_if(of.least >= 1.0),
             Unary::Floor | Unary::Ceil | Unary::Round => f64::INFINITY,
@@ -203,17 +217,18 @@ impl Slopes<'_> {
     }
 
     /// The slopes of a product. If one factor saturates where the other is large, as in GELU and SiLU, the
-    /// slope of the other counts for both.
+    /// slope of the other counts for the differences of both. Roundings of the first factor still count, in
+    /// proportion to the other.
     fn of_product(&self, x: ColumnId, y: ColumnId) -> [f64; 2] {
         match (self.saturation(y, x), self.saturation(x, y)) {
-            (Some(bend), _) => [self.size(y) + bend, 0.0],
-            (_, Some(bend)) => [0.0, self.size(x) + bend],
+            (Some(bend), _) => [self.size(y) + bend, self.sizes.size(x)],
+            (_, Some(bend)) => [self.sizes.size(y), self.size(x) + bend],
             _ => [self.size(y), self.size(x)],
         }
     }
 
-    /// If a column is a multiple of a function that saturates, of a multiple of the number of which `other` is
-    /// a multiple, plus a number: a bound of the product of its slope with that operand.
+    /// If a column is a multiple of a function that saturates, of a multiple of the number of which `other`
+    /// is a multiple, plus a number: a bound of the product of its slope with that operand.
     fn saturation(&self, column: ColumnId, other: ColumnId) -> Option<f64> {
         let (root, _) = self.multiple_of(other);
         let (mut of, mut scale) = (column, 1.0);
@@ -259,12 +274,6 @@ impl Slopes<'_> {
             _ => return None,
         };
         (shift > 0.0).then_some(shift)
-    }
-
-    /// The largest value of an exponential that matters; infinite if it has no small bound.
-    fn largest_power(&self) -> f64 {
-        let most = self.readers.largest_power(self.of);
-        if most <= MOST_POWER { most } else { f64::INFINITY }
     }
 
     /// The largest magnitude of a column in all rows.

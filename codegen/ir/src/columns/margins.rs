@@ -1,10 +1,12 @@
 //! Bounds of the changes of predictions that differences of a forest's margins cause.
 
-use super::gains::{DifferenceGain, gains, of_results};
+use super::gains::{DifferenceGain, ROUNDINGS_OF_FUNCTIONS, gains, of_results};
 use super::sizes::{ColumnSizes, larger, times};
-use sched_columns::{ColumnId, ColumnType, Columns, Expr, Unary};
-use sched_forest::{Forest, LinearLeaf, Output, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
-use std::collections::HashMap;
+use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
+use sched_forest::{Forest, LinearLeaf, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
+use sched_outputs::OutputKind;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// The linear leaves of a forest over columns.
 pub(super) struct LinearTerms<'a> {
@@ -76,17 +78,29 @@ impl LinearTerms<'_> {
     }
 }
 
-/// The gain of each margin by the steps behind it. Steps that only multiply and add numbers do not count, nor
-/// do labels: they may change where the best scores are nearly equal.
+/// The gain of each margin by the steps behind it, to predictions and to the scores that labels compare.
+/// Steps that only multiply and add numbers do not count, nor do labels: they may change where the best
+/// scores are nearly equal.
 pub(super) fn margin_gains(terms: &LinearTerms) -> Vec<DifferenceGain> {
+    let forest = terms.forest;
+    let mut to_label = forest.steps_after_margins(OutputKind::Class).unwrap_or_default();
+    if let Some(Transform::Columns(of)) = to_label.last_mut() {
+        *of = Arc::new(compared_scores(of));
+    }
+    let of_values = gains_by_steps(terms, &forest.output.value);
+    let of_labels = gains_by_steps(terms, &to_label);
+    of_values.into_iter().zip(of_labels).map(|(one, other)| one.and(other)).collect()
+}
+
+/// The gain of each margin by steps behind it.
+fn gains_by_steps(terms: &LinearTerms, behind: &[Transform]) -> Vec<DifferenceGain> {
     let forest = terms.forest;
     let precision = ColumnType::from(forest.types.accumulator);
     let opposite = has_opposite_margins(forest);
     let simplified = |of: &OutputColumns| if opposite { with_opposite_margins(of) } else { of.clone() };
-    let Output { raw, value, .. } = &forest.output;
     let mut steps = Vec::new();
     let mut sizes = terms.margin_sizes();
-    for step in raw.iter().chain(value) {
+    for step in forest.output.raw.iter().chain(behind).take_while(|step| !is_label(step)) {
         let expressions = match step {
             Transform::Columns(of) => Some(simplified(of)),
             _ => None,
@@ -104,13 +118,41 @@ pub(super) fn margin_gains(terms: &LinearTerms) -> Vec<DifferenceGain> {
     }
     for step in steps.iter().rev() {
         let rounded = gains.iter().zip(step.sizes_behind());
-        let rounded: Vec<DifferenceGain> =
-            rounded.map(|(gain, size)| gain.with_roundings(precision, size, 1)).collect();
+        let rounded: Vec<DifferenceGain> = rounded
+            .map(|(gain, size)| gain.with_roundings(precision, size, ROUNDINGS_OF_FUNCTIONS))
+            .collect();
         gains = step.gains_before(&rounded);
     }
-    let count = 2 * terms.all().count() + 1;
+    let count = terms.all().count() + 1;
     let of_margins = gains.into_iter().zip(terms.margin_sizes());
     of_margins.map(|(gain, size)| gain.with_roundings(precision, size, count)).collect()
+}
+
+/// The scores that expressions of labels compare, apart from margins themselves.
+fn compared_scores(of: &OutputColumns) -> OutputColumns {
+    let columns = &of.columns;
+    let (mut open, mut seen, mut results) = (of.results.clone(), HashSet::new(), Vec::new());
+    let is_number = |of: &ColumnId| matches!(columns.expr(*of), Expr::Const(_));
+    while let Some(column) = open.pop() {
+        if !seen.insert(column) {
+            continue;
+        }
+        match columns.expr(column) {
+            Expr::Const(_) | Expr::Input { .. } => {}
+            Expr::Select { condition, then, otherwise } => open.extend([*condition, *then, *otherwise]),
+            Expr::Unary(Unary::Cast(_) | Unary::Not, x) => open.push(*x),
+            Expr::Binary(_, x, y) if columns.column_type(column) == ColumnType::Bool => open.extend([*x, *y]),
+            // The numbers of labels have bounds.
+            Expr::Binary(Binary::Min | Binary::Max, x, y) if is_number(y) => open.push(*x),
+            _ => results.push(column),
+        }
+    }
+    OutputColumns { columns: Arc::clone(columns), results }
+}
+
+/// Whether a step compares scores, or one with a number.
+fn is_label(step: &Transform) -> bool {
+    matches!(step, Transform::ArgMax | Transform::Hinge | Transform::Above(_))
 }
 
 /// The factor of a step that only multiplies and adds numbers.
@@ -174,7 +216,7 @@ impl OutputStep<'_> {
             Transform::Softmax(Softmax::Plain | Softmax::Doubled)
             | Transform::Ascending
             | Transform::Complement => mixed(1.0),
-            // Labels.
+            // Steps behind a label see no difference.
             Transform::ArgMax | Transform::Hinge | Transform::Above(_) => mixed(0.0),
             step @ (Transform::Scale { .. } | Transform::Divide { .. }) => {
                 each(linear_factor(step).unwrap_or(f64::INFINITY))
@@ -200,7 +242,7 @@ fn expression_sizes<'a>(of: &'a OutputColumns, values: &[f64]) -> (Vec<ColumnId>
         Expr::Input { feature, .. } => values.get(*feature as usize).copied(),
         _ => None,
     };
-    let sizes = ColumnSizes::new(columns, &needed, size);
+    let sizes = ColumnSizes::new(columns, (&needed, &of.results), size);
     (needed, sizes)
 }
 

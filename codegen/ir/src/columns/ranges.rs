@@ -1,6 +1,6 @@
 //! Ranges of values of columns, as far as their expressions show them.
 
-use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Unary};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use std::collections::HashSet;
 
 /// Most operations that a range follows down to its operands.
@@ -54,8 +54,20 @@ pub(super) fn range(columns: &Columns, column: ColumnId) -> ColumnRange {
     range_within(columns, column, MOST_DEPTH)
 }
 
+/// The range of a column by at most `depth` operations. Singles are rounded as their values are.
 fn range_within(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange {
     let Some(depth) = depth.checked_sub(1) else { return ANY };
+    let exact = range_of_exact(columns, column, depth);
+    match columns.column_type(column) {
+        ColumnType::F32 => {
+            ColumnRange { least: f64::from(exact.least as f32), greatest: f64::from(exact.greatest as f32) }
+        }
+        _ => exact,
+    }
+}
+
+/// The range of a column without the rounding of its last operation to single precision.
+fn range_of_exact(columns: &Columns, column: ColumnId, depth: u32) -> ColumnRange {
     let of = |operand: &ColumnId| range_within(columns, *operand, depth);
     match columns.expr(column) {
         Expr::Const(value) if !value.to_f64().is_nan() => {

@@ -1,8 +1,13 @@
 //! Bounds of the magnitudes of columns that depend on sums.
 
+use super::exponentials::ColumnReaders;
 use super::ranges::range;
-use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
+use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
 use std::collections::HashMap;
+
+/// Largest size of a column of each type: sums that are larger by the same factor do not overflow either.
+const MOST_OF_SINGLES: f64 = (1_u64 << 60) as f64;
+const MOST_OF_DOUBLES: f64 = MOST_OF_SINGLES * MOST_OF_SINGLES * MOST_OF_SINGLES * MOST_OF_SINGLES;
 
 /// The magnitude of sums of features for which sizes are computed. Steps whose slopes have constant bounds
 /// enlarge larger sums no more than in proportion.
@@ -11,19 +16,21 @@ const MAGNITUDE: f64 = 1.0;
 /// A column depends on a sum if it is one, or reads such a column. These are bounds of the magnitudes of such
 /// columns, if the sums of features, apart from their constants, are near 1.
 pub(super) struct ColumnSizes<'a> {
+    readers: ColumnReaders<'a>,
     columns: &'a Columns,
     of: HashMap<ColumnId, f64>,
 }
 
 impl<'a> ColumnSizes<'a> {
-    /// The sizes of `needed` columns, of which each comes after the columns that it reads. `source` is the
-    /// magnitude of a column that depends on sums by itself.
+    /// The sizes of `needed` columns, of which each comes after the columns that it reads. Others read
+    /// `results`. `source` is the magnitude of a column that depends on sums by itself.
     pub fn new(
         columns: &'a Columns,
-        needed: &[ColumnId],
+        (needed, results): (&[ColumnId], &[ColumnId]),
         source: impl Fn(ColumnId) -> Option<f64>,
     ) -> ColumnSizes<'a> {
-        let mut sizes = ColumnSizes { columns, of: HashMap::new() };
+        let readers = ColumnReaders::new(columns, needed, results);
+        let mut sizes = ColumnSizes { readers, columns, of: HashMap::new() };
         for column in needed {
             let own = source(*column);
             let depends = columns.expr(*column).operands().any(|operand| sizes.depends(operand));
@@ -32,17 +39,23 @@ impl<'a> ColumnSizes<'a> {
             }
             let computed = if depends { sizes.computed(*column) } else { 0.0 };
             let size = larger(computed, own.unwrap_or(0.0)).min(range(columns, *column).largest_size());
-            sizes.of.insert(*column, size);
+            let size = size.min(sizes.readers.small_power(*column));
+            sizes.of.insert(*column, if may_overflow(columns, *column, size) { f64::INFINITY } else { size });
         }
         sizes
     }
 
-    /// The sizes of `needed` columns over features.
-    pub fn of_sums(columns: &'a Columns, needed: &[ColumnId]) -> ColumnSizes<'a> {
+    /// The sizes of `needed` columns over features. Others read `results`.
+    pub fn of_sums(columns: &'a Columns, needed: (&[ColumnId], &[ColumnId])) -> ColumnSizes<'a> {
         ColumnSizes::new(columns, needed, |column| match columns.expr(column) {
             Expr::Dot { start, .. } => Some(MAGNITUDE + start.to_f64().abs()),
             expr => expr.is_sum().then_some(MAGNITUDE),
         })
+    }
+
+    /// The largest value of an exponential that matters; infinite if it has no small bound.
+    pub fn small_power(&self, column: ColumnId) -> f64 {
+        self.readers.small_power(column)
     }
 
     /// Whether a column depends on a sum.
@@ -70,6 +83,7 @@ impl<'a> ColumnSizes<'a> {
             }
             Expr::Unary(op, x) => match op {
                 Unary::Exp | Unary::ExpMinusOne => size(x).exp(),
+                Unary::Logistic | Unary::Cos => 1.0,
                 Unary::SquareRoot => size(x).sqrt(),
                 _ => size(x),
             },
@@ -83,6 +97,14 @@ impl<'a> ColumnSizes<'a> {
             Expr::Select { then, otherwise, .. } => larger(size(then), size(otherwise)),
             expr => expr.operands().map(|operand| size(&operand)).fold(1.0, larger),
         }
+    }
+}
+
+/// Whether a column of this size may become infinite in rows with sums that are larger than 1.
+fn may_overflow(columns: &Columns, column: ColumnId, size: f64) -> bool {
+    match columns.column_type(column) {
+        ColumnType::F32 => size.is_nan() || size > MOST_OF_SINGLES,
+        _ => size.is_nan() || size > MOST_OF_DOUBLES,
     }
 }
 

@@ -46,7 +46,7 @@ pub fn folds_in_launch(slots: u64, sums: u64, threads: u64) -> bool {
 /// Moves folds of slots in device memory from behind a launch to its end, where the last block of a group
 /// can fold in less time than a second launch. If predictions need all `margins` of a row, finds the launches
 /// whose last blocks can compute them. `max_rows` bounds the rows of the calls of this nest.
-pub fn finish_in_last_blocks(mut mir: Mir, margins: Margins, max_rows: Option<u32>) -> Mir {
+pub fn finish_in_last_blocks(mut mir: Mir, margins: RowMargins, max_rows: Option<u32>) -> Mir {
     let mut body = std::mem::take(&mut mir.body);
     let rows = [max_rows.map(i64::from), mir.rows_per_run].into_iter().flatten().min();
     let pass = Finisher { mir: &mir, margins: margins.count as u64, rows };
@@ -67,7 +67,7 @@ pub fn completes_rows(stmts: &[MirStmt]) -> bool {
 
 /// The margins of a row.
 #[derive(Clone, Copy, Debug)]
-pub struct Margins {
+pub struct RowMargins {
     /// Their number.
     pub count: usize,
     /// Whether predictions need all of them together.
@@ -118,8 +118,9 @@ impl Finisher<'_> {
         folds_in_launch(slots, sums, threads).then_some(last_block)
     }
 
-    /// Marks the launch at the end of which the margins of its groups' rows are complete, if its blocks compute
-    /// predictions in less time than a second launch. `base` is the sum of the row loops around `stmts`.
+    /// Marks the launch at the end of which the margins of its groups' rows are complete, if its blocks
+    /// compute predictions in less time than a second launch. `base` is the sum of the row loops around
+    /// `stmts`.
     fn complete_rows(&self, stmts: &mut [MirStmt], base: &Affine) {
         let Some((last, before)) = stmts.split_last_mut() else { return };
         if before.iter().any(walks) {

@@ -1,6 +1,6 @@
 //! Last output steps, which combine the values of a row.
 
-use super::{OutputStage, RowIndices, is_uniform};
+use super::stage::{OutputStage, RowIndices, is_uniform};
 use crate::lir::{Address, Bin, BuildStmts, Cast, Cmp, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 

@@ -7,31 +7,21 @@ mod expression;
 mod formula;
 mod mixed;
 mod rows;
+mod stage;
 
 use super::elements::launch_over;
 use super::lowering::Lowering;
 use crate::bytes::scalar;
-use crate::columns::code::BufferElements;
-use crate::columns::outputs::StepRuns;
-use crate::columns::value::FeatureSource;
-use crate::lir::{
-    Address, Bin, BufferId, BuildStmts, Builder, Cast, Cmp, Function, Interface, OutputKind, ProcessorKind,
-    Scalar, Space, Ty, Value,
-};
-use expression::{ExpressionCode, ExpressionMemory};
+use crate::lir::{Address, Bin, Builder, Function, OutputKind, ProcessorKind, Space, Ty};
 use mixed::LastStep;
-use sched_forest::{Forest, Transform, Types};
-use sched_nest::{Bounded, Variants};
+use sched_forest::Forest;
+use sched_nest::Variants;
+use stage::{OutputStage, StageRows, is_uniform, margin_element};
 
 pub use expression::OutputTables;
 pub use formula::OutputFormula;
 pub use rows::RowPredictions;
-
-/// Element types that callers and the kernels of a model exchange.
-pub fn interface(types: &Types) -> Interface {
-    let Types { input, threshold: _, accumulator, output } = *types;
-    Interface { rows: scalar(input), margins: scalar(accumulator), results: scalar(output) }
-}
+pub use stage::interface;
 
 /// The kernel from margins to an output. `None` if the output is the margins, or does not exist.
 pub fn after_margins(
@@ -42,14 +32,11 @@ pub fn after_margins(
     let steps = lowering.hir.outputs.steps(kind)?;
     let (mut b, element) = (Builder::with_index(kind.word(), lowering.plan.index), margin_element(lowering));
     let margins = b.buffer("margins", Space::Input, element);
-    let (mut stage, rest) = OutputStage::new((b, kind), lowering, (steps, margins), Rows::OfCall(processors));
+    let (mut stage, rest) =
+        OutputStage::new((b, kind), lowering, (steps, margins), StageRows::OfCall(processors));
     let (by_value, last) = LastStep::of(rest)?;
     stage.last_step(by_value, last);
     Some(stage.b.finish())
-}
-
-fn margin_element(lowering: &Lowering) -> Scalar {
-    scalar(lowering.hir.forest.types.accumulator)
 }
 
 /// The kernel that writes the model's own base values to the margins of all rows, on a device.
@@ -89,327 +76,11 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, processors: &Variants<Pr
     let out = b.buffer("result", Space::Output, element);
     let own = std::mem::replace(b, Builder::new(""));
     let per_row = forest.num_margins as i64;
-    let (rows, expressions) = (Rows::OfCall(processors), Vec::new());
+    let (rows, expressions) = (StageRows::OfCall(processors), Vec::new());
     let mut stage =
         OutputStage { b: own, rows, margins: out, out, element, result: element, per_row, expressions };
     stage.each_margin(&forest.output.raw, |s, to, y| s.store(to, y));
     *b = stage.b;
-}
-
-/// An output stage under construction.
-struct OutputStage<'a> {
-    b: Builder,
-    rows: Rows<'a>,
-    /// Buffer of the margins; while the code of a row is emitted, of the last expression's results.
-    margins: BufferId,
-    out: BufferId,
-    /// Element type of margins, or of the last expression's results.
-    element: Scalar,
-    /// Element type of results.
-    result: Scalar,
-    /// Number of margins of a row, or of the last expression's results.
-    per_row: i64,
-    /// Expressions over all values of a row. The first reads the margins, each other the results of the
-    /// previous one.
-    expressions: Vec<ExpressionCode<'a>>,
-}
-
-/// The rows that a stage transforms.
-#[derive(Clone)]
-enum Rows<'a> {
-    /// All rows of the call, by loops and launches. Each run has a processor.
-    OfCall(&'a Variants<ProcessorKind>),
-    /// The row of a thread in a launch, with the memory of the expressions.
-    OfThread(Value, Vec<ExpressionMemory>),
-}
-
-/// Indices of a row's first values.
-#[derive(Clone, Copy)]
-struct RowIndices {
-    /// Index of the first margin, or of the first result of the last expression.
-    from: Value,
-    /// Index of the first result.
-    to: Value,
-}
-
-impl BuildStmts for OutputStage<'_> {
-    fn builder(&mut self) -> &mut Builder {
-        &mut self.b
-    }
-}
-
-impl<'a> OutputStage<'a> {
-    /// A stage that computes the expressions among an output's steps, and the steps after the last one.
-    fn new(
-        (mut b, kind): (Builder, OutputKind),
-        lowering: &'a Lowering,
-        (steps, margins): (&'a StepRuns, BufferId),
-        rows: Rows<'a>,
-    ) -> (Self, &'a [Transform]) {
-        let forest = &lowering.hir.forest;
-        let (element, result) = (margin_element(lowering), interface(&forest.types).output(kind));
-        let out = b.buffer("result", Space::Output, result);
-        let output = &lowering.numbers.output;
-        let (expressions, rest) = output.code_of_steps((&mut b, lowering.plan.register_bytes), kind, steps);
-        let per_row = forest.num_margins as i64;
-        (OutputStage { b, rows, margins, out, element, result, per_row, expressions }, rest)
-    }
-
-    /// Number of values of a row before the last steps.
-    fn n_values(&self) -> i64 {
-        self.expressions.last().map_or(self.per_row, ExpressionCode::n_results)
-    }
-
-    fn load(&mut self, index: Value) -> Value {
-        self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
-    }
-
-    /// The margin at `index` after steps on single values. `margin` is its number in the row, on which some
-    /// steps depend.
-    fn value(&mut self, steps: &[Transform], index: Value, margin: usize) -> Value {
-        let x = self.load(index);
-        self.formula().apply_steps(steps, x, margin)
-    }
-
-    fn store(&mut self, index: Value, value: Value) {
-        let value = self.b.cast(Cast::Float, value, Ty::of(self.result));
-        self.b.store(Address::element(self.out, index, self.result), value);
-    }
-
-    fn float(&mut self, x: f64) -> Value {
-        self.b.float(Ty::of(self.element), x)
-    }
-
-    fn formula(&mut self) -> OutputFormula<'_> {
-        OutputFormula { element: self.element, b: &mut self.b }
-    }
-
-    /// One result for each margin.
-    fn one_per_margin(&mut self, steps: &[Transform]) {
-        self.each_margin(steps, |s, to, y| s.store(to, y));
-    }
-
-    /// Calls `body` with the index of each margin's result, and the margin's value after the steps.
-    fn each_margin(&mut self, steps: &[Transform], mut body: impl FnMut(&mut Self, Value, Value)) {
-        let is_alike = steps.iter().all(is_uniform);
-        if let Rows::OfCall(processors) = self.rows
-            && is_alike
-            && self.expressions.is_empty()
-        {
-            let rows = self.b.n_rows();
-            let all = self.b.mul_int(rows, self.per_row);
-            return self.for_all(processors, all, |s, index| {
-                let y = s.value(steps, index, 0);
-                body(s, index, y);
-            });
-        }
-        self.for_all_rows(self.n_values(), |s, row| {
-            s.each_of_row(steps, row, &mut body);
-        });
-    }
-
-    /// Calls `body` for each margin of a row, as [`OutputStage::each_margin`] does.
-    fn each_of_row(
-        &mut self,
-        steps: &[Transform],
-        row: RowIndices,
-        body: &mut impl FnMut(&mut Self, Value, Value),
-    ) {
-        if self.per_row > MOST_UNROLLED_VALUES && steps.iter().all(is_uniform) {
-            let (zero, end) = (self.b.int(0), self.b.int(self.per_row));
-            self.for_loop((zero, end, 1), &[], |s, margin, _| {
-                let (from, to) = (s.b.add(row.from, margin), s.b.add(row.to, margin));
-                let y = s.value(steps, from, 0);
-                body(s, to, y);
-                Vec::new()
-            });
-            return;
-        }
-        for margin in 0..self.per_row {
-            let (from, to) = (self.b.add_int(row.from, margin), self.b.add_int(row.to, margin));
-            let y = self.value(steps, from, margin as usize);
-            body(self, to, y);
-        }
-    }
-
-    /// Calls `body` for each row, which has `n_results` results, on the processor of the run. If there are
-    /// expressions, `body` gets the last expression's results in place of the margins.
-    fn for_all_rows(&mut self, n_results: i64, mut body: impl FnMut(&mut Self, RowIndices)) {
-        let processors = match &self.rows {
-            Rows::OfCall(processors) => *processors,
-            Rows::OfThread(row, memory) => {
-                let (row, memory) = (*row, memory.clone());
-                return self.row((ProcessorKind::Device, &memory), row, n_results, &mut body);
-            }
-        };
-        self.for_variant(processors.bounded(), *processors.rest(), &mut |s, processor| {
-            let expressions = s.expressions.clone();
-            s.with_memory(processor, &expressions, &mut Vec::new(), &mut |s, memory| {
-                let rows = s.b.n_rows();
-                s.for_all_at(processor, rows, &mut |s, row| {
-                    s.row((processor, memory), row, n_results, &mut body);
-                });
-            });
-        });
-    }
-
-    /// Computes the expressions of a row, and calls `body` as [`OutputStage::for_all_rows`] does.
-    fn row(
-        &mut self,
-        (processor, memory): (ProcessorKind, &[ExpressionMemory]),
-        row: Value,
-        n_results: i64,
-        body: &mut impl FnMut(&mut Self, RowIndices),
-    ) {
-        let before = (self.margins, self.element, self.per_row);
-        let from = self.compute_expressions(processor, memory, row);
-        let is_in_place = memory.is_empty() && n_results == self.per_row;
-        let to = if is_in_place { from } else { self.b.mul_int(row, n_results) };
-        body(self, RowIndices { from, to });
-        (self.margins, self.element, self.per_row) = before;
-    }
-
-    /// Runs `body` with memory for expressions: of a row on the host, which computes rows one after the
-    /// other, and of all rows on a device, whose threads have little memory of their own.
-    fn with_memory(
-        &mut self,
-        processor: ProcessorKind,
-        expressions: &[ExpressionCode<'a>],
-        taken: &mut Vec<ExpressionMemory>,
-        body: &mut dyn FnMut(&mut Self, &[ExpressionMemory]),
-    ) {
-        let [expression, rest @ ..] = expressions else { return body(self, taken) };
-        let element = taken.len().checked_sub(1).map_or(self.element, |last| self.expressions[last].element);
-        let values = (!expression.steps.is_empty()).then_some((expression.n_values(), element));
-        self.with_buffer(processor, "values_of_row", values, &mut |s, values| {
-            let results = Some((expression.n_results(), expression.element));
-            s.with_buffer(processor, "results_of_row", results, &mut |s, results| {
-                expression.with_stored(s, processor, |s, stored| {
-                    taken.push(ExpressionMemory { values, stored, results });
-                    s.with_memory(processor, rest, taken, body);
-                });
-            });
-        });
-    }
-
-    /// Runs `body` with a buffer for some values of a row, or of all rows on a device.
-    fn with_buffer(
-        &mut self,
-        processor: ProcessorKind,
-        name: &str,
-        values: Option<(i64, Scalar)>,
-        body: &mut dyn FnMut(&mut Self, Option<BufferId>),
-    ) {
-        let Some((count, element)) = values else { return body(self, None) };
-        let bytes = count * i64::from(element.bytes());
-        let bytes = match processor {
-            ProcessorKind::Host => self.b.int(bytes),
-            ProcessorKind::Device => {
-                let rows = self.b.n_rows();
-                self.b.mul_int(rows, bytes)
-            }
-        };
-        self.alloc(name, element, bytes, |s, buffer| body(s, Some(buffer)));
-    }
-
-    /// Computes the expressions of a row, and returns the index of the last expression's first result.
-    fn compute_expressions(
-        &mut self,
-        processor: ProcessorKind,
-        memory: &[ExpressionMemory],
-        row: Value,
-    ) -> Value {
-        let mut from = self.b.mul_int(row, self.per_row);
-        let number = match processor {
-            ProcessorKind::Host => self.b.int(0),
-            ProcessorKind::Device => row,
-        };
-        for (expression, memory) in self.expressions.clone().iter().zip(memory) {
-            if let Some(values) = memory.values {
-                let (to, element) = (self.b.mul_int(number, self.per_row), self.element);
-                self.each_of_row(expression.steps, RowIndices { from, to }, &mut |s, to, y| {
-                    s.b.store(Address::element(values, to, element), y);
-                });
-                (self.margins, from) = (values, to);
-            }
-            let Some(results) = memory.results else { continue };
-            let stored = match processor {
-                ProcessorKind::Host => memory.stored,
-                ProcessorKind::Device => memory.stored.from_row(row),
-            };
-            let to = self.b.mul_int(number, expression.n_results());
-            let target = BufferElements { buffer: results, first: to };
-            expression.row(
-                &mut self.b,
-                processor,
-                FeatureSource::OfRow(self.margins, from),
-                (stored, target),
-            );
-            (self.margins, self.element) = (results, expression.element);
-            (self.per_row, from) = (expression.n_results(), to);
-        }
-        from
-    }
-
-    /// Calls `body` for each number below `count`, on the processor of the run.
-    fn for_all(
-        &mut self,
-        processors: &Variants<ProcessorKind>,
-        count: Value,
-        mut body: impl FnMut(&mut Self, Value),
-    ) {
-        self.for_variant(processors.bounded(), *processors.rest(), &mut |s, processor| {
-            s.for_all_at(processor, count, &mut body)
-        });
-    }
-
-    /// Calls `body` with the processor of the run.
-    fn for_variant(
-        &mut self,
-        bounded: &[Bounded<ProcessorKind>],
-        rest: ProcessorKind,
-        body: &mut impl FnMut(&mut Self, ProcessorKind),
-    ) {
-        let [first, larger @ ..] = bounded else { return body(self, rest) };
-        if larger.iter().all(|other| other.value == first.value) && first.value == rest {
-            return body(self, rest);
-        }
-        let (rows, most) = (self.b.n_rows(), self.b.int(first.max_rows.into()));
-        let covered = self.b.cmp(Cmp::Le, rows, most);
-        let more = self.b.cmp(Cmp::Lt, most, rows);
-        self.when(covered, |s| body(s, first.value));
-        self.when(more, |s| s.for_variant(larger, rest, body));
-    }
-
-    fn for_all_at(
-        &mut self,
-        processor: ProcessorKind,
-        count: Value,
-        body: &mut impl FnMut(&mut Self, Value),
-    ) {
-        match processor {
-            ProcessorKind::Device => launch_over(self, "rows", count, body),
-            ProcessorKind::Host => {
-                let zero = self.b.int(0);
-                self.for_loop((zero, count, 1), &[], |s, number, _| {
-                    body(s, number);
-                    Vec::new()
-                });
-            }
-        }
-    }
-}
-
-/// Largest number of values of a row whose steps are written out instead of a loop, if all values have the
-/// same steps.
-const MOST_UNROLLED_VALUES: i64 = 8;
-
-/// Whether a step transforms each margin alike.
-fn is_uniform(step: &Transform) -> bool {
-    match step {
-        Transform::Scale { bias, .. } => bias.iter().all(|other| Some(other) == bias.first()),
-        _ => true,
-    }
 }
 
 /// Whether each margin becomes one result, of the margin's type, by the same formula without other margins.

@@ -2,7 +2,7 @@
 
 use super::expression::{ExpressionCode, ExpressionMemory};
 use super::mixed::LastStep;
-use super::{OutputStage, RowIndices, Rows, margin_element};
+use super::stage::{OutputStage, RowIndices, StageRows, margin_element};
 use crate::lir::{Address, BufferId, BuildStmts, Builder, OutputKind, ProcessorKind, Scalar, Value};
 use crate::lower::lowering::Lowering;
 use sched_forest::Transform;
@@ -40,7 +40,7 @@ impl<'a> RowPredictions<'a> {
         b.alloc("margins", element, bytes, |b, margins| {
             // The builder moves into the stage and back.
             let own = std::mem::replace(b, Builder::new(""));
-            let thread = Rows::OfThread(rows, Vec::new());
+            let thread = StageRows::OfThread(rows, Vec::new());
             let (mut stage, rest) =
                 OutputStage::new((own, OutputKind::Value), lowering, (steps, margins), thread);
             if let Some((steps, last)) = LastStep::of(rest) {
@@ -81,7 +81,7 @@ impl<'a> RowPredictions<'a> {
     pub fn store(&self, b: &mut Builder, row: Value) {
         let own = std::mem::replace(b, Builder::new(""));
         let RowPredictions { margins, out, element, result, per_row, .. } = *self;
-        let (rows, expressions) = (Rows::OfThread(row, self.memory.clone()), self.expressions.clone());
+        let (rows, expressions) = (StageRows::OfThread(row, self.memory.clone()), self.expressions.clone());
         let mut stage = OutputStage { b: own, rows, margins, out, element, result, per_row, expressions };
         if !self.raw.is_empty() {
             let from = stage.b.mul_int(row, per_row);
