@@ -210,9 +210,12 @@ pub fn is_schedule(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sched")
 }
 
-/// Whether a file without the ending of schedules is a model that can be read.
+/// Whether a file without the ending of schedules is a model that can be read, or no text, as a model with an
+/// unsupported operator.
 pub fn is_model(path: &Path) -> bool {
-    !is_schedule(path) && path.is_file() && Model::read(path, &ReadOptions::default()).is_ok()
+    let is_readable = || Model::read(path, &ReadOptions::default()).is_ok();
+    let is_text = || std::fs::read_to_string(path).is_ok();
+    !is_schedule(path) && path.is_file() && (is_readable() || !is_text())
 }
 
 /// Reads the model that a schedule names.
