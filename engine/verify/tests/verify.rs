@@ -205,6 +205,15 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
     faults.push((Fault::RowsPackedAsSums, "representation(array)".to_string(), catboost));
     let categories = "forest/tests/fixtures/lightgbm/categorical.txt";
     faults.push((Fault::RunRepeatsColumn, "representation(array)".to_string(), categories));
+    let (net, stacking) =
+        ("forest/pipeline/tests/fixtures/net.onnx", "forest/pipeline/tests/fixtures/stacking-trees.onnx");
+    let of_stages = [
+        (Fault::TermsShareWeight, "", net),
+        (Fault::ArrangedTermsLost, "tile(layer1.feature, f0, f1, 4)", net),
+        (Fault::TermLanesLost, "vectorize(layer1.feature, 4)", net),
+        (Fault::ColumnWalksStopEarly, "", stacking),
+    ];
+    faults.extend(of_stages.map(|(fault, text, model)| (fault, text.to_string(), model)));
     faults
 }
 

@@ -31,6 +31,7 @@ from sklearn.compose import ColumnTransformer
 
 make = pipeline.make_pipeline
 standard = preprocessing.StandardScaler
+KERNELS = ("rbf", "linear", "poly", "sigmoid")
 LINEAR = linear_model.LogisticRegression()
 TREE = tree.DecisionTreeClassifier(max_depth=4, random_state=0)
 
@@ -187,16 +188,15 @@ def _linear():
 
 
 def _kernels():
-    kernels = ("rbf", "linear", "poly", "sigmoid")
     yield Operator("SVC", "H", "bound").classes(
-        standard(), **{kernel: svm.SVC(kernel=kernel) for kernel in kernels},
+        standard(), **{kernel: svm.SVC(kernel=kernel) for kernel in KERNELS},
         pairs=svm.SVC(decision_function_shape="ovo"))
     yield Operator("NuSVC", "H", "bound").classes(
-        standard(), **{kernel: svm.NuSVC(nu=0.3, kernel=kernel) for kernel in ("rbf", "poly")})
+        standard(), **{kernel: svm.NuSVC(nu=0.3, kernel=kernel) for kernel in ("rbf", "poly", "sigmoid")})
     yield Operator("SVR", "C", "bound").models(
-        standard(), **{kernel: svm.SVR(kernel=kernel) for kernel in kernels})
+        standard(), **{kernel: svm.SVR(kernel=kernel) for kernel in KERNELS})
     yield Operator("NuSVR", "C", "bound").models(
-        standard(), **{kernel: svm.NuSVR(kernel=kernel) for kernel in ("rbf", "linear")})
+        standard(), **{kernel: svm.NuSVR(kernel=kernel) for kernel in KERNELS})
     yield Operator("KMeans", "h", "bound").models(
         standard(), goal="none", plain=cluster.KMeans(4, n_init=1, random_state=0))
     yield Operator("MeanShift", "h", "bound", absent=ALL).models(
@@ -298,7 +298,7 @@ def _columns():
     yield Operator("PCA", "H", "bound").steps(
         standard(), behind=LINEAR, plain=parts.PCA(3), whitened=parts.PCA(3, whiten=True))
     yield Operator("KernelPCA", "H", "bound").steps(standard(), behind=LINEAR, **{
-        kernel: parts.KernelPCA(3, kernel=kernel) for kernel in ("rbf", "poly", "linear")})
+        kernel: parts.KernelPCA(3, kernel=kernel) for kernel in (*KERNELS, "cosine")})
     yield Operator("TruncatedSVD", "H", "bound").steps(
         standard(), behind=LINEAR, plain=parts.TruncatedSVD(3, random_state=0))
     yield Operator("FastICA", "H", "bound", absent=ALL).steps(
