@@ -304,17 +304,24 @@ static schedc_session *new_session(schedc_device *device, int32_t *status)
 
 schedc_session *schedc_session_take(schedc_device *device, int32_t *status)
 {
-    pthread_mutex_lock(&device->lock);
-    schedc_session *session = device->sessions;
-    if (session)
-        device->sessions = session->next;
-    pthread_mutex_unlock(&device->lock);
+    schedc_session *session = atomic_exchange_explicit(&device->idle, NULL, memory_order_acquire);
+    if (!session) {
+        pthread_mutex_lock(&device->lock);
+        session = device->sessions;
+        if (session)
+            device->sessions = session->next;
+        pthread_mutex_unlock(&device->lock);
+    }
     *status = SCHEDC_OK;
     return session ? session : new_session(device, status);
 }
 
 void schedc_session_give(schedc_device *device, schedc_session *session)
 {
+    schedc_session *none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&device->idle, &none, session, memory_order_release,
+                                                memory_order_relaxed))
+        return;
     pthread_mutex_lock(&device->lock);
     session->next = device->sessions;
     device->sessions = session;
@@ -331,6 +338,9 @@ void schedc_rt_release_devices(const schedc_gpu *gpu)
         schedc_device *next = device->next;
         bool current = device->driver->push(device->context) == CU_OK;
         const schedc_driver *driver = device->driver;
+        schedc_session *idle = atomic_exchange_explicit(&device->idle, NULL, memory_order_acquire);
+        if (idle)
+            end_session(device, idle);
         while (device->sessions) {
             schedc_session *session = device->sessions;
             device->sessions = session->next;

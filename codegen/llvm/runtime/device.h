@@ -2,6 +2,8 @@
 #ifndef SCHEDC_DEVICE_H
 #define SCHEDC_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "driver.h"
 #include "fault.h"
 #include "plan.h"
@@ -79,7 +81,8 @@ struct schedc_device {
     const void **tables; /* addresses on the device */
     cu_pointer memory;   /* of the tables */
     pthread_mutex_t lock;
-    schedc_session *sessions; /* sessions that no call uses */
+    _Atomic(schedc_session *) idle; /* a session that no call uses, which calls take and give without a lock */
+    schedc_session *sessions;       /* further sessions that no call uses, behind the lock */
 };
 
 /* Returns the model on a device, and loads it at the first call. The device's context is current for the

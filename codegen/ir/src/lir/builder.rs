@@ -1,8 +1,11 @@
 //! Function builder, which appends statements and folds constants, so that LIR stays readable.
 
 mod blocks;
+mod remainders;
 
 pub use blocks::BuildStmts;
+
+use remainders::Progression;
 
 use super::{
     Address, Bin, Block, BlockProduct, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined,
@@ -18,6 +21,8 @@ pub struct Builder {
     blocks: Vec<Block>,
     /// The numbers of integer constants, for folding.
     ints: HashMap<Value, i64>,
+    /// Numbers that other integers can be, if these are not all numbers.
+    progressions: HashMap<Value, Progression>,
     /// Integer constants defined so far, by type and number.
     interned: HashMap<(Ty, i64), Value>,
     constants: Block,
@@ -40,6 +45,7 @@ impl Builder {
             function: Function::empty(name.into(), index),
             blocks: vec![Vec::new()],
             ints: HashMap::new(),
+            progressions: HashMap::new(),
             interned: HashMap::new(),
             constants: Vec::new(),
             rows: None,
@@ -187,7 +193,11 @@ impl Builder {
         if let Some(folded) = self.fold(op, ty, a, b) {
             return folded;
         }
-        self.define(ty, Op::Bin(op, a, b))
+        let result = self.define(ty, Op::Bin(op, a, b));
+        if ty == self.index() {
+            self.record_result(result, op, a, b);
+        }
+        result
     }
 
     fn fold(&mut self, op: Bin, ty: Ty, a: Value, b: Value) -> Option<Value> {

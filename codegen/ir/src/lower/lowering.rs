@@ -23,6 +23,8 @@ pub struct SharedTableNumbers {
     pub base: Option<u32>,
     /// Margin of each tree. Absent with a single margin or vector leaves.
     pub tree_margins: Option<(u32, Scalar)>,
+    /// Whether trees add to the margins in turn: a tree's margin is the remainder of its number.
+    pub are_in_turn: bool,
     /// Vectors of all leaves, if some tree has vector leaves.
     pub vectors: Option<u32>,
     /// Whether the sum of each margin is rounded to single precision, if that differs between margins.
@@ -136,6 +138,8 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         });
         (add("targets", int_table(margins, width)), width)
     });
+    let in_turn = (0..forest.num_margins as u32).cycle().map(TreeTarget::One);
+    let are_in_turn = forest.trees.iter().zip(in_turn).all(|(tree, target)| tree.target == target);
     let vectors = vector_leaves.then(|| add("leaf_vectors", float_table(&leaf_vectors(forest), accumulator)));
     let single_margins = forest.single_margins.contains(&false).then(|| {
         let mut bytes: Vec<u64> = forest.single_margins.iter().map(|single| u64::from(*single)).collect();
@@ -167,6 +171,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     SharedTableNumbers {
         base,
         tree_margins,
+        are_in_turn,
         vectors,
         single_margins,
         linear,

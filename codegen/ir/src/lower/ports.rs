@@ -56,6 +56,8 @@ pub struct TreeMargins {
     pub buffer: BufferId,
     /// Element type of the table.
     pub element: Scalar,
+    /// Whether a tree's margin is the remainder of its number.
+    pub are_in_turn: bool,
 }
 
 /// Earlier stages of a kernel's compilation, and the buffers that the kernel declares.
@@ -139,7 +141,8 @@ impl<'a> Ports<'a> {
         };
         let base = table("base", shared.base, accumulator);
         let tree_margins = shared.tree_margins.and_then(|(n, element)| {
-            Some(TreeMargins { buffer: table("targets", Some(n), element)?, element })
+            let are_in_turn = shared.are_in_turn;
+            Some(TreeMargins { buffer: table("targets", Some(n), element)?, element, are_in_turn })
         });
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
         let rounding = match table("single_margins", shared.single_margins, Scalar::I8) {

@@ -91,15 +91,21 @@ impl SumTarget {
         b.add(self.origin, row)
     }
 
-    fn margin_of(b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
-        b.load_index(tree_margins.element, Address::element(tree_margins.buffer, tree, tree_margins.element))
+    /// The margin of a tree. In unrolled loops over the trees of all classes it is a constant, so that a thread
+    /// can keep its sums in registers.
+    fn margin_of(&self, b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
+        let TreeMargins { buffer, element, are_in_turn } = tree_margins;
+        match b.remainder(tree, self.margins).filter(|_| are_in_turn) {
+            Some(margin) => b.int(margin),
+            None => b.load_index(element, Address::element(buffer, tree, element)),
+        }
     }
 
     /// Index of the margin of a row that a tree adds to.
     pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, kept_row: Option<i64>) -> Value {
         let first = self.first_margin(b, row, kept_row);
         let Some(tree_margins) = self.tree_margins else { return first };
-        let margin = SumTarget::margin_of(b, tree_margins, tree);
+        let margin = self.margin_of(b, tree_margins, tree);
         b.add(first, margin)
     }
 
@@ -107,7 +113,7 @@ impl SumTarget {
     pub fn margin_of_rows(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
         let first = self.first_margin(b, row, None);
         let (Some(block), Some(tree_margins)) = (self.block_rows, self.tree_margins) else { return first };
-        let margin = SumTarget::margin_of(b, tree_margins, tree);
+        let margin = self.margin_of(b, tree_margins, tree);
         let column = b.mul_int(margin, i64::from(block));
         b.add(first, column)
     }
@@ -146,7 +152,7 @@ impl SumTarget {
     fn are_single(&self, b: &mut Builder, table: BufferId, summed: SummedMargins, lanes: u16) -> Value {
         let (margin, count) = match summed {
             SummedMargins::OfTree(tree) => match self.tree_margins {
-                Some(tree_margins) => (SumTarget::margin_of(b, tree_margins, tree), 1),
+                Some(tree_margins) => (self.margin_of(b, tree_margins, tree), 1),
                 None => (b.int(0), 1),
             },
             SummedMargins::Margin(margin) => (margin, 1),
