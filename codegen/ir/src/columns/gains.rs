@@ -157,9 +157,11 @@ struct Slopes<'a> {
 }
 
 impl Slopes<'_> {
-    /// Each operand and its slope, which is infinite if it has no bound.
+    /// Each operand and its slope, which is infinite if it has no bound. A factor of 0 does not make an
+    /// operand without a bound harmless: its product with infinity is not a number.
     fn all(&self) -> Vec<(ColumnId, f64)> {
-        match self.columns.expr(self.of) {
+        let not_zero = |(operand, slope): (ColumnId, f64)| (operand, larger(slope, f64::MIN_POSITIVE));
+        let slopes = match self.columns.expr(self.of) {
             Expr::Dot { terms, .. } => {
                 terms.iter().map(|term| (term.column, term.weight.to_f64().abs())).collect()
             }
@@ -175,21 +177,26 @@ impl Slopes<'_> {
             Expr::Select { condition, then, otherwise } => {
                 let continuous = is_continuous(self.columns, *condition, [*then, *otherwise]);
                 let jump = if continuous { 0.0 } else { f64::INFINITY };
-                vec![(*condition, jump), (*then, 1.0), (*otherwise, 1.0)]
+                return vec![(*condition, jump), (*then, 1.0), (*otherwise, 1.0)];
             }
             expr => expr.operands().map(|operand| (operand, f64::INFINITY)).collect(),
-        }
+        };
+        slopes.into_iter().map(not_zero).collect()
     }
 
     fn unary(&self, op: Unary, x: ColumnId) -> f64 {
         let of = range(self.columns, x);
-        let is_distance = matches!(self.columns.expr(x), Expr::SquaredDistance { .. });
+        let is_distance = match self.columns.expr(x) {
+            Expr::SquaredDistance { of, .. } => !of.iter().any(|of| self.sizes.depends(*of)),
+            _ => false,
+        };
         let small_if = |is_small: bool| if is_small { 1.0 } else { f64::INFINITY };
         match op {
             Unary::Cast(to) => small_if(to.is_float() && self.columns.column_type(x).is_float()),
             Unary::Negate | Unary::Abs | Unary::Tanh | Unary::Logistic | Unary::Sin | Unary::Cos => 1.0,
             Unary::Erf => 2.0 / std::f64::consts::PI.sqrt(),
-            // Sums of squares do not cancel, and the root of one has half of its relative error.
+            // Sums of squares do not cancel, and the root of one has half of its relative error. Differences
+            // of its operands can be as large as the root.
             Unary::SquareRoot => small_if(is_distance || of.least >= 0.25),
             Unary::Exp | Unary::ExpMinusOne => self.sizes.small_power(self.of),
             Unary::LogOnePlus => small_if(of.least >= 0.0),
@@ -208,7 +215,7 @@ impl Slopes<'_> {
                     return [shift.recip(), 0.0];
                 }
                 let least = range(self.columns, y).smallest_size();
-                [least.recip(), if least > 0.0 { self.size(x) / (least * least) } else { f64::INFINITY }]
+                [least.recip(), if least > 0.0 { self.size(x) / least / least } else { f64::INFINITY }]
             }
             Binary::Power => [f64::INFINITY; 2],
             Binary::Add | Binary::Subtract | Binary::Min | Binary::Max => [1.0; 2],

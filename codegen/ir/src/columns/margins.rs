@@ -133,6 +133,8 @@ fn compared_scores(of: &OutputColumns) -> OutputColumns {
     let columns = &of.columns;
     let (mut open, mut seen, mut results) = (of.results.clone(), HashSet::new(), Vec::new());
     let is_number = |of: &ColumnId| matches!(columns.expr(*of), Expr::Const(_));
+    let is_float = |of: &ColumnId| columns.column_type(*of).is_float();
+    let rounds = |to: &ColumnId, from: &ColumnId| is_float(from) && !is_float(to);
     while let Some(column) = open.pop() {
         if !seen.insert(column) {
             continue;
@@ -140,7 +142,7 @@ fn compared_scores(of: &OutputColumns) -> OutputColumns {
         match columns.expr(column) {
             Expr::Const(_) | Expr::Input { .. } => {}
             Expr::Select { condition, then, otherwise } => open.extend([*condition, *then, *otherwise]),
-            Expr::Unary(Unary::Cast(_) | Unary::Not, x) => open.push(*x),
+            Expr::Unary(Unary::Cast(_) | Unary::Not, x) if !rounds(&column, x) => open.push(*x),
             Expr::Binary(_, x, y) if columns.column_type(column) == ColumnType::Bool => open.extend([*x, *y]),
             // The numbers of labels have bounds.
             Expr::Binary(Binary::Min | Binary::Max, x, y) if is_number(y) => open.push(*x),

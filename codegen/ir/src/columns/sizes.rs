@@ -39,7 +39,7 @@ impl<'a> ColumnSizes<'a> {
             }
             let computed = if depends { sizes.computed(*column) } else { 0.0 };
             let size = larger(computed, own.unwrap_or(0.0)).min(range(columns, *column).largest_size());
-            let size = size.min(sizes.readers.small_power(*column));
+            let size = size.min(sizes.largest_exponential(*column));
             sizes.of.insert(*column, if may_overflow(columns, *column, size) { f64::INFINITY } else { size });
         }
         sizes
@@ -51,6 +51,15 @@ impl<'a> ColumnSizes<'a> {
             Expr::Dot { start, .. } => Some(MAGNITUDE + start.to_f64().abs()),
             expr => expr.is_sum().then_some(MAGNITUDE),
         })
+    }
+
+    /// The largest magnitude of an exponential, or of one minus 1, that matters.
+    fn largest_exponential(&self, column: ColumnId) -> f64 {
+        let power = self.small_power(column);
+        match self.columns.expr(column) {
+            Expr::Unary(Unary::ExpMinusOne, _) => larger(power, 1.0),
+            _ => power,
+        }
     }
 
     /// The largest value of an exponential that matters; infinite if it has no small bound.

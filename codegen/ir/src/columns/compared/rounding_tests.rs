@@ -1,6 +1,6 @@
 //! Tests of roundings behind sums, and of the sizes of what is rounded.
 
-use super::tests::{is_compared, is_compared_in, number, with};
+use super::tests::{is_compared, is_compared_in, number, sum_of, with};
 use super::*;
 use sched_columns::{Binary, ColumnType, ColumnValue, Expr, Term, Unary};
 use sched_forest::Float;
@@ -103,4 +103,70 @@ fn sizes_of_exponentials_end_where_they_are_not_chosen() {
         let next = columns.add(Expr::Dot { start: ColumnValue::F64(1.0), terms: terms.into() }).unwrap();
         elu(columns, next)
     }));
+}
+
+#[test]
+fn factors_of_zero_do_not_hide_quotients() {
+    let added = |weight: f64| {
+        is_compared(|columns, sum| {
+            let one = number(columns, 1.0);
+            let quotient = columns.add(Expr::Binary(Binary::Divide, one, sum)).unwrap();
+            let terms = [(sum, 1.0), (quotient, weight)]
+                .map(|(column, weight)| Term { column, weight: ColumnValue::F64(weight) });
+            columns.add(Expr::Dot { start: ColumnValue::F64(0.0), terms: terms.into() }).unwrap()
+        })
+    };
+    assert!(added(0.0) && added(1.0));
+    let times_zero = is_compared(|columns, sum| {
+        let one = number(columns, 1.0);
+        let quotient = columns.add(Expr::Binary(Binary::Divide, one, sum)).unwrap();
+        let product = with(columns, Binary::Multiply, quotient, 0.0);
+        columns.add(Expr::Binary(Binary::Add, sum, product)).unwrap()
+    });
+    assert!(times_zero);
+}
+
+/// The square of the divisor is infinite.
+#[test]
+fn large_divisors_do_not_hide_jumps() {
+    assert!(is_compared(|columns, sum| {
+        let rounded = columns.add(Expr::Unary(Unary::Round, sum)).unwrap();
+        let size = columns.add(Expr::Unary(Unary::Abs, rounded)).unwrap();
+        let product = with(columns, Binary::Multiply, size, 2e154);
+        let divisor = with(columns, Binary::Add, product, 2e154);
+        let large = number(columns, 2e154);
+        columns.add(Expr::Binary(Binary::Divide, large, divisor)).unwrap()
+    }));
+}
+
+#[test]
+fn roots_of_distances_between_sums_have_no_small_slope() {
+    let root = |of_sums: bool| {
+        let mut columns = Columns::default();
+        let sum = sum_of(&mut columns, Float::F64, 2.0);
+        let near = with(&mut columns, Binary::Min, sum, 1e-7);
+        let near = with(&mut columns, Binary::Max, near, -1e-7);
+        let operand = if of_sums { near } else { columns.input(0, Float::F64) };
+        let point = [ColumnValue::F64(0.0)];
+        let distance = Expr::SquaredDistance { of: [operand].into(), point: point.into() };
+        let distance = columns.add(distance).unwrap();
+        let root = columns.add(Expr::Unary(Unary::SquareRoot, distance)).unwrap();
+        let result = columns.add(Expr::Unary(Unary::Tanh, root)).unwrap();
+        compared_by_results(&columns, &[result]).contains(if of_sums { &sum } else { &distance })
+    };
+    assert!(root(true) && !root(false));
+}
+
+/// ELU of numbers far below 0 is near -1.
+#[test]
+fn exponentials_minus_one_are_not_small() {
+    let elu = |most: f64, alpha: f64| {
+        is_compared(|columns, sum| {
+            let low = with(columns, Binary::Min, sum, most);
+            let power = columns.add(Expr::Unary(Unary::ExpMinusOne, low)).unwrap();
+            let scaled = with(columns, Binary::Multiply, power, alpha);
+            columns.add(Expr::Unary(Unary::Sin, scaled)).unwrap()
+        })
+    };
+    assert!(elu(-40.0, 1e16) && !elu(-40.0, 1.0));
 }
