@@ -28,7 +28,7 @@ pub trait BuildStmts: Sized {
     ) -> Vec<Value> {
         let index = self.builder().index();
         let iv = self.builder().fresh(index);
-        self.builder().record_loop(iv, (lo, step));
+        self.builder().record_loop(iv, (lo, hi, step));
         let inside = self.builder().fresh_like(first);
         let (block, next) = self.nested(|b| body(b, iv, &inside));
         let b = self.builder();

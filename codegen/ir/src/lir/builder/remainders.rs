@@ -41,9 +41,11 @@ impl Builder {
         }
     }
 
-    /// Records the numbers of a loop's variable.
-    pub(super) fn record_loop(&mut self, variable: Value, (from, step): (Value, i64)) {
-        let steps = Progression { step: step.saturating_abs(), offset: 0 };
+    /// Records the numbers of a loop's variable. A loop can have a single iteration.
+    pub(super) fn record_loop(&mut self, variable: Value, (from, end, step): (Value, Value, i64)) {
+        let length = self.as_int(end).zip(self.as_int(from)).and_then(|(end, from)| end.checked_sub(from));
+        let is_single = length.is_some_and(|length| length <= step);
+        let steps = Progression { step: if is_single { 0 } else { step.saturating_abs() }, offset: 0 };
         self.record(variable, self.progression(from).plus(steps));
     }
 
@@ -104,7 +106,11 @@ mod tests {
             });
             Vec::new()
         });
-        let seven = b.int(7);
+        let (seven, eight) = (b.int(7), b.int(8));
         assert_eq!(b.remainder(seven, 4), Some(3));
+        b.for_loop((seven, eight, 1), &[], |b, only, _| {
+            assert_eq!(b.remainder(only, 4), Some(3));
+            Vec::new()
+        });
     }
 }
