@@ -81,7 +81,7 @@ struct schedc_device {
     const void **tables; /* addresses on the device */
     cu_pointer memory;   /* of the tables */
     pthread_mutex_t lock;
-    _Atomic(schedc_session *) idle; /* a session that no call uses, which calls take and give without a lock */
+    _Atomic(schedc_session *) idle; /* a session that no call uses: taken and given without a lock */
     schedc_session *sessions;       /* further sessions that no call uses, behind the lock */
 };
 

@@ -135,7 +135,8 @@ fn margins_under(forest: &Arc<Forest>, info: &Arc<ModelInfo>, text: &str) -> Opt
     let mut output = vec![0; expected.len()];
     let memory = CallMemory { rows: 3, input: &input, output: &mut output, tables: &compiled.lir.tables };
     let (_, kernel) = &compiled.lir.kernels[0];
-    run(kernel, memory).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+    let fault = run(kernel, memory).err();
+    assert!(fault.is_none(), "{text}: {fault:?}");
     Some((expected, output))
 }
 

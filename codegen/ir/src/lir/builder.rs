@@ -5,7 +5,7 @@ mod remainders;
 
 pub use blocks::BuildStmts;
 
-use remainders::Progression;
+use remainders::Progressions;
 
 use super::{
     Address, Bin, Block, BlockProduct, Buffer, BufferId, Carried, Cast, Cmp, Function, Gather, If, Joined,
@@ -22,7 +22,7 @@ pub struct Builder {
     /// The numbers of integer constants, for folding.
     ints: HashMap<Value, i64>,
     /// Numbers that other integers can be, if these are not all numbers.
-    progressions: HashMap<Value, Progression>,
+    progressions: Progressions,
     /// Integer constants defined so far, by type and number.
     interned: HashMap<(Ty, i64), Value>,
     constants: Block,
@@ -45,7 +45,7 @@ impl Builder {
             function: Function::empty(name.into(), index),
             blocks: vec![Vec::new()],
             ints: HashMap::new(),
-            progressions: HashMap::new(),
+            progressions: Progressions::default(),
             interned: HashMap::new(),
             constants: Vec::new(),
             rows: None,
@@ -110,6 +110,16 @@ impl Builder {
     /// The value of an integer constant.
     pub fn as_int(&self, value: Value) -> Option<i64> {
         self.ints.get(&value).copied()
+    }
+
+    /// The remainder, at least 0, of the division of an integer by a positive number, if it is known at
+    /// compile time.
+    pub fn remainder(&self, value: Value, by: i64) -> Option<i64> {
+        self.progressions.remainder(&self.ints, value, by)
+    }
+
+    fn record_loop(&mut self, variable: Value, bounds: (Value, Value, i64)) {
+        self.progressions.record_loop(&self.ints, variable, bounds);
     }
 
     fn fresh(&mut self, ty: Ty) -> Value {
@@ -195,7 +205,7 @@ impl Builder {
         }
         let result = self.define(ty, Op::Bin(op, a, b));
         if ty == self.index() {
-            self.record_result(result, op, a, b);
+            self.progressions.record_result(&self.ints, result, (op, a, b));
         }
         result
     }

@@ -91,8 +91,8 @@ impl SumTarget {
         b.add(self.origin, row)
     }
 
-    /// The margin of a tree. In unrolled loops over the trees of all classes it is a constant, so that a thread
-    /// can keep its sums in registers.
+    /// The margin of a tree. In unrolled loops over the trees of all classes it is a constant, so that a
+    /// thread can keep its sums in registers.
     fn margin_of(&self, b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
         let TreeMargins { buffer, element, are_in_turn } = tree_margins;
         match b.remainder(tree, self.margins).filter(|_| are_in_turn) {

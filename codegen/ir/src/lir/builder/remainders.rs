@@ -1,17 +1,25 @@
-//! Remainders of integers that are known at compile time, such as that of a tree's number in an unrolled loop.
+//! Remainders of integers that are known at compile time, such as that of a tree's number in an unrolled
+//! loop.
 
-use super::Builder;
 use crate::lir::{Bin, Value};
+use std::collections::HashMap;
 
-/// The numbers `offset + k * step` for all whole numbers `k`. The step is not negative; it is 0 for one number.
+/// The numbers `offset + k * step` for all whole numbers `k`. The step is not negative; it is 0 for one
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Progression {
+struct Progression {
     step: i64,
     offset: i64,
 }
 
 /// All numbers.
 const ANY: Progression = Progression { step: 1, offset: 0 };
+
+/// The numbers that integers of a function can be. Constants have an entry in `ints`.
+#[derive(Clone, Debug, Default)]
+pub struct Progressions {
+    of: HashMap<Value, Progression>,
+}
 
 impl Progression {
     /// The sums of a number of each.
@@ -27,37 +35,47 @@ impl Progression {
     }
 }
 
-impl Builder {
+impl Progressions {
     /// The remainder, at least 0, of the division of an integer by a positive number, if it is known.
-    pub fn remainder(&self, value: Value, by: i64) -> Option<i64> {
-        let Progression { step, offset } = self.progression(value);
+    pub fn remainder(&self, ints: &HashMap<Value, i64>, value: Value, by: i64) -> Option<i64> {
+        let Progression { step, offset } = self.of(ints, value);
         (step % by == 0).then(|| offset.rem_euclid(by))
     }
 
-    fn progression(&self, value: Value) -> Progression {
-        match self.as_int(value) {
-            Some(offset) => Progression { step: 0, offset },
-            None => self.progressions.get(&value).copied().unwrap_or(ANY),
+    fn of(&self, ints: &HashMap<Value, i64>, value: Value) -> Progression {
+        match ints.get(&value) {
+            Some(offset) => Progression { step: 0, offset: *offset },
+            None => self.of.get(&value).copied().unwrap_or(ANY),
         }
     }
 
     /// Records the numbers of a loop's variable. A loop can have a single iteration.
-    pub(super) fn record_loop(&mut self, variable: Value, (from, end, step): (Value, Value, i64)) {
-        let length = self.as_int(end).zip(self.as_int(from)).and_then(|(end, from)| end.checked_sub(from));
+    pub fn record_loop(
+        &mut self,
+        ints: &HashMap<Value, i64>,
+        variable: Value,
+        (from, end, step): (Value, Value, i64),
+    ) {
+        let length = ints.get(&end).zip(ints.get(&from)).and_then(|(end, from)| end.checked_sub(*from));
         let is_single = length.is_some_and(|length| length <= step);
         let steps = Progression { step: if is_single { 0 } else { step.saturating_abs() }, offset: 0 };
-        self.record(variable, self.progression(from).plus(steps));
+        self.record(variable, self.of(ints, from).plus(steps));
     }
 
     /// Records the numbers that an operation can return.
-    pub(super) fn record_result(&mut self, result: Value, op: Bin, a: Value, b: Value) {
-        let (of_a, of_b) = (self.progression(a), self.progression(b));
+    pub fn record_result(
+        &mut self,
+        ints: &HashMap<Value, i64>,
+        result: Value,
+        (op, a, b): (Bin, Value, Value),
+    ) {
+        let (of_a, of_b) = (self.of(ints, a), self.of(ints, b));
         let numbers = match op {
             Bin::Add => of_a.plus(of_b),
             Bin::Sub => of_b.times(-1).and_then(|negative| of_a.plus(negative)),
-            Bin::Mul => match (self.as_int(a), self.as_int(b)) {
-                (_, Some(factor)) => of_a.times(factor),
-                (Some(factor), _) => of_b.times(factor),
+            Bin::Mul => match (ints.get(&a), ints.get(&b)) {
+                (_, Some(factor)) => of_a.times(*factor),
+                (Some(factor), _) => of_b.times(*factor),
                 _ => None,
             },
             _ => None,
@@ -67,7 +85,7 @@ impl Builder {
 
     fn record(&mut self, value: Value, numbers: Option<Progression>) {
         if let Some(numbers) = numbers.filter(|numbers| numbers.step != 1) {
-            self.progressions.insert(value, numbers);
+            self.of.insert(value, numbers);
         }
     }
 }
@@ -83,34 +101,29 @@ fn gcd(mut a: i64, mut b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lir::BuildStmts;
 
     #[test]
     fn remainders_follow_from_loops_and_constants() {
-        let mut b = Builder::new("");
-        let (zero, rows) = (b.int(0), b.n_rows());
-        b.for_loop((zero, rows, 12), &[], |b, outer, _| {
-            let from = b.int(2);
-            b.for_loop((from, rows, 4), &[], |b, inner, _| {
-                let sum = b.add(outer, inner);
-                assert_eq!([b.remainder(sum, 4), b.remainder(sum, 2)], [Some(2), Some(0)]);
-                assert_eq!(b.remainder(sum, 3), None);
-                let next = b.add_int(sum, 3);
-                let thrice = b.mul_int(sum, 3);
-                assert_eq!([b.remainder(next, 4), b.remainder(thrice, 12)], [Some(1), Some(6)]);
-                let difference = b.sub(outer, inner);
-                assert_eq!(b.remainder(difference, 4), Some(2));
-                let sum = b.add(sum, rows);
-                assert_eq!([b.remainder(sum, 1), b.remainder(sum, 4)], [Some(0), None]);
-                Vec::new()
-            });
-            Vec::new()
-        });
-        let (seven, eight) = (b.int(7), b.int(8));
-        assert_eq!(b.remainder(seven, 4), Some(3));
-        b.for_loop((seven, eight, 1), &[], |b, only, _| {
-            assert_eq!(b.remainder(only, 4), Some(3));
-            Vec::new()
-        });
+        let [zero, two, three, seven, eight, rows, outer, inner, sum, next, thrice, less, any, only] =
+            std::array::from_fn(|number| Value(number as u32));
+        let ints = HashMap::from([(zero, 0), (two, 2), (three, 3), (seven, 7), (eight, 8)]);
+        let mut known = Progressions::default();
+        known.record_loop(&ints, outer, (zero, rows, 12));
+        known.record_loop(&ints, inner, (two, rows, 4));
+        known.record_loop(&ints, only, (seven, eight, 1));
+        for (result, operation) in [
+            (sum, (Bin::Add, outer, inner)),
+            (next, (Bin::Add, sum, three)),
+            (thrice, (Bin::Mul, sum, three)),
+            (less, (Bin::Sub, outer, inner)),
+            (any, (Bin::Add, sum, rows)),
+        ] {
+            known.record_result(&ints, result, operation);
+        }
+        let remainder = |value, by| known.remainder(&ints, value, by);
+        assert_eq!([remainder(sum, 4), remainder(sum, 2), remainder(sum, 3)], [Some(2), Some(0), None]);
+        assert_eq!([remainder(next, 4), remainder(thrice, 12)], [Some(1), Some(6)]);
+        assert_eq!([remainder(less, 4), remainder(any, 4), remainder(any, 1)], [Some(2), None, Some(0)]);
+        assert_eq!([remainder(seven, 4), remainder(only, 4)], [Some(3); 2]);
     }
 }
