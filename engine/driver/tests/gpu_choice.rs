@@ -5,8 +5,9 @@ use sched_forest::{Float, Forest, predict_margins};
 use sched_ir::interp::{CallMemory, run};
 use sched_ir::lir::OutputKind;
 use sched_ir::quantize::QuantizedRows;
-use sched_ir::{Budget, compile};
+use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{CheckOptions, CheckPurpose, Target, check};
+use sched_llvm::{Gpu, KernelResources, Ptxas, ptx_text};
 use sched_nest::{Accumulation, ModelInfo};
 use sched_testing::{Rng, forests, in_parallel};
 use std::collections::BTreeSet;
@@ -108,9 +109,9 @@ fn choices_for_gpus_have_at_most_seven_schedules() {
     }
 }
 
-/// Margins of three rows as bytes: by the walker, and by the interpreter under a schedule. `None` if the
-/// schedule is illegal or has no code.
-fn margins_under(forest: &Arc<Forest>, info: &Arc<ModelInfo>, text: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+/// The code of a forest under a schedule. `None` if the schedule is illegal, adds trees in another order than
+/// the model, or has no code.
+fn compiled(forest: &Arc<Forest>, info: &Arc<ModelInfo>, text: &str) -> Option<Compiled> {
     let options = CheckOptions {
         model: Some(Arc::clone(info)),
         target: Some(Target::gpu()),
@@ -120,7 +121,11 @@ fn margins_under(forest: &Arc<Forest>, info: &Arc<ModelInfo>, text: &str) -> Opt
     let nests = check(text, &options).nests?;
     let in_order = nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact);
     let compiled = compile(Arc::clone(forest), None, nests, &[OutputKind::Raw], &Budget::default());
-    let compiled = compiled.ok().filter(|_| in_order)?;
+    compiled.ok().filter(|_| in_order)
+}
+
+/// Margins of three rows as bytes: by the walker, and by the interpreter.
+fn margins_of(forest: &Forest, compiled: &Compiled, text: &str) -> (Vec<u8>, Vec<u8>) {
     let types = forest.types;
     let bytes = |values: &[f64], float: Float| -> Vec<u8> {
         match float {
@@ -137,7 +142,48 @@ fn margins_under(forest: &Arc<Forest>, info: &Arc<ModelInfo>, text: &str) -> Opt
     let (_, kernel) = &compiled.lir.kernels[0];
     let fault = run(kernel, memory).err();
     assert!(fault.is_none(), "{text}: {fault:?}");
-    Some((expected, output))
+    (expected, output)
+}
+
+/// The legal candidates of a forest in the model's order, with their code.
+fn compiled_candidates(forest: &Arc<Forest>) -> Vec<(String, Compiled)> {
+    let info = Arc::new(forests::model_info(forest));
+    let bins = QuantizedRows { columns: info.num_features, in_bytes: true, search_steps: 0 };
+    let texts: BTreeSet<String> = candidates(&info, &Layouts::of(&info, Some(&bins)))
+        .iter()
+        .map(|candidate| format!("target gpu\n{}", candidate.text()))
+        .collect();
+    let with_code = |text: String| {
+        let compiled = compiled(forest, &info, &text)?;
+        Some((text, compiled))
+    };
+    texts.into_iter().filter_map(with_code).collect()
+}
+
+/// No thread has more values than registers, except for a few values beside the sums of several classes, and
+/// one beside four slots. Needs NVIDIA's assembler.
+#[test]
+fn candidates_assemble_without_spills() {
+    let Some(ptxas) = Ptxas::find() else {
+        println!("left out: ptxas is not in the search path, and PTXAS names none");
+        return;
+    };
+    let seeds: Vec<u64> = (0..4).collect();
+    let problems = in_parallel(&seeds, |seed| {
+        let forest = Arc::new(forests::forest(&mut Rng(*seed)));
+        let gpu = Gpu::default();
+        let mut problems = Vec::new();
+        for (text, compiled) in compiled_candidates(&forest) {
+            let ptx = ptx_text(&compiled.lir, gpu).expect("PTX");
+            let cubin = ptxas.assemble(&ptx, gpu).expect("the assembler takes it");
+            let most = if forest.num_margins > 1 { 32 } else { 4 };
+            let spills =
+                |kernel: &&KernelResources| kernel.spill_store_bytes.max(kernel.spill_load_bytes) > most;
+            problems.extend(cubin.kernels.iter().filter(spills).map(|kernel| format!("{text}{kernel:?}")));
+        }
+        problems
+    });
+    assert!(problems.concat().is_empty(), "{}", problems.concat().join("\n"));
 }
 
 /// Every candidate in the model's order, and not the chosen ones alone, has the walker's bits.
@@ -146,17 +192,12 @@ fn candidates_predict_what_the_walker_predicts() {
     let seeds: Vec<u64> = (0..24).collect();
     let compared = in_parallel(&seeds, |seed| {
         let forest = Arc::new(forests::forest(&mut Rng(*seed)));
-        let info = Arc::new(forests::model_info(&forest));
-        let bins = QuantizedRows { columns: info.num_features, in_bytes: true, search_steps: 0 };
-        let mut compared = BTreeSet::new();
-        for candidate in candidates(&info, &Layouts::of(&info, Some(&bins))) {
-            let text = format!("target gpu\n{}", candidate.text());
-            if let Some((expected, found)) = margins_under(&forest, &info, &text) {
-                assert_eq!(expected, found, "forest {seed}\n{text}");
-                compared.insert(text);
-            }
+        let all = compiled_candidates(&forest);
+        for (text, compiled) in &all {
+            let (expected, found) = margins_of(&forest, compiled, text);
+            assert_eq!(expected, found, "forest {seed}\n{text}");
         }
-        compared.len()
+        all.len()
     });
     assert!(compared.iter().sum::<usize>() > 300, "{compared:?}");
 }
