@@ -7,7 +7,7 @@
 use super::machine::GpuMachine;
 use super::mapping::LaunchMapping;
 use super::trees::{selects_class, sum_bytes};
-use sched_ir::lir::{ACCESS_BYTES, BANK_BYTES, BANKS};
+use sched_ir::lir::{ACCESS_BYTES, BANK_BYTES, BANKS, greatest_common_divisor};
 use sched_nest::ModelInfo;
 
 /// The accesses of one thread to its sums, and what the sums take.
@@ -84,10 +84,6 @@ fn conflicts(margins: u64, sum_bytes: u64, launch: &LaunchMapping) -> f64 {
     let words = (sum_bytes / BANK_BYTES).max(1);
     let rows = if launch.trees_in_lanes { launch.rows_per_block } else { launch.lanes };
     (words * greatest_common_divisor(rows * margins, BANKS / words)) as f64
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

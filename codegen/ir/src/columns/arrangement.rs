@@ -5,6 +5,7 @@
 //! for the groups of a block.
 
 use crate::fault::{Fault, seeded};
+use crate::lir::greatest_common_divisor;
 use sched_nest::Axis;
 
 /// Loops of a stage, outermost first.
@@ -208,7 +209,7 @@ impl Arrangement {
     /// loops.
     pub(super) fn unit_step(&self, before: usize) -> i64 {
         let outer = self.loops.iter().take(before).filter(|this| this.axis == Axis::Unit);
-        outer.fold(0, |divisor, this| gcd(divisor, this.step))
+        outer.fold(0, |divisor, this| greatest_common_divisor(divisor, this.step.unsigned_abs())) as i64
     }
 }
 
@@ -258,8 +259,4 @@ impl StageLoop {
             Axis::Feature => (row, unit),
         }
     }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -1,5 +1,7 @@
 //! Scrambled orders, which depend only on a seed.
 
+use crate::lir::greatest_common_divisor;
+
 /// A scrambled order of `0..trip`: number `n` is `(first + n * stride) mod trip`, with a stride coprime
 /// to `trip`.
 pub(super) struct Order {
@@ -12,7 +14,7 @@ impl Order {
     pub fn new(seed: u64, trip: u64) -> Order {
         let first = mix(seed) % trip.max(1);
         let mut stride = mix(seed ^ first) % trip.max(1);
-        while trip > 0 && gcd(stride, trip) != 1 {
+        while trip > 0 && greatest_common_divisor(stride, trip) != 1 {
             stride += 1;
         }
         Order { trip, first, stride }
@@ -36,14 +38,6 @@ pub(super) fn mix(seed: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

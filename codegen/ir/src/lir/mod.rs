@@ -20,6 +20,7 @@
 
 mod banks;
 mod builder;
+mod divisor;
 mod encodings;
 mod entering;
 mod fits;
@@ -39,6 +40,7 @@ mod vectors;
 
 pub use banks::{ACCESS_BYTES, BANK_BYTES, BANKS, wavefronts};
 pub use builder::{BuildStmts, Builder};
+pub use divisor::greatest_common_divisor;
 pub use encodings::EncodedTables;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;

@@ -1,6 +1,7 @@
 //! Remainders of integers that are known at compile time, such as that of a tree's number in an unrolled
 //! loop.
 
+use crate::lir::divisor::greatest_common_divisor;
 use crate::lir::{Bin, Value};
 use std::collections::HashMap;
 
@@ -24,8 +25,9 @@ pub struct Progressions {
 impl Progression {
     /// The sums of a number of each.
     fn plus(self, other: Progression) -> Option<Progression> {
-        let (step, offset) = (gcd(self.step, other.step), self.offset.checked_add(other.offset)?);
-        Some(Progression { step, offset })
+        let step = greatest_common_divisor(self.step.unsigned_abs(), other.step.unsigned_abs());
+        let offset = self.offset.checked_add(other.offset)?;
+        Some(Progression { step: i64::try_from(step).ok()?, offset })
     }
 
     /// The products of a number with each.
@@ -88,14 +90,6 @@ impl Progressions {
             self.of.insert(value, numbers);
         }
     }
-}
-
-/// The greatest common divisor of two numbers that are not negative; the other number if one is 0.
-fn gcd(mut a: i64, mut b: i64) -> i64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]
