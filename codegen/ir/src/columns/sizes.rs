@@ -6,8 +6,8 @@ use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
 use std::collections::HashMap;
 
 /// Largest size of a column of each type: sums that are larger by the same factor do not overflow either.
-const MOST_OF_SINGLES: f64 = (1_u64 << 60) as f64;
-const MOST_OF_DOUBLES: f64 = MOST_OF_SINGLES * MOST_OF_SINGLES * MOST_OF_SINGLES * MOST_OF_SINGLES;
+const LARGEST_SINGLE: f64 = (1_u64 << 60) as f64;
+const LARGEST_DOUBLE: f64 = LARGEST_SINGLE * LARGEST_SINGLE * LARGEST_SINGLE * LARGEST_SINGLE;
 
 /// The magnitude of sums of features for which sizes are computed. Steps whose slopes have constant bounds
 /// enlarge larger sums no more than in proportion.
@@ -112,8 +112,8 @@ impl<'a> ColumnSizes<'a> {
 /// Whether a column of this size may become infinite in rows with sums that are larger than 1.
 fn may_overflow(columns: &Columns, column: ColumnId, size: f64) -> bool {
     match columns.column_type(column) {
-        ColumnType::F32 => size.is_nan() || size > MOST_OF_SINGLES,
-        _ => size.is_nan() || size > MOST_OF_DOUBLES,
+        ColumnType::F32 => size.is_nan() || size > LARGEST_SINGLE,
+        _ => size.is_nan() || size > LARGEST_DOUBLE,
     }
 }
 
