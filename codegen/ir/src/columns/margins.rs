@@ -1,7 +1,7 @@
 //! Bounds of the changes of predictions that differences of a forest's margins cause.
 
 use super::gains::{DifferenceGain, ROUNDINGS_OF_FUNCTIONS, gains, of_results};
-use super::sizes::{ColumnSizes, larger, times};
+use super::sizes::{ColumnSizes, MAGNITUDE, larger, times};
 use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
 use sched_forest::{Forest, LinearLeaf, OutputColumns, Sigmoid, Softmax, Transform, TreeTarget};
 use sched_outputs::OutputKind;
@@ -34,7 +34,8 @@ impl LinearTerms<'_> {
         })
     }
 
-    /// The magnitude of each margin; 0 if it depends on no sum.
+    /// The magnitude of each margin. Like other sums, a margin counts with at least [`MAGNITUDE`] beside its
+    /// constants, also if it depends on no other sum.
     fn margin_sizes(&self) -> Vec<f64> {
         let LinearTerms { forest, sizes, .. } = self;
         let mut of = vec![0.0; forest.num_margins];
@@ -43,18 +44,19 @@ impl LinearTerms<'_> {
                 *size += times(weight, sizes.size(column));
             }
         }
-        for (size, constant) in of.iter_mut().zip(self.constants()).filter(|(size, _)| **size > 0.0) {
-            *size += constant;
-        }
-        of
+        of.iter().zip(self.constants()).map(|(size, constant)| larger(*size, MAGNITUDE) + constant).collect()
     }
 
-    /// The magnitude of the constants that each margin adds.
+    /// The magnitude of the constants that each margin adds, those of leaves among them.
     fn constants(&self) -> Vec<f64> {
         let mut constants: Vec<f64> = self.forest.base.iter().map(|base| base.abs()).collect();
         constants.resize(self.forest.num_margins, 0.0);
-        for (tree, leaves) in self.forest.trees.iter().zip(&self.forest.linear) {
-            let largest = leaves.iter().map(|leaf| leaf.constant.abs()).fold(0.0, larger);
+        let no_linear = Vec::new();
+        for (number, tree) in self.forest.trees.iter().enumerate() {
+            let linear = self.forest.linear.get(number).unwrap_or(&no_linear);
+            let of_linear = linear.iter().map(|leaf| leaf.constant.abs());
+            let of_leaves = tree.leaves.iter().flat_map(|leaf| leaf.values.iter().map(|value| value.abs()));
+            let largest = of_linear.chain(of_leaves).fold(0.0, larger);
             match tree.target {
                 TreeTarget::One(margin) => {
                     constants.get_mut(margin as usize).into_iter().for_each(|of| *of += largest)
@@ -72,6 +74,9 @@ impl LinearTerms<'_> {
         for (margin, column, weight) in self.all() {
             let of = gains.entry(column).or_default();
             *of = of.and(margins.get(margin).copied().unwrap_or_default().behind(weight));
+            if !weight.is_finite() {
+                *of = DifferenceGain::of(f64::INFINITY);
+            }
         }
         gains.values_mut().for_each(|gain| gain.factor = larger(gain.factor, 1.0));
         gains
@@ -128,28 +133,62 @@ fn gains_by_steps(terms: &LinearTerms, behind: &[Transform]) -> Vec<DifferenceGa
     of_margins.map(|(gain, size)| gain.with_roundings(precision, size, count)).collect()
 }
 
+/// The purpose for which expressions of labels read a column.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum LabelRole {
+    /// The number is that of a label, or of a condition on which one depends.
+    Label,
+    /// The column is a score, which is compared with another one.
+    Score,
+}
+
 /// The scores that expressions of labels compare, apart from margins themselves.
 fn compared_scores(of: &OutputColumns) -> OutputColumns {
     let columns = &of.columns;
-    let (mut open, mut seen, mut results) = (of.results.clone(), HashSet::new(), Vec::new());
+    let mut open: Vec<(ColumnId, LabelRole)> =
+        of.results.iter().map(|result| (*result, LabelRole::Label)).collect();
+    let (mut seen, mut results) = (HashSet::new(), Vec::new());
     let is_number = |of: &ColumnId| matches!(columns.expr(*of), Expr::Const(_));
     let is_float = |of: &ColumnId| columns.column_type(*of).is_float();
     let rounds = |to: &ColumnId, from: &ColumnId| is_float(from) && !is_float(to);
-    while let Some(column) = open.pop() {
-        if !seen.insert(column) {
+    let role_of = |of: &ColumnId| if is_float(of) { LabelRole::Score } else { LabelRole::Label };
+    while let Some((column, role)) = open.pop() {
+        if !seen.insert((column, role)) {
             continue;
         }
         match columns.expr(column) {
             Expr::Const(_) | Expr::Input { .. } => {}
-            Expr::Select { condition, then, otherwise } => open.extend([*condition, *then, *otherwise]),
-            Expr::Unary(Unary::Cast(_) | Unary::Not, x) if !rounds(&column, x) => open.push(*x),
-            Expr::Binary(_, x, y) if columns.column_type(column) == ColumnType::Bool => open.extend([*x, *y]),
+            Expr::Select { condition, then, otherwise } if role == LabelRole::Label => {
+                open.extend([condition, then, otherwise].map(|of| (*of, role)));
+            }
+            // The larger of two scores, or the smaller one.
+            Expr::Select { condition, then, otherwise }
+                if compares(columns, *condition, [*then, *otherwise]) =>
+            {
+                open.extend([then, otherwise].map(|of| (*of, role)));
+            }
+            Expr::Unary(Unary::Cast(_) | Unary::Not, x) if !rounds(&column, x) => open.push((*x, role)),
+            Expr::Binary(_, x, y) if columns.column_type(column) == ColumnType::Bool => {
+                open.extend([x, y].map(|of| (*of, role_of(of))));
+            }
             // The numbers of labels have bounds.
-            Expr::Binary(Binary::Min | Binary::Max, x, y) if is_number(y) => open.push(*x),
+            Expr::Binary(Binary::Min | Binary::Max, x, y) if role == LabelRole::Label && is_number(y) => {
+                open.push((*x, role));
+            }
             _ => results.push(column),
         }
     }
     OutputColumns { columns: Arc::clone(columns), results }
+}
+
+/// Whether a condition compares the two sides that depend on it.
+fn compares(columns: &Columns, condition: ColumnId, [then, otherwise]: [ColumnId; 2]) -> bool {
+    match columns.expr(condition) {
+        Expr::Binary(Binary::Less | Binary::LessOrEqual, x, y) => {
+            [*x, *y] == [then, otherwise] || [*y, *x] == [then, otherwise]
+        }
+        _ => false,
+    }
 }
 
 /// Whether a step compares scores, or one with a number.

@@ -11,7 +11,7 @@ const LARGEST_DOUBLE: f64 = LARGEST_SINGLE * LARGEST_SINGLE * LARGEST_SINGLE * L
 
 /// The magnitude of sums of features for which sizes are computed. Steps whose slopes have constant bounds
 /// enlarge larger sums no more than in proportion.
-const MAGNITUDE: f64 = 1.0;
+pub(super) const MAGNITUDE: f64 = 1.0;
 
 /// A column depends on a sum if it is one, or reads such a column. These are bounds of the magnitudes of such
 /// columns, if the sums of features, apart from their constants, are near 1.
@@ -117,9 +117,10 @@ fn may_overflow(columns: &Columns, column: ColumnId, size: f64) -> bool {
     }
 }
 
-/// The product, which is 0 if a factor is.
+/// The product of two numbers that are not negative. It is 0 only if a factor is, since a product that
+/// becomes 0 by rounding would make an infinite factor harmless.
 pub(super) fn times(x: f64, y: f64) -> f64 {
-    if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
+    if x == 0.0 || y == 0.0 { 0.0 } else { larger(x * y, f64::MIN_POSITIVE) }
 }
 
 /// The larger number. Not a number is larger than all others.

@@ -98,34 +98,94 @@ fn scores_count_behind_labels_and_beside_large_terms() {
     assert!(beside(&[1.0, 1e12], 1e18) && !beside(&[1.0, 1e12], 10.0));
 }
 
+/// Whether the sum counts as compared if the margin is that sum, and a label compares what `score` makes of
+/// the margin with 0.
+fn is_compared_behind_label(score: impl FnOnce(&mut Columns, ColumnId) -> ColumnId) -> bool {
+    let mut columns = Columns::default();
+    let sum = sum_of(&mut columns, Float::F64, 2.0);
+    let mut behind = Columns::default();
+    let margin = behind.input(0, Float::F64);
+    let score = score(&mut behind, margin);
+    let zero = number(&mut behind, 0.0);
+    let is_above = behind.add(Expr::Binary(Binary::Less, zero, score)).unwrap();
+    let results = vec![behind.cast(is_above, ColumnType::I64).unwrap()];
+    let rule = ClassRule::Computed(Arc::new(OutputColumns { columns: behind.into(), results }));
+    let classes = Classes {
+        rule,
+        labels: Vec::new(),
+        targets: Vec::new(),
+        are_probabilities: None,
+        decision_values: None,
+    };
+    let output = Output { classes: Some(classes), ..Output::default() };
+    forest_compares((columns, vec![sum]), (sum, &[1.0]), output)
+}
+
 /// Labels that compare a wave of a margin, or the margin, with 0.
 #[test]
 fn scores_that_labels_compare_count() {
-    let label = |steepness: Option<f64>| {
+    let wave = |steepness: f64| {
+        is_compared_behind_label(|behind, margin| {
+            let steep = with(behind, Binary::Multiply, margin, steepness);
+            behind.add(Expr::Unary(Unary::Sin, steep)).unwrap()
+        })
+    };
+    let plain = is_compared_behind_label(|_, margin| margin);
+    assert_eq!([wave(1e17), wave(10.0), plain], [true, false, false]);
+}
+
+/// Scores that a condition chooses jump, unless it chooses the larger of two scores.
+#[test]
+fn scores_with_a_jump_count() {
+    let chosen = |is_largest: bool| {
+        is_compared_behind_label(|behind, margin| {
+            let [low, high] = [-5.0, 10.0].map(|x| number(behind, x));
+            let condition = behind.add(Expr::Binary(Binary::Less, low, margin)).unwrap();
+            let then = if is_largest { margin } else { high };
+            behind.add(Expr::Select { condition, then, otherwise: low }).unwrap()
+        })
+    };
+    assert!(chosen(false) && !chosen(true));
+}
+
+/// The margins of trees have magnitudes of their own, which rounding counts.
+#[test]
+fn margins_of_trees_count() {
+    let is_compared = |weight: f64, factor: f64| {
         let mut columns = Columns::default();
         let sum = sum_of(&mut columns, Float::F64, 2.0);
         let mut behind = Columns::default();
-        let margin = behind.input(0, Float::F64);
-        let score = match steepness {
-            Some(by) => {
-                let steep = with(&mut behind, Binary::Multiply, margin, by);
-                behind.add(Expr::Unary(Unary::Sin, steep)).unwrap()
-            }
-            None => margin,
+        let margins = [0, 1, 2].map(|margin| behind.input(margin, Float::F64));
+        let first = behind.add(Expr::Binary(Binary::Add, margins[0], margins[1])).unwrap();
+        let all = behind.add(Expr::Binary(Binary::Add, first, margins[2])).unwrap();
+        let scaled = with(&mut behind, Binary::Multiply, all, factor);
+        let results = vec![behind.add(Expr::Unary(Unary::Tanh, scaled)).unwrap()];
+        let step = Transform::Columns(Arc::new(OutputColumns { columns: behind.into(), results }));
+        let tree = |margin: u32, leaf: f64| Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves: vec![Leaf { source: 0, values: [leaf].into_iter().collect() }],
+            target: TreeTarget::One(margin),
+            source: margin,
         };
-        let zero = number(&mut behind, 0.0);
-        let is_above = behind.add(Expr::Binary(Binary::Less, zero, score)).unwrap();
-        let results = vec![behind.cast(is_above, ColumnType::I64).unwrap()];
-        let rule = ClassRule::Computed(Arc::new(OutputColumns { columns: behind.into(), results }));
-        let classes = Classes {
-            rule,
-            labels: Vec::new(),
-            targets: Vec::new(),
-            are_probabilities: None,
-            decision_values: None,
-        };
-        let output = Output { classes: Some(classes), ..Output::default() };
-        forest_compares((columns, vec![sum]), (sum, &[1.0]), output)
+        let forest = Forest::new(ForestParts {
+            trees: vec![tree(0, 0.0), tree(1, 0.7), tree(2, -0.7)],
+            types: Types::all(Float::F64),
+            num_margins: 3,
+            base: vec![0.0; 3],
+            linear: vec![vec![LinearLeaf { constant: 0.0, terms: vec![(0, weight)] }], vec![], vec![]],
+            output: predicting(vec![step]),
+            ..ForestParts::default()
+        });
+        let forest = Arc::new(forest.unwrap());
+        let prepared =
+            PreparedForest { forest, columns, tested: vec![sum], class_features: 0, set_columns: 0 };
+        compared_by_forest(&prepared, &prepared.tested).contains(&sum)
     };
-    assert_eq!([label(Some(1e17)), label(Some(10.0)), label(None)], [true, false, false]);
+    assert!(is_compared(1e-12, 1e12) && !is_compared(1.0, 10.0));
+}
+
+#[test]
+fn infinite_weights_of_scores_count() {
+    assert!(is_compared_behind(&[f64::INFINITY], Vec::new()) && !is_compared_behind(&[1e9], Vec::new()));
 }

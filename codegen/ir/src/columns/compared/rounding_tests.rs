@@ -117,13 +117,17 @@ fn factors_of_zero_do_not_hide_quotients() {
         })
     };
     assert!(added(0.0) && added(1.0));
-    let times_zero = is_compared(|columns, sum| {
-        let one = number(columns, 1.0);
-        let quotient = columns.add(Expr::Binary(Binary::Divide, one, sum)).unwrap();
-        let product = with(columns, Binary::Multiply, quotient, 0.0);
-        columns.add(Expr::Binary(Binary::Add, sum, product)).unwrap()
-    });
-    assert!(times_zero);
+    let times = |factors: &[f64]| {
+        is_compared(|columns, sum| {
+            let one = number(columns, 1.0);
+            let quotient = columns.add(Expr::Binary(Binary::Divide, one, sum)).unwrap();
+            let scale = |product, factor: &f64| with(columns, Binary::Multiply, product, *factor);
+            let product = factors.iter().fold(quotient, scale);
+            columns.add(Expr::Binary(Binary::Add, sum, product)).unwrap()
+        })
+    };
+    // Products of small factors are 0 by rounding.
+    assert!(times(&[0.0]) && times(&[0.0, 0.0]) && times(&[0.0, 1e-20]));
 }
 
 /// The square of the divisor is infinite.
