@@ -1,10 +1,12 @@
 //! Directives by stage: each stage of a model has a separate nest, and a directive acts in every stage that
 //! has all the loops that it names.
 //!
-//! A stage's loops have the stage's name before theirs, as in `layer1.unit`. A name without it means the loop
-//! of every stage that has one, or of the last trees if it is a loop over trees. So the directives of a
-//! schedule that names no stage concern the nest of trees alone: a stage of columns whose own loops no
-//! directive names is arranged by the compiler.
+//! A stage's loops have the stage's name before theirs, as in `layer1.unit`, or that of the step of the model
+//! that the stage computes, as in `hidden.unit`: it means the loop of every stage of the step that has one. A
+//! name without either means the loop of every stage that has one, or of the last trees if it is a loop over
+//! trees. The last trees have the name of the last step: it means them alone if they have the loops. So the
+//! directives of a schedule that names no stage concern the nest of trees alone: a stage of columns whose own
+//! loops no directive names is arranged by the compiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +80,7 @@ impl<'m> CallSorter<'m> {
         // A loop with the name of a stage is refused.
         let is_stage = |name: &&str| {
             let stages = model.map_or(&[][..], |model| &model.stages);
-            stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.name == *name)
+            stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.has_name(name))
         };
         let new = calls.iter().flat_map(DirectiveCall::new_names);
         let made: BTreeSet<String> = new.filter(|name| !is_stage(name)).map(str::to_owned).collect();
@@ -127,9 +129,7 @@ impl<'m> CallSorter<'m> {
                 self.result.problems.push(Illegal::argument(step, at, Problem::Unverified { what }, vec![]));
             }
         }
-        let (units, terms, is_ordered, in_doubles) = (0, 0, false, false);
-        let info = |(name, kind)| StageInfo { name, kind, units, terms, is_ordered, in_doubles };
-        kinds.into_iter().map(info).collect()
+        kinds.into_iter().map(|(name, kind)| StageInfo { name, kind, ..StageInfo::default() }).collect()
     }
 
     /// The name of a stage before a loop: a qualifier that no loop has.
@@ -154,6 +154,14 @@ impl<'m> CallSorter<'m> {
         let mut is_taken = false;
         for stage in &mut self.stages {
             is_taken |= stage.add(call, &named, in_forest);
+        }
+        // Some stage that the call names refuses loops that none of them has.
+        if !named.is_empty()
+            && !in_forest
+            && !is_taken
+            && let Some(stage) = self.stages.iter_mut().find(|stage| stage.has_names(&named))
+        {
+            return stage.refuse(call);
         }
         if !in_forest && !is_taken {
             let forest = &self.forest;
@@ -184,7 +192,7 @@ impl<'m> CallSorter<'m> {
                 return None;
             }
             let names_stage = |stage: &&StageLoops| {
-                select.scope.iter().any(|qualifier| *qualifier.name == *stage.info.name)
+                select.scope.iter().any(|qualifier| stage.info.has_name(&qualifier.name))
             };
             let has_loop = |stage: &&StageLoops| stage.names.contains(&select.name);
             let named = self.stages.iter().find(names_stage).filter(has_loop);
@@ -228,22 +236,32 @@ impl<'m> CallSorter<'m> {
     /// The stages that a loop may belong to.
     fn owners(&self, select: &LoopSelector) -> Vec<&str> {
         let named = self.stage_name(select);
-        let stages = self.stages.iter().filter(|stage| stage.names.contains(&select.name));
-        let in_forest = self.forest.contains(&select.name) || has_copies(select);
+        let is_owner = |stage: &&StageLoops| {
+            stage.names.contains(&select.name) && named.is_none_or(|named| stage.info.has_name(named))
+        };
+        let stages = self.stages.iter().filter(is_owner);
+        let in_forest = (self.forest.contains(&select.name) || has_copies(select))
+            && named.is_none_or(|named| self.trees.contains(named));
         let trees = self.trees.first().map_or("trees", String::as_str);
-        let owners = stages.map(|stage| stage.info.name.as_str()).chain(in_forest.then_some(trees));
-        owners.filter(|owner| named.is_none_or(|named| named == *owner)).collect()
+        stages.map(|stage| stage.info.name.as_str()).chain(in_forest.then_some(trees)).collect()
     }
 
     fn is_stage(&self, name: &str) -> bool {
-        self.trees.contains(name) || self.stages.iter().any(|stage| stage.info.name == name)
+        self.trees.contains(name) || self.stages.iter().any(|stage| stage.info.has_name(name))
     }
 
     /// Refuses a call that names no stage of the model.
     fn refuse_name(&mut self, call: &DirectiveCall, name: &str) {
         let at = call.selects().find(|(_, select)| self.stage_name(select) == Some(name)).map(|(at, _)| at);
         let stages = self.model.map_or(&[][..], |model| &model.stages);
-        let known = stages.iter().map(|stage| (stage.name.clone(), stage.kind)).collect();
+        let mut known: Vec<(String, StageKind)> =
+            stages.iter().map(|stage| (stage.name.clone(), stage.kind)).collect();
+        for (step, kind) in stages.iter().flat_map(|stage| stage.steps.iter().map(|step| (step, stage.kind)))
+        {
+            if !known.iter().any(|(name, _)| name == step) {
+                known.push((step.clone(), kind));
+            }
+        }
         let problem = Problem::UnknownStage { name: name.to_owned(), known };
         self.result.refused_names.extend(call.new_names().map(str::to_owned));
         self.result.problems.push(Illegal { argument: at, ..Illegal::at(call.step, problem, Vec::new()) });
@@ -295,22 +313,23 @@ impl StageLoops {
         self.calls.push(call.clone());
     }
 
+    /// Whether all of the names, at least one, are those of the stage or of its steps.
+    fn has_names(&self, named: &BTreeSet<String>) -> bool {
+        !named.is_empty() && named.iter().all(|name| self.info.has_name(name))
+    }
+
     /// Adds a call that concerns the stage. Returns whether it does. `named` are the stages that the call
     /// names. `in_forest` is true if the nest of trees has all its loops, too.
     fn add(&mut self, call: &DirectiveCall, named: &BTreeSet<String>, in_forest: bool) -> bool {
-        let is_named = named.contains(&self.info.name);
+        // The last trees have the name of the last step, too: it means them alone if they have the loops.
+        let is_named = self.has_names(named) && !in_forest;
         let has_loop = |select: &LoopSelector| self.names.contains(&select.name) && !has_copies(select);
         let mut selects = call.selects().peekable();
         let concerns = selects.peek().is_some()
-            && (named.is_empty() || (is_named && named.len() == 1))
+            && (named.is_empty() || is_named)
             && selects.all(|(_, select)| has_loop(select));
         if !concerns {
-            // The stage that a call names refuses loops that it lacks.
-            let is_own = is_named && named.len() == 1;
-            if is_own {
-                self.refuse(call);
-            }
-            return is_own;
+            return false;
         }
         if in_forest && !is_named {
             // A loop over trees without a stage's name is that of the last trees.

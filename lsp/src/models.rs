@@ -209,6 +209,9 @@ struct InspectedFacts {
 #[derive(serde::Deserialize)]
 struct InspectedStage {
     name: String,
+    /// Absent in the output of older programs.
+    #[serde(default)]
+    steps: Vec<String>,
     kind: String,
     units: u32,
     terms: u32,
@@ -222,9 +225,9 @@ struct InspectedStage {
 
 impl InspectedStage {
     fn info(self) -> Option<StageInfo> {
-        let InspectedStage { name, kind, units, terms, ordered, doubles } = self;
+        let InspectedStage { name, steps, kind, units, terms, ordered, doubles } = self;
         let kind = StageKind::of(&kind)?;
-        Some(StageInfo { name, kind, units, terms, is_ordered: ordered, in_doubles: doubles })
+        Some(StageInfo { name, steps, kind, units, terms, is_ordered: ordered, in_doubles: doubles })
     }
 }
 

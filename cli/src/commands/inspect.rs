@@ -118,6 +118,7 @@ fn facts(model: &Model) -> serde_json::Value {
 fn stage_facts(stage: &StageInfo) -> serde_json::Value {
     serde_json::json!({
         "name": stage.name,
+        "steps": stage.steps,
         "kind": stage.kind.word(),
         "units": stage.units,
         "terms": stage.terms,
@@ -198,11 +199,14 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
 
 /// A stage before the last trees, as schedules name it.
 fn column_stage(stage: &StageInfo) -> Option<String> {
-    let StageInfo { name, units, terms, .. } = stage;
+    let (name, StageInfo { units, terms, .. }) = (stage.title(), stage);
     let order = if stage.is_ordered { ", in order" } else { "" };
     match stage.kind {
         StageKind::Trees => None,
-        StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms{order}")),
+        StageKind::Products | StageKind::Scores => {
+            let sums = if *units == 1 { "sum" } else { "sums" };
+            Some(format!("{name}: {units} {sums} of {terms} terms{order}"))
+        }
         StageKind::Distances => {
             Some(format!("{name}: squared distances from {units} vectors of {terms} columns{order}"))
         }

@@ -13,7 +13,8 @@ use crate::fault::{Fault, seeded};
 use crate::lir::EncodedTables;
 use crate::quantize::{BinMap, QuantizedRows};
 use sched_forest::{Float, Forest, Predicate, Tree};
-use sched_pipeline::{PreparedForest, SetTests, TablesTooLarge};
+use sched_nest::{StageInfo, StageKind};
+use sched_pipeline::{PreparedForest, SetTests, TablesTooLarge, scores_as_columns};
 use std::sync::{Arc, OnceLock};
 
 /// A model's forest, and the forests that kernels walk in its place, made at the first use. Clones share
@@ -28,6 +29,8 @@ struct SharedForests {
     of_columns: OnceLock<KernelForest>,
     /// `None` if no feature has classes: the forest would equal that in `of_columns`.
     of_classes: OnceLock<Option<KernelForest>>,
+    /// `None` if the model is not linear.
+    with_scores: OnceLock<Option<KernelForest>>,
 }
 
 impl From<Arc<Forest>> for KernelForests {
@@ -36,6 +39,7 @@ impl From<Arc<Forest>> for KernelForests {
             source,
             of_columns: OnceLock::new(),
             of_classes: OnceLock::new(),
+            with_scores: OnceLock::new(),
         }))
     }
 }
@@ -80,6 +84,31 @@ impl KernelForests {
     }
 }
 
+impl KernelForests {
+    /// The kernel forest of a linear model whose scores are computed columns, so that schedules can arrange
+    /// the loops over their terms. `None` for other models.
+    pub fn with_score_columns(&self) -> Option<&KernelForest> {
+        let make = || {
+            let forest = scores_as_columns(&self.0.source)?.ok()?;
+            let forest = KernelForest::new(&Arc::new(forest), SetTests::OfColumns);
+            Some(KernelForest { has_score_columns: true, ..forest })
+        };
+        self.0.with_scores.get_or_init(make).as_ref()
+    }
+
+    /// The stages of the model whose results are columns, in order and without names. The scores of a linear
+    /// model are the last one, since schedules can make them columns.
+    pub fn column_stages(&self) -> Vec<StageInfo> {
+        let of = |forest: &KernelForest| {
+            forest.columns().ok().flatten().map_or_else(Vec::new, |columns| columns.stages())
+        };
+        let mut stages = of(self.with_set_tests(SetTests::OfColumns));
+        let scores = self.with_score_columns().and_then(|forest| of(forest).pop());
+        stages.extend(scores.filter(|stage| stage.kind == StageKind::Scores));
+        stages
+    }
+}
+
 /// A forest that kernels can walk. Columns and bins are made at the first use.
 #[derive(Debug)]
 pub struct KernelForest {
@@ -91,6 +120,8 @@ pub struct KernelForest {
     columns: OnceLock<Option<Arc<ColumnRuns>>>,
     bins: OnceLock<Result<Arc<BinMap>, CompileError>>,
     outputs: OnceLock<OutputRuns>,
+    /// Whether the last sums among the columns are the scores of a linear model.
+    has_score_columns: bool,
 }
 
 impl KernelForest {
@@ -109,6 +140,7 @@ impl KernelForest {
             columns: OnceLock::new(),
             bins: OnceLock::new(),
             outputs: OnceLock::new(),
+            has_score_columns: false,
         }
     }
 
@@ -146,7 +178,11 @@ impl KernelForest {
     pub fn columns(&self) -> Result<Option<&Arc<ColumnRuns>>, CompileError> {
         let prepared = self.prepared.as_ref().map_err(Clone::clone)?;
         let features = self.source.num_features;
-        let runs = || prepared.as_ref().map(|prepared| Arc::new(ColumnRuns::new(prepared, features)));
+        let new = |prepared| {
+            let runs = ColumnRuns::new(prepared, features);
+            Arc::new(if self.has_score_columns { runs.with_scores() } else { runs })
+        };
+        let runs = || prepared.as_ref().map(new);
         Ok(self.columns.get_or_init(runs).as_ref())
     }
 

@@ -28,7 +28,7 @@ pub use forests::{KernelForest, KernelForests};
 
 use lir::{BinTransfer, Function, KernelKind, Module, OutputKind, Table};
 use sched_forest::{LeafResult, OutputDefinition, Profile};
-use sched_nest::{Nest, Variants};
+use sched_nest::{Nest, StageKind, Variants};
 
 /// Result of a compilation, with all its stages for printing.
 pub struct Compiled {
@@ -101,12 +101,19 @@ pub fn compile(
     Ok(Compiled { variants: variants.map(|_, (stages, _)| stages), lir })
 }
 
-/// The forest that kernels walk under some nests. Sets of categories are tested by class if the layouts of
-/// all nests support that.
+/// The forest that kernels walk under some nests. The scores of a linear model are columns if some nest
+/// arranges their loops. Sets of categories are tested by class if the layouts of all nests support that.
 fn forest_for<'f>(
     forests: &'f KernelForests,
     nests: &Variants<Nest>,
 ) -> Result<&'f KernelForest, CompileError> {
+    let arranges_scores =
+        |nest: &Nest| nest.stages.iter().any(|arranged| arranged.stage.kind == StageKind::Scores);
+    if nests.iter().any(|(_, nest)| arranges_scores(nest))
+        && let Some(forest) = forests.with_score_columns()
+    {
+        return Ok(forest);
+    }
     let source = forests.source();
     Ok(forests.with_feasible_set_tests(hir::choose_set_tests(source, nests.iter().map(|(_, nest)| nest))))
 }

@@ -353,7 +353,7 @@ pub(crate) fn arranged_stages(
     runs: &ColumnRuns,
     mut arrange: impl FnMut(usize, &StageInfo) -> Option<Arrangement>,
 ) -> Vec<ColumnStage> {
-    let infos = StageInfo::of_model(&runs.stages(), ("", 0)).into_iter();
+    let infos = StageInfo::of_model(runs.stages(), ("", 0)).into_iter();
     let infos = infos.filter(|info| info.kind != StageKind::Trees).enumerate();
     infos.map(|(at, info)| ColumnStage { arrangement: arrange(at, &info), info }).collect()
 }

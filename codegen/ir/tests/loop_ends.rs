@@ -7,7 +7,6 @@ use sched_ir::interp::{CallMemory, run};
 use sched_ir::lir::OutputKind;
 use sched_ir::{Budget, Compiled, KernelForests, compile};
 use sched_nest::{ModelInfo, StageInfo};
-use sched_pipeline::SetTests;
 use sched_testing::Rng;
 use sched_testing::{computed, forests};
 
@@ -23,9 +22,7 @@ fn forest(seed: u64) -> (Forest, Vec<f64>, ModelInfo) {
     let forest = computed::with_computed_columns(seed, forests::forest(&mut rng));
     let rows = forests::rows_of(&mut rng, &forest, ROWS);
     let kernel_forests = KernelForests::from(forest.clone());
-    let columns = kernel_forests.with_set_tests(SetTests::OfColumns).columns().ok().flatten();
-    let layers = columns.map(|columns| columns.stages()).unwrap_or_default();
-    let stages = StageInfo::of_model(&layers, ("", forest.trees.len() as u32));
+    let stages = StageInfo::of_model(kernel_forests.column_stages(), ("", forest.trees.len() as u32));
     let info = ModelInfo { stages, ..forests::model_info(&forest) };
     (forest, rows, info)
 }

@@ -8,7 +8,7 @@ use sched_columns::{
     Ties, Unary,
 };
 use sched_forest::{
-    ClassRule, ComputedColumns, Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform,
+    ClassRule, ComputedColumns, Float, Forest, LinearLeaf, Output, OutputColumns, Sigmoid, Softmax, Transform,
 };
 use std::sync::Arc;
 
@@ -39,7 +39,21 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
             *feature = (features + rng.below(count)) as u32;
         }
     }
+    if is_linear && rng.one_in(2) {
+        share_columns(&mut parts.linear);
+    }
     Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// Makes all leaves with as many terms as the first one add the columns of the first one.
+fn share_columns(leaves: &mut [Vec<LinearLeaf>]) {
+    let Some((first, rest)) = leaves.split_first_mut() else { return };
+    let Some(first) = first.first() else { return };
+    for leaf in rest.iter_mut().flatten().filter(|leaf| leaf.terms.len() == first.terms.len()) {
+        for (term, shared) in leaf.terms.iter_mut().zip(&first.terms) {
+            term.0 = shared.0;
+        }
+    }
 }
 
 /// The forms of expressions, by their numbers in [`ColumnGenerator::column`].

@@ -232,10 +232,12 @@ impl Model {
         let rows = of_columns.quantized_rows();
         let (bins, bin_bytes) = rows.map_or((0, 0), |rows| (rows.columns, if rows.in_bytes { 1 } else { 2 }));
         let runs = of_columns.columns().ok().flatten();
-        let layers = runs.map(|columns| columns.stages()).unwrap_or_default();
-        let step = self.stages.last().map_or("", |stage| stage.name.split('/').next().unwrap_or_default());
+        let step = self.stages.last().map_or("", |stage| stage.name.as_str());
         ModelInfo {
-            stages: StageInfo::of_model(&layers, (step, count(self.forest().trees.len()))),
+            stages: StageInfo::of_model(
+                self.forests.column_stages(),
+                (step, count(self.forest().trees.len())),
+            ),
             num_trees: count(self.forest().trees.len()),
             num_features: count(columns.unwrap_or(self.forest().num_features)),
             tested_features: count(columns.unwrap_or_else(|| tested_features(self.forest()))),

@@ -12,6 +12,7 @@ use crate::schedule::ScheduleValues;
 use sched_cost::Machine;
 use sched_forest::Float;
 use sched_ir::Compiled;
+use sched_ir::lir::Scalar;
 use sched_llvm::header::{AcceptedRowTypes, header};
 use sched_llvm::{ArtefactForm, ArtefactName, Cpu, DeviceCode, EntryInfo, ModelVersion, build_named};
 use std::rc::Rc;
@@ -90,6 +91,11 @@ pub fn versions(
                     (Rc::new(compiled), launches.map(Rc::new))
                 }
             };
+            // Scores that are columns need rows in double precision: one version serves rows of both types.
+            let rows = if compiled.lir.types.rows == Scalar::F64 { Float::F64 } else { Float::F32 };
+            if made.iter().any(|other| (other.cpu, other.rows) == (*cpu, rows)) {
+                continue;
+            }
             let entry = entry_info(&job.model, &compiled, &job.source.text, *cpu, rules);
             let schedule = Rc::from(job.source.text.as_str());
             made.push(CompiledVersion { cpu: *cpu, rows, schedule, compiled, launches, entry });

@@ -102,6 +102,7 @@ fn layers_of_few_sums_have_terms_in_lanes() {
     let tile = LayerTile { lanes_hold: LayerLanes::Terms, lanes: 8, rows: 1, sums: 8 };
     let stage = |units, terms, is_ordered| StageInfo {
         name: "layer1".to_owned(),
+        steps: Vec::new(),
         kind: StageKind::Products,
         units,
         terms,

@@ -32,9 +32,29 @@ const FEW_COLUMNS: usize = 4;
 pub struct Columns {
     exprs: Vec<(Expr, ColumnType)>,
     numbers: HashMap<Expr, ColumnId>,
+    /// The names of the steps that compute sums, as far as the model's file has them.
+    steps: HashMap<ColumnId, Arc<str>>,
 }
 
 impl Columns {
+    /// Gives the sums from column number `first` on the name of the step of the model that computes them.
+    pub fn name_sums(&mut self, first: usize, step: &Arc<str>) {
+        let sums = (first..self.exprs.len()).filter(|index| self.exprs[*index].0.is_sum());
+        self.steps.extend(sums.map(|index| (ColumnId::at(index), Arc::clone(step))));
+    }
+
+    /// The name of the step that computes a sum, if the model's file has one.
+    pub fn step(&self, column: ColumnId) -> Option<&Arc<str>> {
+        self.steps.get(&column)
+    }
+
+    /// Gives a column the step of the column `old` of another set.
+    pub fn copy_step(&mut self, column: ColumnId, (from, old): (&Columns, ColumnId)) {
+        if let Some(step) = from.step(old) {
+            self.steps.entry(column).or_insert_with(|| Arc::clone(step));
+        }
+    }
+
     /// Adds a column, or finds the column with the same expression.
     ///
     /// # Errors

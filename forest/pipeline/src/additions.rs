@@ -126,7 +126,9 @@ pub fn sum_chains(pipeline: Pipeline) -> Result<Pipeline, OperandTypeError> {
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
     for column in needed.into_iter().filter(|column| !replaced.contains(column)) {
         let expr = chains.remove(&column).unwrap_or_else(|| old.expr(column).clone());
-        numbers.insert(column, columns.add(expr.with_operands(|operand| numbers[&operand]))?);
+        let new = columns.add(expr.with_operands(|operand| numbers[&operand]))?;
+        columns.copy_step(new, (old, column));
+        numbers.insert(column, new);
     }
     let stages = pipeline.stages.into_iter().map(|stage| stage.with_tested(|column| numbers[&column]));
     Ok(Pipeline { stages: stages.collect(), columns, inputs: pipeline.inputs })

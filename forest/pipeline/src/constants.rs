@@ -18,6 +18,7 @@ pub fn fold_constants(pipeline: Pipeline) -> Result<Pipeline, OperandTypeError> 
         let confused =
             seeded(PassFault::EqualColumnsConfused).then(|| column_like(&columns, &expr)).flatten();
         let column = confused.map_or_else(|| add_evaluated(&mut columns, expr), Ok)?;
+        columns.copy_step(column, (&pipeline.columns, old));
         numbers.insert(old, column);
     }
     let stages = pipeline.stages.into_iter().map(|stage| stage.with_tested(|column| numbers[&column]));

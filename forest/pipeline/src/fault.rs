@@ -33,6 +33,8 @@ pub enum PassFault {
     ClassLosesCategory,
     /// *Sums*: the last number of a chain of additions is not added.
     SumLosesColumn,
+    /// *Scores*: each score lacks its last term.
+    ScoreLosesTerm,
 }
 
 thread_local!(static SEEDED: Cell<Option<PassFault>> = const { Cell::new(None) });

@@ -20,6 +20,7 @@ mod onnx;
 mod pieces;
 mod pipeline;
 mod prepared;
+mod score_columns;
 mod tables;
 mod unfolded;
 
@@ -36,5 +37,6 @@ pub use node_test_columns::TablesTooLarge;
 pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{InputKind, OTHER, Pipeline, PipelineInput, PipelineStage};
 pub use prepared::{PreparedForest, SetTests};
+pub use score_columns::{score_terms, scores_as_columns};
 pub use tables::{Tabulation, tabulate};
 pub use unfolded::UnfoldedPipeline;

@@ -25,7 +25,7 @@ pub struct LoadedModel {
 /// A summary of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageSummary {
-    /// The name of its node in the file; empty if it has none.
+    /// The name of its step; empty if it has none.
     pub name: String,
     /// The columns that it can test, in the order of its features.
     pub columns: Vec<ColumnSummary>,

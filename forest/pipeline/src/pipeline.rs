@@ -52,7 +52,7 @@ pub const OTHER: f64 = -1.0;
 pub enum PipelineStage {
     /// Trees.
     Forest {
-        /// The name of its node in the file; empty if it has none.
+        /// The name of its step; empty if it has none.
         name: String,
         /// The trees.
         forest: Box<Forest>,
@@ -222,7 +222,9 @@ pub(crate) fn needed_columns(
     let (mut kept, mut numbers) = (Columns::default(), HashMap::new());
     for old in columns.needed_for(wanted) {
         let expr = columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
-        numbers.insert(old, kept.insert(expr, columns.column_type(old)));
+        let new = kept.insert(expr, columns.column_type(old));
+        kept.copy_step(new, (columns, old));
+        numbers.insert(old, new);
     }
     (kept, numbers)
 }

@@ -9,5 +9,6 @@ mod nodes;
 mod operators;
 mod passes;
 mod random;
+mod scores;
 mod sums;
 mod tables;

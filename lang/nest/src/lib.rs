@@ -19,5 +19,5 @@ pub mod walks;
 pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes, StepFigures};
 pub use model::{Depths, ModelInfo, SmallestTreeNodes};
 pub use nest::*;
-pub use stage::{ColumnStageShape, MOST_FREE_SINGLES, StageInfo, StageKind, StageNest};
+pub use stage::{MOST_FREE_SINGLES, StageInfo, StageKind, StageNest};
 pub use variants::{Bounded, Variants};

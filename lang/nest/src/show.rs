@@ -31,7 +31,7 @@ const MOST_LINES: usize = 40;
 pub fn show_nest(nest: &Nest) -> String {
     let mut out = String::new();
     for StageNest { stage, nest } in &nest.stages {
-        let _ = writeln!(out, "{}:", stage.name);
+        let _ = writeln!(out, "{}:", stage.title());
         let leaf = lines(nest, stage.kind.leaf_work());
         leaf.iter().for_each(|line| line.write(&mut out, 1));
     }

@@ -3,10 +3,14 @@
 use crate::{Axis, Nest};
 
 /// A stage of a model. Schedules put its name before its loops: `layer1.unit`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageInfo {
-    /// The name.
+    /// The name, which no other stage has.
     pub name: String,
+    /// The names of the steps of the model's pipeline that the stage computes, such as `svc`. Several stages
+    /// may belong to one step, and one stage may compute sums of several steps. Schedules put such a name
+    /// before loops, too: it means all stages of the step that have these loops.
+    pub steps: Vec<String>,
     /// The work of the stage.
     pub kind: StageKind,
     /// Number of sums of a row, or of results of trees that are columns; number of trees in the last stage.
@@ -18,21 +22,6 @@ pub struct StageInfo {
     /// precision. False if unknown.
     pub is_ordered: bool,
     /// Whether the sums are in double precision. False if unknown.
-    pub in_doubles: bool,
-}
-
-/// A stage whose results are columns, as its model has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ColumnStageShape {
-    /// The work of the stage.
-    pub kind: StageKind,
-    /// Number of sums of a row, or of results of trees.
-    pub units: u32,
-    /// Number of terms of a sum, or of trees.
-    pub terms: u32,
-    /// Whether the sums must add their terms in order; see [`StageInfo::is_ordered`].
-    pub is_ordered: bool,
-    /// Whether the sums are in double precision.
     pub in_doubles: bool,
 }
 
@@ -49,30 +38,52 @@ impl StageInfo {
         (is_long && self.kind != StageKind::ColumnTrees).then_some(self.terms)
     }
 
-    /// The stages of a model: those whose results are `columns`, then trees. The stage of trees has the name
-    /// of the model's last step, if that can be a name in a schedule; otherwise `trees`.
-    pub fn of_model(columns: &[ColumnStageShape], (step, trees): (&str, u32)) -> Vec<StageInfo> {
+    /// The stages of a model: those whose results are `columns`, which get their names here, then trees. The
+    /// stage of trees has the name of the model's last step, if that can be a name in a schedule; otherwise
+    /// `trees`. Scores belong to the last step, too.
+    pub fn of_model(columns: Vec<StageInfo>, (step, trees): (&str, u32)) -> Vec<StageInfo> {
         let mut stages: Vec<StageInfo> = Vec::with_capacity(columns.len() + 1);
-        for ColumnStageShape { kind, units, terms, is_ordered, in_doubles } in columns.iter().copied() {
-            let number = stages.iter().filter(|stage| stage.kind == kind).count() + 1;
-            let name = format!("{}{number}", kind.name_stem());
-            stages.push(StageInfo { name, kind, units, terms, is_ordered, in_doubles });
+        for mut stage in columns {
+            let number = stages.iter().filter(|other| other.kind == stage.kind).count() + 1;
+            stage.name = stage.kind.name_of(number);
+            if stage.kind == StageKind::Scores {
+                stage.steps = vec![step.to_owned()];
+            }
+            stage.steps.retain(|step| is_step(step));
+            stages.push(stage);
         }
-        let is_word = step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            && step.starts_with(|c: char| c.is_ascii_alphabetic())
-            && !stages.iter().any(|stage| stage.name == step)
-            && !matches!(step, "batch" | "tree");
-        let name = if is_word { step } else { "trees" }.to_owned();
-        let (kind, is_ordered, in_doubles) = (StageKind::Trees, false, false);
-        stages.push(StageInfo { name, kind, units: trees, terms: 0, is_ordered, in_doubles });
+        let name = if is_step(step) { step } else { "trees" }.to_owned();
+        stages.push(StageInfo { name, units: trees, ..StageInfo::default() });
         stages
+    }
+
+    /// Whether the stage has a name that stands before a loop: its own one, or that of one of its steps.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.name == name || self.steps.iter().any(|step| step == name)
+    }
+
+    /// The name in messages: the stage's own one, followed by those of its steps, as in `layer1 (hidden)`.
+    pub fn title(&self) -> String {
+        let name = &self.name;
+        if self.steps.is_empty() { name.clone() } else { format!("{name} ({})", self.steps.join(", ")) }
     }
 }
 
+/// Whether the name of a step can stand before loops: a word that is no stage's own name, and no loop's.
+fn is_step(step: &str) -> bool {
+    let is_loop = |kind: StageKind| kind.loops().iter().any(|(name, _)| *name == step);
+    step.starts_with(|c: char| c.is_ascii_alphabetic())
+        && step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && StageKind::of_name(step).is_none()
+        && step != "batch"
+        && !StageKind::ALL.into_iter().any(is_loop)
+}
+
 /// The work of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StageKind {
     /// Walks of trees; in a model without trees, the weighted sums that are its scores.
+    #[default]
     Trees,
     /// Sums of products of columns with constants.
     Products,
@@ -80,27 +91,56 @@ pub enum StageKind {
     Distances,
     /// Walks of trees whose results are columns: other trees or layers read them.
     ColumnTrees,
+    /// The weighted sums that are the scores of a model without trees, if the schedule arranges their loops.
+    /// The trees of the last stage then only pass them on.
+    Scores,
 }
 
 impl StageKind {
     /// All kinds.
-    pub const ALL: [StageKind; 4] =
-        [StageKind::Trees, StageKind::Products, StageKind::Distances, StageKind::ColumnTrees];
+    pub const ALL: [StageKind; 5] = [
+        StageKind::Trees,
+        StageKind::Products,
+        StageKind::Distances,
+        StageKind::ColumnTrees,
+        StageKind::Scores,
+    ];
 
-    /// The beginning of the names of a kind's stages, which a number follows.
+    /// The beginning of the names of a kind's stages, which a number follows. A model has at most one stage
+    /// of scores, whose name has no number.
     fn name_stem(self) -> &'static str {
         match self {
             StageKind::Trees | StageKind::ColumnTrees => "trees",
             StageKind::Products => "layer",
             StageKind::Distances => "distances",
+            StageKind::Scores => "scores",
         }
     }
 
-    /// The kind of the stages of columns that have names such as this one: `layer1`, `trees2`.
+    /// The name of a kind's stage with this number.
+    fn name_of(self, number: usize) -> String {
+        match self {
+            StageKind::Scores => self.name_stem().to_owned(),
+            _ => format!("{}{number}", self.name_stem()),
+        }
+    }
+
+    /// The kind of the stages of columns that have names such as this one: `layer1`, `trees2`, `scores`.
     pub fn of_name(name: &str) -> Option<StageKind> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let kinds = [StageKind::Products, StageKind::Distances, StageKind::ColumnTrees];
-        kinds.into_iter().find(|kind| stem.len() < name.len() && kind.name_stem() == stem)
+        let has_number = stem.len() < name.len();
+        let kinds = [StageKind::Products, StageKind::Distances, StageKind::ColumnTrees, StageKind::Scores];
+        kinds.into_iter().find(|kind| kind.name_stem() == stem && has_number == (*kind != StageKind::Scores))
+    }
+
+    /// Whether the stage's sums add terms.
+    pub fn has_terms(self) -> bool {
+        matches!(self, StageKind::Products | StageKind::Distances | StageKind::Scores)
+    }
+
+    /// Whether the terms of the stage's sums are products.
+    pub fn has_products(self) -> bool {
+        matches!(self, StageKind::Products | StageKind::Scores)
     }
 
     /// Word for the kind in files and messages.
@@ -110,6 +150,7 @@ impl StageKind {
             StageKind::Products => "products",
             StageKind::Distances => "distances",
             StageKind::ColumnTrees => "column trees",
+            StageKind::Scores => "scores",
         }
     }
 
@@ -122,7 +163,7 @@ impl StageKind {
     pub fn loops(self) -> &'static [(&'static str, Axis)] {
         match self {
             StageKind::Trees | StageKind::ColumnTrees => &[("tree", Axis::Tree)],
-            StageKind::Products => &[("unit", Axis::Unit), ("feature", Axis::Feature)],
+            StageKind::Products | StageKind::Scores => &[("unit", Axis::Unit), ("feature", Axis::Feature)],
             StageKind::Distances => &[("vector", Axis::Unit), ("feature", Axis::Feature)],
         }
     }
@@ -131,7 +172,7 @@ impl StageKind {
     pub fn leaf_work(self) -> &'static str {
         match self {
             StageKind::Trees | StageKind::ColumnTrees => "walk",
-            StageKind::Products => "add a product",
+            StageKind::Products | StageKind::Scores => "add a product",
             StageKind::Distances => "add a squared difference",
         }
     }

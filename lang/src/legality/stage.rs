@@ -8,7 +8,7 @@ use crate::illegal::{Illegal, Problem, StageLanesFault, TensorFault, TermOrderFa
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
 use crate::stages::acts_on_stages;
-use sched_nest::{Axis, LoopId, StageInfo, StageKind};
+use sched_nest::{Axis, LoopId, StageInfo};
 
 /// Largest number of rows whose sums a stage computes together. Their columns are in memory at once.
 pub const MOST_ROWS: i64 = 1024;
@@ -128,7 +128,7 @@ fn tensor_fault(stage: &StageInfo, lanes: Option<u32>) -> Option<TensorFault> {
     // Without a model, neither the kind of sums nor their number is known.
     let fits = stage.units == 0 || (stage.in_doubles && stage.units >= LEAST_TENSOR_UNITS);
     match lanes {
-        _ if stage.kind != StageKind::Products || !fits => Some(TensorFault::Sums),
+        _ if !stage.kind.has_products() || !fits => Some(TensorFault::Sums),
         Some(lanes) if lanes != TENSOR_TERMS => Some(TensorFault::Lanes),
         _ => None,
     }

@@ -105,7 +105,7 @@ pub struct NestBuilder {
     /// Depth of the deepest tree, if there is a model.
     deepest: Option<u32>,
     /// The stage of columns whose nest this is; `None` for the nest of trees.
-    stage: Option<Arc<str>>,
+    stage: Option<Arc<StageInfo>>,
     /// Largest number of rows that the loops process at once, if known.
     batch_size: Option<u64>,
 }
@@ -145,9 +145,8 @@ impl NestBuilder {
         let loops = stage.kind.loops().iter().map(|(name, axis)| LoopNode::root(name, *axis, count(*axis)));
         let mut builder = NestBuilder::of_loops(model, operations, loops.collect());
         let all: Vec<LoopId> = builder.indices.iter().map(|(id, _)| id).collect();
-        let name: Arc<str> = stage.name.as_str().into();
-        builder.qualify(&all, &Qualifier { name: name.clone(), number: None });
-        builder.stage = Some(name);
+        builder.qualify(&all, &Qualifier { name: stage.name.as_str().into(), number: None });
+        builder.stage = Some(stage.clone().into());
         builder.batch_size = batch_size;
         builder
     }
@@ -246,7 +245,7 @@ impl NestBuilder {
 
     /// A loop's name with that of the stage before it, if the nest is that of a stage of columns.
     pub(crate) fn with_stage(&self, name: &str) -> String {
-        self.stage.as_ref().map_or_else(|| name.to_owned(), |stage| format!("{stage}.{name}"))
+        self.stage().map_or_else(|| name.to_owned(), |stage| format!("{stage}.{name}"))
     }
 
     /// Largest number of iterations of a loop; `None` if it is unknown. The batch size limits the iterations
@@ -265,7 +264,7 @@ impl NestBuilder {
 
     /// The name of the stage of columns whose nest this is; `None` for the nest of trees.
     pub(crate) fn stage(&self) -> Option<&str> {
-        self.stage.as_deref()
+        self.stage.as_ref().map(|stage| stage.name.as_str())
     }
 
     /// Live loops of `select`, at least one.
@@ -278,7 +277,19 @@ impl NestBuilder {
         argument: usize,
         select: &LoopSelector,
     ) -> Result<Vec<LoopId>, Illegal> {
-        self.names().select(step, argument, select).map(Loops::into_vec)
+        let own = self.with_own_name(select);
+        self.names().select(step, argument, own.as_ref().unwrap_or(select)).map(Loops::into_vec)
+    }
+
+    /// A path that names the stage of columns by its step, with the stage's own name in its place. `None` for
+    /// other paths.
+    fn with_own_name(&self, select: &LoopSelector) -> Option<LoopSelector> {
+        let stage = self.stage.as_ref()?;
+        let is_step = |qualifier: &Qualifier| stage.steps.iter().any(|step| **step == *qualifier.name);
+        let at = select.scope.iter().position(is_step)?;
+        let mut select = select.clone();
+        select.scope[at].name = stage.name.as_str().into();
+        Some(select)
     }
 
     /// Constraints on sums of index variables.

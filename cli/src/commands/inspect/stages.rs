@@ -27,7 +27,7 @@ fn names(model: &Model) -> Vec<String> {
     let facts = model.info();
     let last = facts.stages.last().map(|stage| stage.name.clone());
     let before = model.stages.len().saturating_sub(1);
-    let steps = model.stages.iter().map(|stage| stage.name.split('/').next().unwrap_or_default().to_owned());
+    let steps = model.stages.iter().map(|stage| stage.name.clone());
     steps.take(before).chain(last).collect()
 }
 

@@ -30,7 +30,10 @@ pub struct ColumnWork<'a> {
 impl<'a> ColumnWork<'a> {
     /// The columns of a model; `None` if it has none that are computed.
     pub fn of(model: &'a ModelInfo) -> Option<ColumnWork<'a>> {
-        let stages = model.stages.split_last().map_or(&[][..], |(_, columns)| columns);
+        // The last trees stand for scores.
+        let is_last = |stage: &StageInfo| matches!(stage.kind, StageKind::Scores | StageKind::Trees);
+        let columns = model.stages.iter().position(is_last).unwrap_or(model.stages.len());
+        let stages = &model.stages[..columns];
         (model.computed_columns > 0).then(|| ColumnWork {
             stages,
             others: f64::from(model.computed_columns)
@@ -107,6 +110,7 @@ mod tests {
     fn net() -> ModelInfo {
         let layer = |name: &str, units, terms| StageInfo {
             name: name.to_owned(),
+            steps: Vec::new(),
             kind: StageKind::Products,
             units,
             terms,

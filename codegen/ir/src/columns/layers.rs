@@ -19,6 +19,7 @@ use sched_columns::{ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::Float;
 use sched_nest::{MOST_FREE_SINGLES, StageKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Largest number of bytes of the sums of a panel: the longest vector registers.
 const PANEL_BYTES: i64 = 64;
@@ -49,6 +50,10 @@ impl SumTerm {
 /// Consecutive layers of one shape.
 #[derive(Clone, Debug)]
 pub(super) struct LayerRun {
+    /// The kind of its stage.
+    pub stage: StageKind,
+    /// The names of the steps of the model's pipeline whose sums the layers have.
+    pub pipeline_steps: Vec<Arc<str>>,
     /// The terms of the sums.
     pub term: SumTerm,
     /// Element type of the sums and of their operands.
@@ -266,6 +271,8 @@ impl LayerRun {
         };
         let has_starts = all().any(|sum| starts(sum).to_bits() != 0);
         let run = LayerRun {
+            stage: term.stage(),
+            pipeline_steps: steps_of(columns, all()),
             term,
             element,
             layers: layers.len() as i64,
@@ -295,6 +302,17 @@ impl LayerRun {
         }
         Some(LayerRun { starts: has_starts.then_some(at), ..run })
     }
+}
+
+/// The names of the steps of a pipeline that compute some sums, each once.
+pub(super) fn steps_of<'a>(columns: &Columns, sums: impl Iterator<Item = &'a ColumnId>) -> Vec<Arc<str>> {
+    let mut steps: Vec<Arc<str>> = Vec::new();
+    for step in sums.filter_map(|sum| columns.step(*sum)) {
+        if !steps.contains(step) {
+            steps.push(Arc::clone(step));
+        }
+    }
+    steps
 }
 
 /// The operands of the layers of a run.

@@ -18,9 +18,10 @@ use crate::lir::{Scalar, Table};
 use crate::rows::features::FeatureSubset;
 use sched_columns::{Binary, ColumnId, Columns, Expr};
 use sched_forest::Float;
-use sched_nest::{ColumnStageShape, StageKind};
+use sched_nest::{StageInfo, StageKind};
 use sched_pipeline::PreparedForest;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// The columns of a model, as shapes and pools of parameters.
 #[derive(Clone, Debug)]
@@ -159,23 +160,36 @@ impl ColumnRuns {
         }
     }
 
-    /// The stages whose results are columns, in order: runs of layers and of trees.
-    pub fn stages(&self) -> Vec<ColumnStageShape> {
+    /// The stages whose results are columns, in order: runs of layers and of trees. They have no names yet.
+    pub fn stages(&self) -> Vec<StageInfo> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        let shape = |kind, (units, terms), is_ordered, element| {
+        let stage = |kind, (units, terms), is_ordered, element, steps: &[Arc<str>]| {
             let (units, terms, in_doubles) = (count(units), count(terms), element == Scalar::F64);
-            Some(ColumnStageShape { kind, units, terms, is_ordered, in_doubles })
+            let steps = steps.iter().map(|step| step.to_string()).collect();
+            Some(StageInfo { name: String::new(), steps, kind, units, terms, is_ordered, in_doubles })
         };
         let stages = self.stored_runs.iter().filter_map(|run| match run {
             StoredRun::Values(_) => None,
             StoredRun::Layers(run) => {
-                shape(run.term.stage(), (run.units, run.terms), run.is_ordered, run.element)
+                stage(run.stage, (run.units, run.terms), run.is_ordered, run.element, &run.pipeline_steps)
             }
-            StoredRun::Trees(run) => {
-                shape(StageKind::ColumnTrees, (run.units, run.trees), true, run.sum_element)
-            }
+            StoredRun::Trees(run) => stage(
+                StageKind::ColumnTrees,
+                (run.units, run.trees),
+                true,
+                run.sum_element,
+                &run.pipeline_steps,
+            ),
         });
         stages.collect()
+    }
+
+    /// The columns of a linear model whose last sums are its scores.
+    pub(crate) fn with_scores(mut self) -> ColumnRuns {
+        if let Some(StoredRun::Layers(run)) = self.stored_runs.last_mut() {
+            run.stage = StageKind::Scores;
+        }
+        self
     }
 
     /// Number of columns that are not the value of a feature.

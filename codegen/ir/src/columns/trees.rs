@@ -6,7 +6,7 @@
 //! trees. Code does not grow with the trees. The sums of all results are stored columns, to which the leaf
 //! values of interleaved walks are added at a time.
 
-use super::layers::StoredPlaces;
+use super::layers::{StoredPlaces, steps_of};
 use super::numbers::{OperationParameter, ParameterSource};
 use super::pools::Pools;
 use crate::bytes::scalar;
@@ -25,6 +25,8 @@ pub(super) const INTERLEAVED_TREES: usize = 4;
 /// Trees over stored columns, with the columns that are their results.
 #[derive(Clone, Debug)]
 pub(super) struct TreesRun {
+    /// The names of the steps of the model's pipeline whose trees these are.
+    pub pipeline_steps: Vec<Arc<str>>,
     /// Element type of operands and thresholds.
     pub operand_element: Scalar,
     /// Element type of the sums.
@@ -99,7 +101,12 @@ pub(super) fn tree_runs(
         }
         all[number].columns.push((*column, *result, *start));
     }
-    all.iter().map(|shared| TreesRun::new(shared, places, pools)).collect()
+    let mut new = |shared: &SharedTrees| {
+        let run = TreesRun::new(shared, &mut *places, &mut *pools);
+        let pipeline_steps = steps_of(columns, shared.columns.iter().map(|(column, ..)| column));
+        TreesRun { pipeline_steps, ..run }
+    };
+    all.iter().map(&mut new).collect()
 }
 
 impl TreesRun {
@@ -155,6 +162,7 @@ impl TreesRun {
             numbered.steps.into_iter().map(OperationParameter::Number).collect();
         let columns: Vec<ColumnId> = shared.columns.iter().map(|(column, ..)| *column).collect();
         TreesRun {
+            pipeline_steps: Vec::new(),
             operand_element,
             sum_element,
             ties: properties.ties,

@@ -18,7 +18,7 @@ use sched_nest::{Axis, Body, Constraint, LoopId, Nest, StageInfo, StageKind, Sta
 /// If a bound of a loop is not a constant, or the nest names a stage that the model lacks.
 pub fn column_stages(hir: &Hir) -> Result<Vec<ColumnStage>, CompileError> {
     let Some(columns) = &hir.columns else { return Ok(Vec::new()) };
-    let infos = StageInfo::of_model(&columns.stages(), ("", 0)).into_iter();
+    let infos = StageInfo::of_model(columns.stages(), ("", 0)).into_iter();
     let infos = infos.filter(|info| info.kind != StageKind::Trees);
     let mut stages: Vec<ColumnStage> = infos.map(|info| ColumnStage { info, arrangement: None }).collect();
     let batch_size = hir.nest.batch_size.and_then(|rows| i64::try_from(rows).ok());

@@ -13,7 +13,7 @@ use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compil
 use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_llvm::runtime::{CallStatus, Dtype, OutputKind};
 use sched_llvm::{CompiledCode, Cpu, EntryInfo, Jit, PackedResults, PackedRows, PredictOptions};
-use sched_nest::{Accumulation, Axis, ModelInfo, Nest, Reduce, StageInfo, Variants};
+use sched_nest::{Accumulation, Axis, ModelInfo, Nest, Reduce, StageInfo, StageKind, Variants};
 use sched_pipeline::{PreparedForest, SetTests};
 use sched_testing::{Rng, schedules};
 use sched_testing::{computed, forests, linear};
@@ -159,10 +159,20 @@ impl Case {
     }
 
     /// The type of rows that the code reads: often narrower than the model's, if calls pass no wider rows.
+    /// Scores that are columns need rows in the type of sums.
     pub fn row_type(&self) -> Float {
+        if self.arranges_scores() && self.forest.types.accumulator == Float::F64 {
+            return Float::F64;
+        }
         let is_computed = !self.forest.computed.read_by_trees.is_empty();
         let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5) && !is_computed;
         if narrow { Float::F32 } else { self.forest.types.input }
+    }
+
+    /// Whether the schedule has loops for the scores of a linear model.
+    pub(crate) fn arranges_scores(&self) -> bool {
+        let mut stages = self.nests.iter().flat_map(|(_, nest)| &nest.stages);
+        stages.any(|stage| stage.stage.kind == StageKind::Scores)
     }
 
     /// Values that calls pass.
@@ -262,7 +272,7 @@ impl Case {
     ) -> Result<(), String> {
         let n = self.num_rows();
         let raw = self.results(jit, OutputKind::Raw, expected.len())?;
-        if self.row_type() != self.forest.types.input {
+        if self.row_type().bytes() < self.forest.types.input.bytes() {
             let mut leaves = vec![0i32; leaves.len()];
             let wide = jit.predict(
                 OutputKind::Leaf,
@@ -456,9 +466,7 @@ impl Case {
 /// The properties of a forest for the checker, with its stages.
 fn info(forest: &Forest) -> ModelInfo {
     let forests = KernelForests::from(Arc::new(forest.clone()));
-    let columns = forests.with_set_tests(SetTests::OfColumns).columns().ok().flatten();
-    let layers = columns.map(|columns| columns.stages()).unwrap_or_default();
-    let stages = StageInfo::of_model(&layers, ("", forest.trees.len() as u32));
+    let stages = StageInfo::of_model(forests.column_stages(), ("", forest.trees.len() as u32));
     ModelInfo { stages, ..forests::model_info(forest) }
 }
 

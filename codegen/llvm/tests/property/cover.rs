@@ -124,6 +124,7 @@ impl Cover {
         let some_stage = |has: fn(&Nest) -> bool| {
             case.nests.iter().flat_map(|(_, nest)| &nest.stages).any(|stage| has(&stage.nest))
         };
+        self.count("arranged scores", case.arranges_scores());
         self.count("units in lanes", some_stage(|nest| has_in_lanes(nest, Axis::Unit)));
         self.count("terms in lanes", some_stage(|nest| has_in_lanes(nest, Axis::Feature)));
         self.count("arranged trees of columns", some_stage(has_trees));

@@ -108,14 +108,16 @@ impl LayerTile {
     }
 
     /// The directives that arrange a layer. None for trees, for layers that have fewer sums than lanes of
-    /// sums, and for lanes of terms in all others.
+    /// sums, and for lanes of terms in all others. Only lanes of terms arrange scores, since the last trees
+    /// already add all scores of a row together.
     pub fn directives(&self, stage: &StageInfo) -> Vec<String> {
         let StageInfo { name, kind, units, .. } = stage;
         if self.lanes_hold == LayerLanes::Terms {
             return self.directives_of_terms(stage);
         }
         let in_sums = self.lanes_hold == LayerLanes::Sums;
-        let (false, [(unit, _), (term, _)]) = (in_sums && *units < self.lanes, kind.loops()) else {
+        let keeps = *kind == StageKind::Scores || (in_sums && *units < self.lanes);
+        let (false, [(unit, _), (term, _)]) = (keeps, kind.loops()) else {
             return Vec::new();
         };
         let sums = match in_sums {

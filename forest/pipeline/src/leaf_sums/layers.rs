@@ -28,12 +28,16 @@ pub(super) fn with_trees(
     let begun = begun_sums(sums, (columns, leaf_columns));
     let mut numbers = HashMap::new();
     for old in needed {
+        let first = columns.len();
         let new = match (begun.get(&old), columns.expr(old).clone()) {
             (Some(begun), Expr::Dot { start, terms }) => {
                 with_begun(begun, (start, &terms), columns, &numbers)?
             }
             (_, expr) => columns.add(expr.with_operands(|operand| numbers[&operand]))?,
         };
+        if let Some(step) = columns.step(old).cloned() {
+            columns.name_sums(first, &step);
+        }
         numbers.insert(old, new);
     }
     Ok(numbers)

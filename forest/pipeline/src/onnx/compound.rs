@@ -105,6 +105,9 @@ pub(super) fn compound(
     let output = Output { value: vec![Transform::Columns(of(predicted))], classes, ..Output::default() };
     let merged = combined.parts.forest.into_parts();
     let forest = Forest::new(ForestParts { output, ..merged })?;
-    let name = parts.first().map(|part| part.name.clone()).unwrap_or_default();
+    let name = match parts {
+        [only] if only.forest.trees.len() == forest.trees.len() => only.name.clone(),
+        _ => String::new(),
+    };
     Ok(PartForest { name, forest, tested: combined.parts.tested })
 }

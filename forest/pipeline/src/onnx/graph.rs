@@ -17,6 +17,7 @@ use super::order::{has_trees, is_ensemble, leaf_indices, needed_nodes, scores_no
 use super::outcome::{GraphTrees, NodeInput};
 use super::parts::PartForest;
 use super::stacked::{MaybeStacked, run, stacked_result};
+use super::step::step_of;
 use super::tensor::{Tensor, TensorElement};
 use crate::pipeline::Pipeline;
 use sched_forest::onnx::{Attributes, Message, TensorProto};
@@ -158,9 +159,11 @@ impl<'a> GraphReader<'a> {
         let domain = node.text(field::NODE_DOMAIN)?;
         let own = node.text(field::NODE_NAME)?;
         let label = label(name, domain, own);
-        let mut inputs = Vec::new();
+        let (mut inputs, mut input_names) = (Vec::new(), Vec::new());
+        let first_column = self.builder.columns.len();
         for input in node.all(field::NODE_INPUT) {
             let input = input?.as_text()?;
+            input_names.push(input);
             let value = self.value(input)?;
             if value.is_none() && !input.is_empty() {
                 let message = format!("the operator {label} reads `{input}`, which nothing computes");
@@ -180,7 +183,14 @@ impl<'a> GraphReader<'a> {
             Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
             None => return Err(not_supported(&label, self.place(false))),
         };
-        let results = if self.scores_node == Some(index) { self.scores(own, results)? } else { results };
+        let step = step_of(own, input_names.into_iter());
+        if let Some(step) = step {
+            self.builder.columns.name_sums(first_column, &step.into());
+        }
+        let results = match self.scores_node == Some(index) {
+            true => self.scores(step.unwrap_or_default(), results)?,
+            false => results,
+        };
         for (output, value) in node.all(field::NODE_OUTPUT).zip(results) {
             self.values.insert(output?.as_text()?, value);
         }

@@ -32,6 +32,7 @@ mod scan;
 mod shape;
 mod sizes;
 mod stacked;
+mod step;
 mod svm;
 mod tensor;
 mod tree_columns;

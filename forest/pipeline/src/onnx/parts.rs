@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// A forest of a graph: the only one, or one of several parts.
 pub(super) struct PartForest {
-    /// The name of its node.
+    /// The name of its step; empty if it has none.
     pub name: String,
     pub forest: Forest,
     /// For each feature of its trees, the column that holds its value.

@@ -31,9 +31,10 @@ fn used_at(
 ) -> Option<Hover> {
     let others = StageVariant::unarranged(analysis.variant().stage_context(), &arranged);
     let stages: Vec<&StageVariant> = arranged.iter().chain(&others).collect();
-    if let Some(stage) = stages.iter().find(|stage| stage.stage.name == select.name) {
-        let text = format!("`{}`: {}.", select.name, about(&stage.stage));
-        return Some(Hover::new(span, text).page("language/stages"));
+    let named = stages.iter().filter(|stage| stage.stage.has_name(&select.name));
+    let named: Vec<String> = named.map(|stage| title(&stage.stage)).collect();
+    if !named.is_empty() {
+        return Some(Hover::new(span, named.join("\n\n")).page("language/stages"));
     }
     let found = stages.iter().filter_map(|stage| Some((*stage, describe(stage, select)?)));
     let all: Vec<(&StageVariant, String)> = found.collect();
@@ -74,18 +75,31 @@ fn describe(variant: &StageVariant, select: &LoopSelector) -> Option<String> {
     };
     let count = iterations(node, is_limited(&nest, &origin, id, node));
     let _ = write!(text, "\n{what} of `{}`, {count}.", variant.stage.name);
-    let _ = write!(text, "\n\n`{}`: {}.", variant.stage.name, about(&variant.stage));
+    let _ = write!(text, "\n\n{}", title(&variant.stage));
     Some(text)
+}
+
+/// The name of a stage, its work and its steps.
+fn title(stage: &StageInfo) -> String {
+    let of = match stage.steps.as_slice() {
+        [] => String::new(),
+        [step] => format!(" of the step `{step}`"),
+        steps => format!(" of the steps `{}`", steps.join("`, `")),
+    };
+    format!("`{}`{of}: {}.", stage.name, about(stage))
 }
 
 /// The work of a stage, in words.
 fn about(stage: &StageInfo) -> String {
     let StageInfo { units, terms, .. } = stage;
     match stage.kind {
-        StageKind::Products if *units == 0 => "sums of products of columns with constants".to_owned(),
+        StageKind::Products | StageKind::Scores if *units == 0 => {
+            "sums of products of columns with constants".to_owned()
+        }
         StageKind::Distances if *units == 0 => "squared distances from vectors".to_owned(),
         StageKind::Products => format!("{units} sums of {terms} products of columns with constants"),
         StageKind::Distances => format!("squared distances from {units} vectors of {terms} columns"),
+        StageKind::Scores => format!("scores: {units} sums of {terms} products of columns with constants"),
         StageKind::Trees => format!("the {units} trees"),
         StageKind::ColumnTrees if *units == 0 => "trees whose results are columns".to_owned(),
         StageKind::ColumnTrees => format!("{terms} trees, whose results are columns"),

@@ -21,7 +21,12 @@ pub fn nest_json(nest: &Nest) -> Value {
         Accumulation::Reassociated(why) => ("reassociated", Some(why)),
     };
     let stages = nest.stages.iter().map(|StageNest { stage, nest }| {
-        json!({ "name": stage.name, "kind": stage.kind.word(), "nest": nest_json(nest) })
+        json!({
+            "name": stage.name,
+            "steps": stage.steps,
+            "kind": stage.kind.word(),
+            "nest": nest_json(nest),
+        })
     });
     let mut value = json!({
         "roots": ids(&nest.roots),

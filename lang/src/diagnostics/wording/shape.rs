@@ -240,7 +240,7 @@ fn loops_elsewhere(context: &MessageContext, name: &str) -> Vec<String> {
 /// The kind of the model's stage of columns of this name.
 fn stage_of_name(context: &MessageContext, name: &str) -> Option<StageKind> {
     let stages = context.builder.model().map_or(&[][..], |model| &model.stages);
-    let is_meant = |stage: &&StageInfo| stage.kind != StageKind::Trees && stage.name == name;
+    let is_meant = |stage: &&StageInfo| stage.kind != StageKind::Trees && stage.has_name(name);
     stages.iter().find(is_meant).map(|stage| stage.kind)
 }
 

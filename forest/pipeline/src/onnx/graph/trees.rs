@@ -7,6 +7,7 @@ use crate::onnx::linear::linear_model;
 use crate::onnx::node::{NodePlace, OUTSIDE_HELP, not_supported};
 use crate::onnx::outcome::AfterTrees;
 use crate::onnx::parts::PartForest;
+use crate::onnx::step::step_name;
 use crate::onnx::tensor::{Cells, TensorElement};
 use crate::onnx::tree_columns::results_as_columns;
 use sched_forest::onnx::{Message, node_forest};
@@ -44,7 +45,7 @@ impl<'a> GraphReader<'a> {
         let forest = node_forest(node, (float, tested.len()), self.file_bytes, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_supported(label, NodePlace::Anywhere)) };
         let is_classifier = forest.output.classes.is_some();
-        let name = node.text(field::NODE_NAME)?.to_owned();
+        let name = step_name(node.text(field::NODE_NAME)?).unwrap_or_default().to_owned();
         let read = PartForest { name, forest, tested };
         let scores = match &mut self.parts {
             _ if are_columns => {
@@ -69,7 +70,7 @@ impl<'a> GraphReader<'a> {
         })
     }
 
-    /// Turns the results of a node into a linear model, if they are numbers of a row.
+    /// Turns the results of a node of the step `name` into a linear model, if they are numbers of a row.
     pub(super) fn scores(
         &mut self,
         name: &str,
