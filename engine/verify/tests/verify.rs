@@ -403,7 +403,7 @@ const FAULTS_OF_PASSES: [(PassFault, &str); 15] = [
     (PassFault::TableForgetsMissing, "forest/pipeline/tests/fixtures/bins-bernoulli.onnx"),
     (PassFault::SumLosesColumn, "forest/pipeline/tests/skl2onnx/kernel-pca.onnx"),
     (PassFault::ClassLosesCategory, "forest/tests/fixtures/lightgbm/categorical.txt"),
-    (PassFault::ScoreLosesTerm, "forest/pipeline/tests/fixtures/standard-logistic.onnx"),
+    (PassFault::ScoreLosesTerm, "forest/pipeline/tests/fixtures/logistic.onnx"),
 ];
 
 /// The code is that of the trees after all passes. Only the pipeline before the passes shows their faults.
