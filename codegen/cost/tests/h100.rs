@@ -200,7 +200,7 @@ impl TimedModel {
 fn with_one_list_of_leaves(info: &ModelInfo) -> ModelInfo {
     let depths = info.leaves.iter().map(Vec::len).max().unwrap_or(0);
     let at = |depth: usize| info.leaves.iter().filter_map(|tree| tree.get(depth)).sum();
-    ModelInfo { leaves: vec![(0..depths).map(at).collect()].into(), ..info.clone() }
+    ModelInfo { leaves: vec![(0..depths).map(at).collect()], ..info.clone() }
 }
 
 impl Point {

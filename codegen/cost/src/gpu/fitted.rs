@@ -57,7 +57,7 @@ macro_rules! fitted_figures {
 }
 
 /// Steps of the timed layouts at which the fit starts. The instructions were counted. The cycles are
-/// estimates for two loads from the first-level cache or shared memory, and for the instructions between them.
+/// estimates for two loads from the first-level cache or shared memory and the instructions between them.
 const START_STEPS: [(Layout, StepFigures); 5] = [
     (Layout::Array, StepFigures::new(13.0, 110.0, 1.0)),
     (Layout::Sparse, StepFigures::new(17.0, 120.0, 1.0)),
