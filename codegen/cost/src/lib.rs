@@ -31,7 +31,7 @@ mod work;
 pub use breakdown::{Breakdown, Limit, OriginCycles};
 pub use call::{Cost, KernelCall};
 pub use code::fits_code_cache;
-pub use gpu::{GpuCost, GpuMachine, cost_on};
+pub use gpu::{FittedFigures, GpuCost, GpuMachine, cost_on};
 pub use machine::{Charge, Machine, MemoryLevel};
 pub use operation::{Amount, InstructionKind};
 pub use probe::{

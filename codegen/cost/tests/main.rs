@@ -1,4 +1,6 @@
 //! Tests of the cost model.
 
 mod cost;
+mod fit;
 mod gpu;
+mod h100;

@@ -59,9 +59,9 @@ impl StepFigures {
 }
 
 /// The step of layouts with straight-line walks, which differ little. The figures are those of `quantized`.
-const STRAIGHT_STEP: StepFigures = StepFigures::new(5.05, 195.0, 1.0);
+const STRAIGHT_STEP: StepFigures = StepFigures::new(5.02, 181.0, 1.0);
 /// The step over existing nodes in preorder.
-const PREORDER_STEP: StepFigures = StepFigures::new(20.1, 60.5, 1.54);
+const PREORDER_STEP: StepFigures = StepFigures::new(18.6, 82.0, 1.41);
 
 /// Declares the layouts in the order of proposals. The columns of the table come first, each with the comment
 /// of its method. A row is: variant, word of the language, and the columns.
@@ -138,7 +138,7 @@ layouts! {
         /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
         gpu_lanes: u32,
         /// Cost of a step of a walk on a GPU. Steps over top levels that are stored apart cost those of
-        /// straight-line walks ([`Layout::gpu_top_step`]).
+        /// `Quantized`.
         gpu_step: StepFigures,
         /// Whether nodes may be tiles of several nodes.
         holds_tiles: bool,
@@ -157,7 +157,7 @@ layouts! {
         has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
         trial_position: Some(6), has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(2), is_in_silvanforge: true, cpu_alternative: None,
-        gpu_step: StepFigures::new(14.1, 283.0, 1.0),
+        gpu_step: StepFigures::new(12.2, 274.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller_layouts: "use representation(sparse), which stores only nodes that exist",
@@ -168,7 +168,7 @@ layouts! {
         has_top_levels: false, has_adjacent_trees: false, row_vectors: Steps,
         trial_position: Some(5), has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true,
         gpu_trial_position: Some(4), is_in_silvanforge: true, cpu_alternative: Some(Layout::Levels),
-        gpu_step: StepFigures::new(20.5, 326.0, 1.0),
+        gpu_step: StepFigures::new(14.3, 272.0, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller_layouts: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
@@ -225,7 +225,7 @@ layouts! {
         has_top_levels: false, has_adjacent_trees: true, row_vectors: Steps,
         trial_position: Some(7), has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false,
         gpu_trial_position: Some(3), is_in_silvanforge: true, cpu_alternative: None,
-        gpu_step: StepFigures::new(3.96, 79.6, 1.0),
+        gpu_step: StepFigures::new(4.9, 67.6, 1.0),
         node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",
@@ -246,11 +246,6 @@ layouts! {
 }
 
 impl Layout {
-    /// Cost of a step over the top levels on a GPU, if these are stored apart.
-    pub const fn gpu_top_step(self) -> StepFigures {
-        if self.has_top_levels() { STRAIGHT_STEP } else { self.gpu_step() }
-    }
-
     /// Whether nodes compare bins of values with threshold bins.
     pub const fn compares_bins(self) -> bool {
         matches!(self.operands(), Operands::Bins)

@@ -106,9 +106,15 @@ impl BlockWork {
             rows: launch.rows_per_block.min(rows) as f64,
             threads,
             warps: (threads / f64::from(gpu.kind.warp)).ceil(),
-            work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK_OVERHEAD, tree_bytes: 0.0 },
+            work: BlockWork {
+                issue: 0.0,
+                wavefronts: 0.0,
+                chain: gpu.fitted.block_overhead,
+                tree_bytes: 0.0,
+            },
         };
-        estimator.add_instructions(estimator.warps * figures::BLOCK_OVERHEAD / f64::from(gpu.kind.warp / 8));
+        estimator
+            .add_instructions(estimator.warps * gpu.fitted.block_overhead / f64::from(gpu.kind.warp / 8));
         estimator.add_walks(rows);
         estimator.add_sums();
         estimator.add_rows();
@@ -146,37 +152,44 @@ impl BlockEstimator<'_> {
         let warps = self.walking_warps(call_rows);
         let rows = launch.rows_per_block.div_ceil(launch.row_threads * launch.lanes).max(1) as f64;
         let walks = launch.thread_trees as f64 * rows;
-        let reads = WalkReads::of(self.trees, launch);
+        let reads = WalkReads::of(self.gpu, self.trees, launch);
         let accesses = self.occupancy.busiest * warps * walks * reads.sectors;
-        let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
+        let misses = Misses::of(
+            (self.gpu, self.trees),
+            launch,
+            (self.rows, self.occupancy),
+            self.first_cache,
+            accesses,
+        );
         self.work.tree_bytes = misses.sectors * figures::SECTOR_BYTES;
         let waiting = misses.steps * reads.miss_factor;
         let classes = if selects_class(self.model) { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
         // then wait for each other's sums.
         let waits = classes > 0.0 && launch.layout.has_straight_line_walks() && launch.layout.compares_bins();
-        let overlap = if waits { 0.0 } else { figures::INTERLEAVING_OVERLAP };
+        let overlap = if waits { 0.0 } else { self.gpu.fitted.interleaving_overlap };
         let overlap = 1.0 + (launch.walks_in_flight() as f64 - 1.0) * overlap;
         let cycles = reads.cycles
-            + reads.steps * waiting * figures::MISS_CYCLES
-            + waiting * reads.sectors * figures::SECTOR_CYCLES
-            + figures::WALK_CYCLES;
-        let following = 1.0 + (walks - 1.0) * figures::NEXT_WALK_SHARE;
-        self.work.chain += following * cycles / overlap + walks * figures::CLASS_CYCLES * classes / overlap;
+            + reads.steps * waiting * self.gpu.fitted.miss_cycles
+            + waiting * reads.sectors * self.gpu.fitted.sector_cycles
+            + self.gpu.fitted.walk_cycles;
+        let following = 1.0 + (walks - 1.0) * self.gpu.fitted.next_walk_share;
+        self.work.chain +=
+            following * cycles / overlap + walks * self.gpu.fitted.class_cycles * classes / overlap;
         if !launch.copies_rows {
             let all = self.occupancy.resident * self.rows * row_bytes(self.model);
-            let misses = 1.0 - (figures::KEPT_SHARE * self.first_cache / all).min(1.0);
-            self.work.chain += walks * reads.steps * figures::ROW_MISS_CYCLES * misses;
+            let misses = 1.0 - (self.gpu.fitted.kept_share * self.first_cache / all).min(1.0);
+            self.work.chain += walks * reads.steps * self.gpu.fitted.row_miss_cycles * misses;
         }
-        let instructions = reads.instructions + figures::CLASS_INSTRUCTIONS * classes;
+        let instructions = reads.instructions + self.gpu.fitted.class_instructions * classes;
         self.add_instructions(warps * walks * instructions);
         let of_rows = match (launch.copies_rows, launch.trees_in_lanes) {
             (true, true) => figures::BANK_CONFLICTS,
             (true, false) => 1.0,
-            (false, _) => figures::UNCOPIED_ROW_FACTOR,
+            (false, _) => self.gpu.fitted.uncopied_row_factor,
         };
-        let of_rows = reads.steps * of_rows * launch.lanes as f64 * figures::ROW_WAVEFRONTS;
-        self.work.wavefronts += warps * walks * (reads.lines * figures::LINE_WAVEFRONTS + of_rows);
+        let of_rows = reads.steps * of_rows * launch.lanes as f64 * self.gpu.fitted.row_wavefronts;
+        self.work.wavefronts += warps * walks * (reads.lines * self.gpu.fitted.line_wavefronts + of_rows);
     }
 
     /// Adds the work of keeping sums: values of leaf vectors beyond the first, and accesses to slots.
@@ -185,10 +198,10 @@ impl BlockEstimator<'_> {
         let further = if self.model.has_leaf_vectors { self.margins() - 1.0 } else { 0.0 };
         let vectors = (launch.thread_trees * launch.rows_of_a_thread()) as f64 * further;
         let slots = self.sums.slot_accesses;
-        self.add_instructions(self.warps * (vectors + slots) * figures::SUM_INSTRUCTIONS);
+        self.add_instructions(self.warps * (vectors + slots) * self.gpu.fitted.sum_instructions);
         self.work.wavefronts += self.warps * slots * self.sums.conflicts;
-        self.work.chain +=
-            vectors * figures::SUM_CYCLES + slots * self.sums.conflicts.max(figures::SUM_CYCLES);
+        self.work.chain += vectors * self.gpu.fitted.sum_cycles
+            + slots * self.sums.conflicts.max(self.gpu.fitted.sum_cycles);
     }
 
     /// Adds the work of copying the block's rows, as values or as bins.
@@ -201,12 +214,13 @@ impl BlockEstimator<'_> {
         let warp = f64::from(self.gpu.kind.warp);
         if self.launch.layout.compares_bins() {
             let steps = self.search_steps();
-            let instructions = figures::BIN_INSTRUCTIONS + steps * figures::SEARCH_INSTRUCTIONS;
+            let instructions = self.gpu.fitted.bin_instructions + steps * self.gpu.fitted.search_instructions;
             self.add_instructions(values * instructions / warp);
-            self.work.chain += of_a_thread * (figures::BIN_CYCLES + steps * figures::SEARCH_CYCLES);
+            self.work.chain +=
+                of_a_thread * (self.gpu.fitted.bin_cycles + steps * self.gpu.fitted.search_cycles);
         } else {
-            self.add_instructions(values * figures::COPY_INSTRUCTIONS / warp);
-            self.work.chain += of_a_thread * figures::COPY_CYCLES + figures::MISS_CYCLES;
+            self.add_instructions(values * self.gpu.fitted.copy_instructions / warp);
+            self.work.chain += of_a_thread * self.gpu.fitted.copy_cycles + self.gpu.fitted.miss_cycles;
         }
     }
 
@@ -229,7 +243,7 @@ impl BlockEstimator<'_> {
             ..=FEW_COLUMN_ROWS => self.threads.max(LEAST_COLUMN_THREADS),
             _ => self.threads,
         };
-        self.work.chain += columns.chain(threads / self.rows);
+        self.work.chain += columns.chain(self.gpu, threads / self.rows);
     }
 
     /// Adds the work of folding slots in shared memory.
@@ -241,18 +255,18 @@ impl BlockEstimator<'_> {
         let slots = threads * self.rows * self.margins();
         let warp = f64::from(self.gpu.kind.warp);
         if self.sums.clears_slots {
-            self.add_instructions(folds * slots * figures::FILL_INSTRUCTIONS / warp);
-            self.work.chain += folds * figures::FILL_CYCLES * slots / self.threads;
+            self.add_instructions(folds * slots * self.gpu.fitted.fill_instructions / warp);
+            self.work.chain += folds * self.gpu.fitted.fill_cycles * slots / self.threads;
         }
         // Each thread adds up the slots of one sum, so with few sums most threads of a warp are idle.
         let of_warps = folds * threads * (self.margins() * self.rows / warp).ceil();
-        self.add_instructions(of_warps * figures::FOLD_INSTRUCTIONS);
+        self.add_instructions(of_warps * self.gpu.fitted.fold_instructions);
         self.work.wavefronts += of_warps;
         let rounds = (self.margins() * self.rows / self.threads).max(1.0);
         // If a block folds several times, each fold adds to sums in memory.
-        let sum = if folds > 1.0 { figures::MISS_CYCLES } else { 0.0 };
-        self.work.chain +=
-            folds * (2.0 * figures::BARRIER_CYCLES + threads * figures::FOLD_CYCLES * rounds + sum);
+        let sum = if folds > 1.0 { self.gpu.fitted.miss_cycles } else { 0.0 };
+        self.work.chain += folds
+            * (2.0 * self.gpu.fitted.barrier_cycles + threads * self.gpu.fitted.fold_cycles * rounds + sum);
     }
 
     fn add_copies_of_trees(&mut self) {
@@ -262,8 +276,8 @@ impl BlockEstimator<'_> {
         let launch = self.launch;
         let (blocks, rounds) = (launch.tree_blocks as f64, launch.copy_rounds as f64);
         let pieces = rounds * (self.trees.count / blocks / launch.copied_trees as f64).ceil();
-        let copies = rounds * self.trees.bytes / blocks / COPIED_AT_ONCE * figures::COPY_CYCLES;
+        let copies = rounds * self.trees.bytes / blocks / COPIED_AT_ONCE * self.gpu.fitted.copy_cycles;
         self.add_instructions(copies / f64::from(self.gpu.kind.warp));
-        self.work.chain += pieces * 2.0 * figures::BARRIER_CYCLES + copies / self.threads;
+        self.work.chain += pieces * 2.0 * self.gpu.fitted.barrier_cycles + copies / self.threads;
     }
 }

@@ -73,7 +73,7 @@ impl<'a> ColumnWork<'a> {
     }
 
     /// Cycles until all columns of a row are computed, if `parts` threads share the row.
-    pub fn chain(&self, parts: f64) -> f64 {
+    pub fn chain(&self, gpu: &GpuMachine, parts: f64) -> f64 {
         let rounds = |pieces: f64| (pieces / parts.max(1.0)).ceil();
         let of_stage = |stage: &StageInfo| {
             let (units, terms) = (f64::from(stage.units), f64::from(stage.terms));
@@ -82,7 +82,7 @@ impl<'a> ColumnWork<'a> {
                 StageKind::ColumnTrees => terms / 4.0 * TREE_STEPS * figures::COLUMN_CYCLES,
                 _ => terms * rounds(units / TILE_SUMS) * figures::TERM_CYCLES,
             };
-            cycles + figures::BARRIER_CYCLES
+            cycles + gpu.fitted.barrier_cycles
         };
         let columns = rounds(self.others / COLUMNS_OF_A_PART) * COLUMNS_OF_A_PART.min(self.others);
         self.stages.iter().map(of_stage).sum::<f64>() + columns * figures::COLUMN_CYCLES
@@ -96,7 +96,7 @@ impl<'a> ColumnWork<'a> {
         let issue = gpu.us(busiest * warps * self.instructions() / gpu.sheet.issue);
         let first_cache = gpu.us(busiest * self.wavefronts(LAUNCH_THREADS as f64));
         let resident = gpu.resident_blocks((LAUNCH_THREADS, figures::THREAD_REGISTERS), 0) as f64;
-        let latency = gpu.us((busiest / resident).ceil() * self.chain(1.0));
+        let latency = gpu.us((busiest / resident).ceil() * self.chain(gpu, 1.0));
         let bytes = row_bytes(model) + 2.0 * self.row_bytes() as f64;
         let memory = bytes * rows as f64 / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s) / 1000.0;
         figures::LAUNCH_US + issue.max(latency).max(memory).max(first_cache)
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn threads_that_share_a_row_wait_less() {
-        let model = net();
+        let (model, gpu) = (net(), GpuMachine::named("sm_90").expect("it is known"));
         let work = ColumnWork::of(&model).expect("it has columns");
-        assert!(work.chain(32.0) * 3.0 < work.chain(1.0));
+        assert!(work.chain(&gpu, 32.0) * 3.0 < work.chain(&gpu, 1.0));
         assert!(work.instructions() > 4.0 * (64.0 * 20.0 + 32.0 * 64.0));
         assert!(ColumnWork::of(&ModelInfo::default()).is_none());
         assert_eq!(work.wavefronts(4.0), work.wavefronts(32.0), "blocks of few rows load as many constants");

@@ -1,6 +1,7 @@
 //! A GPU by its data sheet.
 
 use super::figures;
+use super::fitted::FittedFigures;
 use sched_machines::{DataSheet, GpuKind, Maker};
 
 /// Sizes of shared memory, in KiB, that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for
@@ -13,6 +14,8 @@ pub struct GpuMachine {
     /// The GPU's row in the table of GPUs.
     pub kind: &'static GpuKind,
     pub(super) sheet: &'static DataSheet,
+    /// The figures that were fitted to times.
+    pub fitted: FittedFigures,
     /// Whether a second launch folds all slots in the device's memory, as when the times behind the model's
     /// figures were taken. Otherwise the last blocks of a launch fold where that takes less time.
     pub folds_in_second_launch: bool,
@@ -46,6 +49,7 @@ impl GpuMachine {
         Some(GpuMachine {
             kind,
             sheet: kind.sheet.as_ref()?,
+            fitted: FittedFigures::fit(),
             folds_in_second_launch: false,
             packs_slots: false,
         })
@@ -105,7 +109,8 @@ impl GpuMachine {
 
     /// Bytes a cycle that each of `active` multiprocessors gets from the second-level cache.
     pub(super) fn second_cache_bandwidth(&self, active: f64) -> f64 {
-        let all = figures::SECOND_CACHE_FACTOR * self.sheet.l2_gb_s / (figures::CLOCK_SHARE * self.sheet.ghz);
+        let all =
+            self.fitted.second_cache_factor * self.sheet.l2_gb_s / (figures::CLOCK_SHARE * self.sheet.ghz);
         (all / active).min(figures::MOST_SECOND_CACHE_BYTES)
     }
 }

@@ -2,10 +2,9 @@
 //! them.
 
 use super::figures::{
-    DRIFT, KEPT_SHARE, LINE_BYTES, PACKED_ROWS, PACKED_STEP, SECTOR_BYTES, SUBTREE_CYCLES,
-    SUBTREE_INSTRUCTIONS, WALKS_OF_A_WARP,
+    LINE_BYTES, PACKED_ROWS, SECTOR_BYTES, SUBTREE_CYCLES, SUBTREE_INSTRUCTIONS, WALKS_OF_A_WARP,
 };
-use super::machine::Occupancy;
+use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::trees::{TreeLevel, TreeMemory};
 use sched_nest::{Layout, StepFigures};
@@ -44,16 +43,16 @@ pub struct Misses {
 
 /// Figures of the step at a level. Rows whose bins share a word share the instructions of the first levels
 /// only, if levels below are stored otherwise.
-fn step_of(trees: &TreeMemory, launch: &LaunchMapping, level: usize) -> StepFigures {
+fn step_of(gpu: &GpuMachine, trees: &TreeMemory, launch: &LaunchMapping, level: usize) -> StepFigures {
     let is_top = level < trees.top_levels;
     match (launch.lanes, launch.layout.has_top_levels()) {
         (PACKED_ROWS, true) if !is_top => {
-            let step = launch.layout.gpu_step();
+            let step = gpu.fitted.step(launch.layout);
             StepFigures { instructions: PACKED_ROWS as f64 * step.instructions, ..step }
         }
-        (PACKED_ROWS, _) => PACKED_STEP,
-        _ if is_top => launch.layout.gpu_top_step(),
-        _ => launch.layout.gpu_step(),
+        (PACKED_ROWS, _) => gpu.fitted.packed_step(),
+        _ if is_top => gpu.fitted.top_step(launch.layout),
+        _ => gpu.fitted.step(launch.layout),
     }
 }
 
@@ -69,7 +68,7 @@ fn trees_of_a_warp(launch: &LaunchMapping) -> f64 {
 
 impl WalkReads {
     /// The reads of a launch's walks.
-    pub fn of(trees: &TreeMemory, launch: &LaunchMapping) -> WalkReads {
+    pub fn of(gpu: &GpuMachine, trees: &TreeMemory, launch: &LaunchMapping) -> WalkReads {
         let together = launch.walks_in_flight() as f64;
         let lanes = launch.lanes as f64;
         // Threads of a warp that walk different trees read different lines.
@@ -84,7 +83,7 @@ impl WalkReads {
         };
         for (depth, level) in trees.levels.iter().enumerate() {
             let node_bytes = trees.node_bytes_of(depth);
-            let step = step_of(trees, launch, depth);
+            let step = step_of(gpu, trees, launch, depth);
             let bytes = level.nodes * node_bytes;
             let walks = WALKS_OF_A_WARP * level.reach;
             let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout.has_adjacent_trees()) {
@@ -147,13 +146,14 @@ fn bytes_apart(trees: &TreeMemory, launch: &LaunchMapping, blocks: f64) -> f64 {
 impl Misses {
     /// The reads beyond a first-level cache of `first_cache` bytes, if warps read `accesses` sectors in all.
     pub fn of(
-        trees: &TreeMemory,
+        (gpu, trees): (&GpuMachine, &TreeMemory),
         launch: &LaunchMapping,
         (rows, occupancy): (f64, Occupancy),
         first_cache: f64,
         accesses: f64,
     ) -> Misses {
         let Occupancy { busiest, resident } = occupancy;
+        let drift = gpu.fitted.drift;
         if launch.copied_trees > 0 {
             let copied = launch.copy_rounds as f64 * trees.bytes / launch.tree_blocks as f64;
             return Misses { sectors: busiest * copied / SECTOR_BYTES, steps: 0.0 };
@@ -161,12 +161,12 @@ impl Misses {
         let waves = occupancy.waves();
         let of_a_block = trees.count / launch.tree_blocks as f64;
         let footprint = footprint(trees, launch.layout, rows * resident.min(busiest));
-        let exceeding = |bytes: f64| (1.0 - KEPT_SHARE * first_cache / bytes).max(0.0);
+        let exceeding = |bytes: f64| (1.0 - gpu.fitted.kept_share * first_cache / bytes).max(0.0);
         // The first-level cache may lose a tree while warps walk it, or before the next wave of blocks reads
         // it again.
         let in_step = ((launch.tree_threads * launch.walks_in_flight()) as f64).min(of_a_block) * footprint;
         let apart = bytes_apart(trees, launch, resident.min(busiest)).max(in_step);
-        let evicted = exceeding((1.0 - DRIFT) * in_step + DRIFT * apart);
+        let evicted = exceeding((1.0 - drift) * in_step + drift * apart);
         let reread = exceeding(of_a_block * footprint);
         // The blocks of a wave read a tree at about the same time, and all wait for the block that reads it
         // first.

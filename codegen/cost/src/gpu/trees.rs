@@ -1,6 +1,6 @@
 //! The shape of a model's trees on which walks depend: levels and bytes.
 
-use super::figures::LEAF_SHARE;
+use super::machine::GpuMachine;
 use sched_nest::footprint::top_levels;
 use sched_nest::{Layout, ModelInfo, Nodes, Operands};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub struct TreeLevel {
 
 impl TreeMemory {
     /// The trees of a model in a layout.
-    pub fn of(model: &ModelInfo, layout: Layout) -> TreeMemory {
+    pub fn of(gpu: &GpuMachine, model: &ModelInfo, layout: Layout) -> TreeMemory {
         let count = f64::from(model.num_trees.max(1));
         let leaves = leaves_by_depth(model);
         let all_leaves: f64 = leaves.values().sum::<f64>().max(count);
@@ -55,7 +55,7 @@ impl TreeMemory {
         let values = if model.has_leaf_vectors { f64::from(model.num_classes.max(1)) } else { 1.0 };
         let leaf_bytes = values
             * if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
-        let existing = existing_levels(&leaves, count, all_leaves);
+        let existing = existing_levels(&leaves, (count, all_leaves), gpu.fitted.leaf_share);
         let mut levels = if is_sparse { existing } else { complete_levels(model, &leaves, &existing) };
         let top_node_bytes = 2.0 * bin;
         let mut bytes = nodes * node_bytes + ends * leaf_bytes;
@@ -135,7 +135,11 @@ fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
 /// Levels of existing inner nodes. The share of walks that reach a level is a weighted mean of two estimates.
 /// One assumes that each test sends half of the rows to each side, the other that all leaves have equally
 /// many rows.
-fn existing_levels(leaves: &BTreeMap<u32, f64>, count: f64, all_leaves: f64) -> Vec<TreeLevel> {
+fn existing_levels(
+    leaves: &BTreeMap<u32, f64>,
+    (count, all_leaves): (f64, f64),
+    leaf_share: f64,
+) -> Vec<TreeLevel> {
     let at = |depth: u32| leaves.get(&depth).copied().unwrap_or(0.0);
     let mut inner = count - at(0);
     let mut deeper = all_leaves - at(0);
@@ -147,7 +151,7 @@ fn existing_levels(leaves: &BTreeMap<u32, f64>, count: f64, all_leaves: f64) -> 
         let nodes = inner / count;
         let by_halves = nodes / 2f64.powi(depth as i32);
         let by_leaves = (deeper / all_leaves).max(0.0);
-        let reach = by_halves.powf(1.0 - LEAF_SHARE) * by_leaves.powf(LEAF_SHARE);
+        let reach = by_halves.powf(1.0 - leaf_share) * by_leaves.powf(leaf_share);
         levels.push(TreeLevel { nodes, reach });
         inner = 2.0 * inner - at(depth + 1);
         deeper -= at(depth + 1);

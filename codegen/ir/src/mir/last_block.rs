@@ -14,8 +14,9 @@ use super::{
 use super::{VarInfo, slots};
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
 
-/// Loads of slots that the threads of a block make one after the other in the time of a launch. The cost
-/// model's figures for an H100 are the source: a launch takes 1.78 µs, and a load 32.2 cycles of 1.7 GHz.
+/// Loads of slots that the threads of a block make one after the other in the time of a launch. The source is
+/// an early fit of the cost model to times of an H100: a launch takes 1.78 µs, and a load 32.2 cycles of
+/// 1.7 GHz.
 const LOADS_OF_A_LAUNCH: u64 = 94;
 
 /// Work at the end of a launch.
