@@ -83,6 +83,8 @@ pub struct Lineage {
 pub struct StageLineage {
     /// The name of the stage.
     pub name: String,
+    /// The name with those of its steps, as in `layer1 (hidden)`.
+    pub title: String,
     /// Whether the schedule arranges the stage. Otherwise the compiler does, from the initial loops.
     pub is_arranged: bool,
     /// All index variables in the order in which they were made; the roots come first.

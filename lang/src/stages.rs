@@ -47,6 +47,45 @@ pub(crate) fn by_stage(calls: &[DirectiveCall], model: Option<&ModelInfo>) -> St
     result
 }
 
+/// The loops that a text without a model names with one name before them.
+#[derive(Default)]
+struct GuessedStage {
+    has_units: bool,
+    has_vectors: bool,
+    has_features: bool,
+    has_trees: bool,
+}
+
+impl GuessedStage {
+    fn add_loop(&mut self, name: &str) {
+        match name {
+            "unit" => self.has_units = true,
+            "vector" => self.has_vectors = true,
+            "feature" => self.has_features = true,
+            "tree" => self.has_trees = true,
+            _ => {}
+        }
+    }
+
+    /// The kinds of stages that have these loops.
+    fn kinds(&self, name: &str) -> Vec<StageKind> {
+        let of_name = StageKind::of_name(name);
+        let has_products = self.has_units || (self.has_features && !self.has_vectors);
+        let has_own = of_name.is_some_and(|kind| !kind.has_terms());
+        let found = [
+            (has_products, StageKind::Products),
+            (self.has_vectors, StageKind::Distances),
+            (self.has_trees && !has_own, StageKind::Trees),
+        ];
+        let mut kinds: Vec<StageKind> =
+            found.into_iter().filter_map(|(is_there, kind)| is_there.then_some(kind)).collect();
+        if kinds.is_empty() {
+            kinds.push(of_name.unwrap_or(StageKind::Trees));
+        }
+        kinds
+    }
+}
+
 /// The names of a stage's loops, as far as calls have made them, and its calls.
 struct StageLoops {
     info: StageInfo,
@@ -77,10 +116,11 @@ struct CallSorter<'m> {
 
 impl<'m> CallSorter<'m> {
     fn new(calls: &[DirectiveCall], model: Option<&'m ModelInfo>) -> Self {
-        // A loop with the name of a stage is refused.
+        // A loop with the name of a stage is refused. It may have the name of a step, which then means the
+        // loop.
         let is_stage = |name: &&str| {
             let stages = model.map_or(&[][..], |model| &model.stages);
-            stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.has_name(name))
+            stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.name == *name)
         };
         let new = calls.iter().flat_map(DirectiveCall::new_names);
         let made: BTreeSet<String> = new.filter(|name| !is_stage(name)).map(str::to_owned).collect();
@@ -96,40 +136,35 @@ impl<'m> CallSorter<'m> {
         let known = model.map_or_else(|| sorter.guess_stages(calls), |model| model.stages.clone());
         for info in known {
             match info.kind {
-                StageKind::Trees => sorter.trees.extend([info.name]),
+                // The last trees are also called `trees`, whatever the model's last step is.
+                StageKind::Trees => sorter.trees.extend([info.name, "trees".to_owned()]),
                 _ => sorter.stages.push(StageLoops::new(info)),
             }
         }
         sorter
     }
 
-    /// The stages that a text without a model names.
+    /// The stages that a text without a model names. A name that stands before loops of several kinds of
+    /// stages is that of a step, and stands for a stage of each kind.
     fn guess_stages(&mut self, calls: &[DirectiveCall]) -> Vec<StageInfo> {
-        let mut kinds: BTreeMap<String, StageKind> = BTreeMap::new();
+        let mut named: BTreeMap<String, GuessedStage> = BTreeMap::new();
         for (step, at, select) in selects(calls) {
-            let kind = match select.name.as_str() {
-                _ if self.made.contains(&select.name) => None,
-                "unit" => Some(StageKind::Products),
-                "vector" => Some(StageKind::Distances),
-                "feature" => Some(StageKind::Products),
-                _ => None,
-            };
-            let Some(name) = self.stage_name(select).map(str::to_owned).or(kind.map(|_| "layer".to_owned()))
-            else {
-                continue;
-            };
-            let kind = kind.or_else(|| StageKind::of_name(&name));
-            let is_new = !kinds.contains_key(&name);
-            let known = kinds.entry(name.clone()).or_insert(StageKind::Trees);
-            if *known == StageKind::Trees || kind == Some(StageKind::Distances) {
-                *known = kind.unwrap_or(*known);
-            }
+            let own = if self.made.contains(&select.name) { "" } else { select.name.as_str() };
+            let is_of_stage = matches!(own, "unit" | "vector" | "feature") && select.scope.is_empty();
+            let bare = || is_of_stage.then(|| "layer".to_owned());
+            let Some(name) = self.stage_name(select).map(str::to_owned).or_else(bare) else { continue };
+            let is_new = !named.contains_key(&name);
+            named.entry(name.clone()).or_default().add_loop(own);
             if is_new {
                 let what = Obligation::Stage { name }.into();
                 self.result.problems.push(Illegal::argument(step, at, Problem::Unverified { what }, vec![]));
             }
         }
-        kinds.into_iter().map(|(name, kind)| StageInfo { name, kind, ..StageInfo::default() }).collect()
+        let infos = named.into_iter().flat_map(|(name, guessed)| {
+            let kinds = guessed.kinds(&name).into_iter();
+            kinds.map(move |kind| StageInfo { name: name.clone(), kind, ..StageInfo::default() })
+        });
+        infos.collect()
     }
 
     /// The name of a stage before a loop: a qualifier that no loop has.
@@ -242,7 +277,8 @@ impl<'m> CallSorter<'m> {
         let stages = self.stages.iter().filter(is_owner);
         let in_forest = (self.forest.contains(&select.name) || has_copies(select))
             && named.is_none_or(|named| self.trees.contains(named));
-        let trees = self.trees.first().map_or("trees", String::as_str);
+        let own = self.trees.iter().find(|name| *name != "trees");
+        let trees = own.map_or("trees", String::as_str);
         stages.map(|stage| stage.info.name.as_str()).chain(in_forest.then_some(trees)).collect()
     }
 

@@ -205,7 +205,8 @@ fn column_stage(stage: &StageInfo) -> Option<String> {
         StageKind::Trees => None,
         StageKind::Products | StageKind::Scores => {
             let sums = if *units == 1 { "sum" } else { "sums" };
-            Some(format!("{name}: {units} {sums} of {terms} terms{order}"))
+            let noun = if *terms == 1 { "term" } else { "terms" };
+            Some(format!("{name}: {units} {sums} of {terms} {noun}{order}"))
         }
         StageKind::Distances => {
             Some(format!("{name}: squared distances from {units} vectors of {terms} columns{order}"))

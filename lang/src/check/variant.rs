@@ -67,6 +67,7 @@ impl Variant {
         let others = self.unarranged_stages();
         let of = |stage: &StageVariant, is_arranged| StageLineage {
             name: stage.stage.name.clone(),
+            title: stage.stage.title(),
             is_arranged,
             indices: crate::lineage::record(&stage.builder),
         };

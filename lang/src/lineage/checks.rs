@@ -31,7 +31,7 @@ pub(super) fn check_new_names(
     };
     let is_stage = |name: &str| {
         let stages = nest.model().map_or(&[][..], |model| &model.stages);
-        stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.has_name(name))
+        stages.iter().any(|stage| stage.kind != StageKind::Trees && stage.name == name)
     };
     for (argument, name) in new {
         if is_stage(name) {

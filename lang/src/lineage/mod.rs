@@ -267,6 +267,11 @@ impl NestBuilder {
         self.stage.as_ref().map(|stage| stage.name.as_str())
     }
 
+    /// Whether the nest is that of a stage of columns whose sums are in single precision.
+    pub(crate) fn sums_singles(&self) -> bool {
+        self.stage.as_ref().is_some_and(|stage| stage.units > 0 && !stage.in_doubles)
+    }
+
     /// Live loops of `select`, at least one.
     ///
     /// # Errors

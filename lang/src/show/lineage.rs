@@ -13,9 +13,9 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::lineage::{DirectiveIndex, IndexRecord};
-use crate::schedule::{DirectiveText, Lineage};
-use sched_nest::Variants;
+use crate::schedule::{DirectiveText, Lineage, StageLineage};
 use sched_nest::show::{axis_name, range, show_variants, sym_value, variants_json};
+use sched_nest::{StageKind, Variants};
 
 /// Largest number of copies of one index that are named separately.
 const MAX_NAMED_COPIES: usize = 4;
@@ -25,9 +25,9 @@ const MAX_INDENT: usize = 60;
 /// The lineage as a tree: below each index its successors. Copies with one range share a line.
 pub fn show_lineage(lineage: &Lineage) -> String {
     let mut out = String::new();
-    for stage in &lineage.stages {
+    for stage in lineage.stages.iter().filter(|stage| is_shown(stage)) {
         let by = if stage.is_arranged { "" } else { " arranged by the compiler" };
-        let _ = writeln!(out, "{}:{by}", stage.name);
+        let _ = writeln!(out, "{}:{by}", stage.title);
         show_indices(lineage, &stage.indices, 1, &mut out);
     }
     show_indices(lineage, &lineage.indices, 0, &mut out);
@@ -41,12 +41,18 @@ pub fn show_plain_stages(lineages: &Variants<Lineage>) -> String {
         let mut stages = lineages.iter().flat_map(|(_, lineage)| &lineage.stages);
         stages.all(|stage| stage.name != name || !stage.is_arranged)
     };
-    for stage in lineages.rest().stages.iter().filter(|stage| is_plain(&stage.name)) {
+    let others = lineages.rest().stages.iter().filter(|stage| is_shown(stage) && is_plain(&stage.name));
+    for stage in others {
         let ranges = stage.indices.iter().map(|index| line(lineages.rest(), &[index]));
         let ranges: Vec<String> = ranges.collect();
-        let _ = writeln!(out, "{}: arranged by the compiler from {}", stage.name, ranges.join(", "));
+        let _ = writeln!(out, "{}: arranged by the compiler from {}", stage.title, ranges.join(", "));
     }
     out
+}
+
+/// Whether a stage is shown. Scores that the schedule does not arrange are trees of the last stage.
+fn is_shown(stage: &StageLineage) -> bool {
+    stage.is_arranged || StageKind::of_name(&stage.name) != Some(StageKind::Scores)
 }
 
 /// Adds the tree of some index variables.

@@ -10,6 +10,7 @@ use super::parts::{MergedParts, PartForest, merge};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, OperandTypeError, Unary};
 use sched_forest::{Float, ModelError, codes};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A model and expressions over its margins.
 pub(super) struct Combined {
@@ -20,6 +21,8 @@ pub(super) struct Combined {
     pub columns: Columns,
     /// The results among these expressions, in the order of the parameter `results`.
     pub results: Vec<ColumnId>,
+    /// The name of the step that computes all margins of sums, if there is one such step.
+    pub step: Option<Arc<str>>,
 }
 
 /// Combines forests, and the columns that `results` need, to one model. Margins of forests that no result
@@ -72,7 +75,18 @@ pub(super) fn combine(
     }
     let results = results.iter().map(|column| out.number(*column)).collect::<Result<Vec<_>, _>>()?;
     let expressions = out.out;
-    Ok(Combined { parts: merged, row_columns: columns, columns: expressions, results })
+    let step = common_step(&columns, &sums);
+    Ok(Combined { parts: merged, row_columns: columns, columns: expressions, results, step })
+}
+
+/// The step that computes all of some sums, or sums that only a constant is added to.
+fn common_step(columns: &Columns, sums: &[ColumnId]) -> Option<Arc<str>> {
+    let step_of = |sum: &ColumnId| {
+        let operands = columns.expr(*sum).operands();
+        [*sum].into_iter().chain(operands).find_map(|column| columns.step(column))
+    };
+    let first = step_of(sums.first()?)?;
+    sums.iter().all(|sum| step_of(sum) == Some(first)).then(|| Arc::clone(first))
 }
 
 /// Properties of columns.

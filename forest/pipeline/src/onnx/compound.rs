@@ -106,6 +106,7 @@ pub(super) fn compound(
     let merged = combined.parts.forest.into_parts();
     let forest = Forest::new(ForestParts { output, ..merged })?;
     let name = match parts {
+        [] => combined.step.map_or_else(String::new, |step| step.to_string()),
         [only] if only.forest.trees.len() == forest.trees.len() => only.name.clone(),
         _ => String::new(),
     };

@@ -1,5 +1,7 @@
 //! Loops of stages of columns as arguments.
 
+use std::collections::BTreeSet;
+
 use sched_grammar::ast::Span;
 
 use super::item::{Completion, CompletionKind};
@@ -23,17 +25,28 @@ pub(super) fn loops(
     replace: Span,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Completion> {
+    let typed = analysis.text(replace).split_once('.').map(|(stage, _)| stage);
     let variant = analysis.variant();
     let arranged = &variant.stages;
     let others = variant.unarranged_stages();
     let stages = arranged.iter().chain(&others).take(MOST_STAGES);
-    stages.flat_map(|stage| loops_of(stage, op, replace, is_taken)).collect()
+    let of_stage = |stage: &StageVariant| {
+        // The name of a step stays, if one is typed.
+        let name = typed.filter(|typed| stage.stage.has_name(typed)).unwrap_or(&stage.stage.name);
+        loops_of(stage, name, (op, replace), is_taken)
+    };
+    // Several stages of a step have loops of the same names.
+    let mut all: Vec<Completion> = stages.flat_map(of_stage).collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|item| seen.insert(item.label.clone()));
+    all
 }
 
+/// The loops of a stage, with `name` before them.
 fn loops_of(
     stage: &StageVariant,
-    op: DirectiveOp,
-    replace: Span,
+    name: &str,
+    (op, replace): (DirectiveOp, Span),
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Completion> {
     let builder = &stage.builder;
@@ -42,19 +55,18 @@ fn loops_of(
         .loops()
         .into_iter()
         .filter(|id| builder.indices().get(*id).is_some_and(|node| node.axis != Axis::Row));
-    own.filter_map(|id| item(stage, id, op, replace, is_taken)).collect()
+    own.filter_map(|id| item((stage, name), id, (op, replace), is_taken)).collect()
 }
 
 fn item(
-    stage: &StageVariant,
+    (stage, stage_name): (&StageVariant, &str),
     id: LoopId,
-    op: DirectiveOp,
-    replace: Span,
+    (op, replace): (DirectiveOp, Span),
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Option<Completion> {
     let builder = &stage.builder;
     let node = builder.indices().get(id)?;
-    let qualifier = Qualifier { name: stage.stage.name.as_str().into(), number: None };
+    let qualifier = Qualifier { name: stage_name.into(), number: None };
     let named = |name: &str| LoopSelector { scope: vec![qualifier.clone()], ..LoopSelector::all(name) };
     let select = named(&node.name);
     let forms: Vec<Operation> = match op {

@@ -31,8 +31,10 @@ fn used_at(
 ) -> Option<Hover> {
     let others = StageVariant::unarranged(analysis.variant().stage_context(), &arranged);
     let stages: Vec<&StageVariant> = arranged.iter().chain(&others).collect();
-    let named = stages.iter().filter(|stage| stage.stage.has_name(&select.name));
-    let named: Vec<String> = named.map(|stage| title(&stage.stage)).collect();
+    let model = analysis.variant().stage_context().model;
+    let last = model.and_then(|model| model.stages.last());
+    let infos = last.into_iter().chain(stages.iter().map(|stage| &stage.stage));
+    let named: Vec<String> = infos.filter(|stage| stage.has_name(&select.name)).map(title).collect();
     if !named.is_empty() {
         return Some(Hover::new(span, named.join("\n\n")).page("language/stages"));
     }
@@ -97,10 +99,13 @@ fn about(stage: &StageInfo) -> String {
             "sums of products of columns with constants".to_owned()
         }
         StageKind::Distances if *units == 0 => "squared distances from vectors".to_owned(),
-        StageKind::Products => format!("{units} sums of {terms} products of columns with constants"),
+        StageKind::Products | StageKind::Scores => {
+            let sums = if *units == 1 { "sum" } else { "sums" };
+            format!("{units} {sums} of {terms} products of columns with constants")
+        }
         StageKind::Distances => format!("squared distances from {units} vectors of {terms} columns"),
-        StageKind::Scores => format!("scores: {units} sums of {terms} products of columns with constants"),
-        StageKind::Trees => format!("the {units} trees"),
+        StageKind::Trees if *units == 1 => "the last tree".to_owned(),
+        StageKind::Trees => format!("the last {units} trees"),
         StageKind::ColumnTrees if *units == 0 => "trees whose results are columns".to_owned(),
         StageKind::ColumnTrees => format!("{terms} trees, whose results are columns"),
     }

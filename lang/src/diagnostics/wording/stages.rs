@@ -163,6 +163,11 @@ pub(super) fn terms_out_of_order(context: &MessageContext, fault: &TermOrderFaul
                     "they have {terms} terms in single precision. Up to {MOST_FREE_SINGLES} terms may \
                      change their order."
                 ),
+                None if context.builder.sums_singles() => {
+                    "a later step compares them or may enlarge differences, or the rounding of single \
+                     precision is too large beside their constants. `schedc explain S0127` lists such cases."
+                        .to_owned()
+                }
                 None => "a later step compares them or may enlarge differences. `schedc explain S0127` \
                          lists such steps."
                     .to_owned(),
