@@ -1,8 +1,9 @@
 //! The fit of the GPU cost model's figures to one half of the points of the models that were not held out.
 //!
-//! It starts at counts and at figures of data sheets ([`FittedFigures::start`]), and sees neither the other
-//! half nor the models that were held out. `cargo test -p sched-cost --release fit -- --ignored --nocapture`
-//! prints the figures that it finds, and the regrets of all parts of the data.
+//! The search begins with counts and with figures of data sheets ([`FittedFigures::start`]). It changes one
+//! figure at a time, and compares predictions with the measured times of that half alone.
+//! `cargo test -p sched-cost --release fit -- --ignored --nocapture` prints the figures that it finds, and
+//! the regrets of all parts of the data.
 
 use super::h100::{Part, Point, TimedModel, gpu, quantiles};
 use sched_cost::FittedFigures;
