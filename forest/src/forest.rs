@@ -331,6 +331,12 @@ impl Forest {
         self.trees.iter().any(|tree| tree.target == TreeTarget::All)
     }
 
+    /// Whether trees add to several margins in turn: tree `i` to margin `i` modulo their number.
+    pub fn takes_margins_in_turn(&self) -> bool {
+        let in_turn = (0..self.num_margins as u32).cycle().map(TreeTarget::One);
+        self.num_margins > 1 && self.trees.iter().zip(in_turn).all(|(tree, target)| tree.target == target)
+    }
+
     /// The value that a leaf adds to a margin in every row. -0.0, which leaves sums unchanged, for leaves
     /// with linear terms and for margins to which the tree does not add.
     pub fn leaf_constant(&self, tree: usize, leaf: usize, margin: usize) -> f64 {

@@ -184,6 +184,9 @@ struct InspectedFacts {
     leaves: Vec<Vec<u32>>,
     #[serde(default)]
     leaf_vectors: bool,
+    /// Absent in the output of older programs.
+    #[serde(default)]
+    margins_in_turn: bool,
     #[serde(default)]
     value_bytes: u32,
     #[serde(default)]
@@ -242,6 +245,7 @@ pub fn parse(text: &str) -> Option<InspectedModel> {
         depths: facts.depths.into(),
         leaves: facts.leaves,
         has_leaf_vectors: facts.leaf_vectors,
+        takes_margins_in_turn: facts.margins_in_turn,
         value_bytes: facts.value_bytes,
         sum_bytes: facts.sum_bytes,
         bin_bytes: facts.bin_bytes,

@@ -103,6 +103,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "depths": facts.depths.to_vec(),
         "leaves": facts.leaves,
         "leaf_vectors": facts.has_leaf_vectors,
+        "margins_in_turn": facts.takes_margins_in_turn,
         "value_bytes": facts.value_bytes,
         "sum_bytes": facts.sum_bytes,
         "bin_bytes": facts.bin_bytes,

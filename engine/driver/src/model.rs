@@ -247,6 +247,7 @@ impl Model {
             leaves,
             oblivious: self.forest().trees.iter().map(Tree::is_oblivious).collect(),
             has_leaf_vectors: self.forest().has_leaf_vectors(),
+            takes_margins_in_turn: self.forest().takes_margins_in_turn(),
             value_bytes: count(self.forest().types.input.bytes()),
             sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,

@@ -27,6 +27,8 @@ pub struct ModelInfo {
     pub oblivious: Vec<bool>,
     /// Whether leaves are vectors, which add a value to each margin.
     pub has_leaf_vectors: bool,
+    /// Whether trees add to several margins in turn: tree `i` to margin `i` modulo `num_classes`.
+    pub takes_margins_in_turn: bool,
     /// Bytes of a value of a row; 0 if unknown.
     pub value_bytes: u32,
     /// Bytes of a sum; 0 if unknown.

@@ -138,8 +138,6 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         });
         (add("targets", int_table(margins, width)), width)
     });
-    let in_turn = (0..forest.num_margins as u32).cycle().map(TreeTarget::One);
-    let are_in_turn = forest.trees.iter().zip(in_turn).all(|(tree, target)| tree.target == target);
     let vectors = vector_leaves.then(|| add("leaf_vectors", float_table(&leaf_vectors(forest), accumulator)));
     let single_margins = forest.single_margins.contains(&false).then(|| {
         let mut bytes: Vec<u64> = forest.single_margins.iter().map(|single| u64::from(*single)).collect();
@@ -171,7 +169,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     SharedTableNumbers {
         base,
         tree_margins,
-        are_in_turn,
+        are_in_turn: forest.takes_margins_in_turn(),
         vectors,
         single_margins,
         linear,
