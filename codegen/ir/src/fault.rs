@@ -31,6 +31,8 @@ pub enum Fault {
     EmptySlotFolded,
     /// LIR: all iterations of loops with slots add to the first slot.
     SlotShared,
+    /// LIR: the folds of all margins begin with the first slot, where each has every n-th slot.
+    MarginsOutOfTurn,
     /// LIR: the features of a copy in shared memory begin in different banks.
     BankSwapped,
     /// LIR: blocks and threads beyond the iterations of a mapped loop run its body.

@@ -127,8 +127,12 @@ fn build_legal_mir(
 ) -> Result<(hir::Hir, mir::Mir), CompileError> {
     let hir = hir::build(forest, profile, nest, budget)?;
     let mir = mir::build(&hir, budget)?;
-    let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
-    let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
+    let sums = mir::reduce::RowSums {
+        margins: hir.forest.num_margins as u64,
+        bytes: hir.forest.types.accumulator.bytes() as u64,
+        are_in_turn: hir.forest.takes_margins_in_turn(),
+    };
+    let mir = mir::reduce::legalise(mir, sums, budget)?;
     let mir = mir::launch::separate_launches(mir)?;
     let mir = mir::columns::place_columns_of_launches(mir, &hir, budget)?;
     let mir = mir::launch::guard_launches(mir)?;

@@ -10,7 +10,7 @@ const INSTRUCTION: f64 = 0.25;
 
 /// Distances in the slots of a block. The sums of a margin are adjacent, one for each row of the block: the
 /// sum of a slot, margin and row is at `slot * slot + margin * margin + row`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotPlaces {
     /// Sums from a slot to the next one.
     pub slot: u64,

@@ -5,8 +5,9 @@ use super::kernel_builder::KernelBuilder;
 use super::launch::block_threads;
 use super::opening::sum_start;
 use super::sum_target::{PrivateBuffer, SumTarget, SummedMargins};
+use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BuildStmts, Ty, Value};
-use crate::mir::{PrivateId, SumStart};
+use crate::mir::{PrivateId, SlotMargins, SumStart};
 
 /// Operands of a fold on a GPU: the addition of all slots of a private buffer into a target.
 #[derive(Clone, Copy)]
@@ -23,6 +24,16 @@ pub(super) struct DeviceFold<'f> {
     pub(super) start: &'f SumStart,
 }
 
+/// The terms of a sum that a fold adds to.
+struct FoldedTerms {
+    /// First slot with a term.
+    first_slot: Value,
+    /// Slots from a term to the next one.
+    step: i64,
+    /// Index of the terms in their slots.
+    place: Value,
+}
+
 /// Sets the `count` sums of a buffer to -0.0 in a launch.
 pub(super) fn clear(k: &mut KernelBuilder, id: PrivateId, private: &PrivateBuffer, count: Value) {
     let (element, buffer) = (k.ports.accumulator, private.buffer);
@@ -35,14 +46,14 @@ pub(super) fn clear(k: &mut KernelBuilder, id: PrivateId, private: &PrivateBuffe
 impl DeviceFold<'_> {
     /// Adds slots to a target in their order, in a launch with one thread per sum.
     pub(super) fn in_launch(self, k: &mut KernelBuilder, id: PrivateId) {
-        launch_over(k, &format!("fold{}", id.0), self.private.slot_size, |k, index| self.sum(k, index));
+        launch_over(k, &format!("fold{}", id.0), self.private.sums, |k, index| self.sum(k, index));
     }
 
     /// Adds slots to a target in their order, by the threads of a block.
     pub(super) fn in_block(self, k: &mut KernelBuilder, threads: [u32; 3]) {
         k.b.barrier();
         let begin = k.b.int(0);
-        self.by_threads(k, threads, (begin, self.private.used_size));
+        self.by_threads(k, threads, (begin, self.private.sums));
     }
 
     /// Adds the slots of the sums in a range to the target, in their order, by the threads of a block.
@@ -53,6 +64,29 @@ impl DeviceFold<'_> {
             self.sum(k, index);
             Vec::new()
         });
+    }
+
+    /// The slots of the sum with this number among those that the fold adds to, and its place in each slot.
+    fn terms(self, k: &mut KernelBuilder, index: Value) -> FoldedTerms {
+        let (layout, margins) = (self.private.layout, k.ports.margins());
+        let zero = k.b.int(0);
+        if margins == 1 || (layout.margins, layout.margin_distance) == (SlotMargins::All, 1) {
+            return FoldedTerms { first_slot: zero, step: 1, place: index };
+        }
+        let per_row = k.b.int(margins);
+        let row = k.b.bin(Bin::IDiv, index, per_row);
+        let before = k.b.mul(row, per_row);
+        let margin = k.b.sub(index, before);
+        match layout.margins {
+            SlotMargins::InTurn if !seeded(Fault::MarginsOutOfTurn) => {
+                FoldedTerms { first_slot: margin, step: margins, place: row }
+            }
+            SlotMargins::InTurn => FoldedTerms { first_slot: zero, step: margins, place: row },
+            SlotMargins::All => {
+                let before = k.b.mul_int(margin, layout.margin_distance);
+                FoldedTerms { first_slot: zero, step: 1, place: k.b.add(before, row) }
+            }
+        }
     }
 
     /// Folds one sum of the target: its start value plus the slots.
@@ -73,10 +107,10 @@ impl DeviceFold<'_> {
             };
             sum_start(k, start, margin, |k| k.b.load(Ty::of(element), at))
         };
-        let zero = k.b.int(0);
-        let sum = k.for_loop((zero, slots, 1), &[begin], |k, slot, sum| {
-            let before = k.b.mul(slot, private.slot_size);
-            let source = k.b.add(before, index);
+        let terms = self.terms(k, index);
+        let sum = k.for_loop((terms.first_slot, slots, terms.step), &[begin], |k, slot, sum| {
+            let before = k.b.mul(slot, private.layout.slot_distance);
+            let source = k.b.add(before, terms.place);
             let part = k.b.load(Ty::of(element), Address::element(private.buffer, source, element));
             vec![into.sum(&mut k.b, sum[0], part, SummedMargins::OfIndex(target))]
         });

@@ -360,7 +360,7 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
         k.for_loop((zero, end, 1), &[], |k, margin, _| {
             let source = k.b.add(first, margin);
             let value = vector_elements(k, source, 1);
-            let index = k.b.add(to, margin);
+            let index = sums.margin_after(&mut k.b, to, margin);
             sums.add(&mut k.b, index, value, SummedMargins::Margin(margin));
             Vec::new()
         });

@@ -41,7 +41,6 @@ mod shared;
 mod shared_rows;
 mod shared_sums;
 mod shared_trees;
-mod slots;
 mod sum_target;
 mod sums;
 mod thread_sums;

@@ -56,6 +56,8 @@ pub struct TreeMargins {
     pub buffer: BufferId,
     /// Element type of the table.
     pub element: Scalar,
+    /// Number of margins.
+    pub margins: i64,
     /// Whether a tree's margin is the remainder of its number.
     pub are_in_turn: bool,
 }
@@ -142,7 +144,9 @@ impl<'a> Ports<'a> {
         let base = table("base", shared.base, accumulator);
         let tree_margins = shared.tree_margins.and_then(|(n, element)| {
             let are_in_turn = shared.are_in_turn;
-            Some(TreeMargins { buffer: table("targets", Some(n), element)?, element, are_in_turn })
+            let (buffer, margins) =
+                (table("targets", Some(n), element)?, lowering.hir.forest.num_margins as i64);
+            Some(TreeMargins { buffer, element, margins, are_in_turn })
         });
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
         let rounding = match table("single_margins", shared.single_margins, Scalar::I8) {

@@ -2,11 +2,11 @@
 
 use super::ports::Ports;
 use super::row_source::RowBuffer;
-use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
+use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SlotLayout, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Builder, Value};
 use crate::mir::{
-    Accumulator, Affine, Bound, CacheId, Iter, Minuend, PrivateId, SumDestination, Var, Window,
+    Accumulator, Affine, Bound, CacheId, Iter, Minuend, PrivateId, SlotMargins, SumDestination, Var, Window,
 };
 use crate::repr::{Buffers, Storage};
 use std::collections::BTreeMap;
@@ -227,16 +227,31 @@ impl Scope {
     /// Buffer and position of a target's sums.
     pub fn sums(&self, b: &mut Builder, ports: &Ports, target: &SumDestination) -> SumTarget {
         let (element, margins, tree_margins) = (ports.accumulator, ports.margins(), ports.tree_margins);
-        let (buffer, origin) = (ports.out, b.int(0));
-        let atomic = target.atomic;
-        let rounding = ports.rounding;
-        let output =
-            SumTarget { buffer, origin, atomic, block_rows: None, element, margins, tree_margins, rounding };
+        let output = SumTarget {
+            buffer: ports.out,
+            origin: b.int(0),
+            atomic: target.atomic,
+            block_rows: None,
+            element,
+            margins,
+            row_distance: margins,
+            margin_distance: 1,
+            rows_together: None,
+            tree_margins,
+            rounding: ports.rounding,
+        };
         if let Some(kept) = &self.kept_sums
             && kept.of == target.accumulator
         {
-            let origin = b.mul_int(kept.first_row, -margins);
-            return SumTarget { buffer: kept.buffer, origin, atomic: false, ..output };
+            return SumTarget {
+                buffer: kept.buffer,
+                origin: b.mul_int(kept.first_row, -1),
+                atomic: false,
+                margins: kept.margins,
+                row_distance: 1,
+                margin_distance: kept.rows,
+                ..output
+            };
         }
         match target.accumulator {
             Accumulator::Output => match self.copied_sums {
@@ -248,21 +263,33 @@ impl Scope {
             },
             Accumulator::Slot(id, _) => match self.privates.get(&id) {
                 None => output,
-                Some(private) => {
-                    let mut slot = b.int(0);
-                    for (var, trips) in &private.loops {
-                        let before = b.mul(slot, *trips);
-                        let iteration = self.iteration(b, *var);
-                        slot = b.add(before, iteration);
-                    }
-                    if seeded(Fault::SlotShared) {
-                        slot = b.int(0);
-                    }
-                    let start = b.mul(slot, private.slot_size);
-                    let skipped = b.mul_int(private.first_row, margins);
-                    SumTarget { buffer: private.buffer, origin: b.sub(start, skipped), ..output }
-                }
+                Some(private) => self.slot(b, private, output),
             },
+        }
+    }
+
+    /// Sums of the current iteration's slot. `all` are the sums of the output.
+    fn slot(&self, b: &mut Builder, private: &PrivateBuffer, all: SumTarget) -> SumTarget {
+        let mut slot = b.int(0);
+        for (var, trips) in &private.loops {
+            let before = b.mul(slot, *trips);
+            let iteration = self.iteration(b, *var);
+            slot = b.add(before, iteration);
+        }
+        if seeded(Fault::SlotShared) {
+            slot = b.int(0);
+        }
+        let SlotLayout { margins, slot_distance, row_distance, margin_distance } = private.layout;
+        let start = b.mul(slot, slot_distance);
+        let skipped = b.mul_int(private.first_row, row_distance);
+        SumTarget {
+            buffer: private.buffer,
+            origin: b.sub(start, skipped),
+            margins: if margins == SlotMargins::InTurn { 1 } else { all.margins },
+            row_distance,
+            margin_distance,
+            rows_together: private.rows_together,
+            ..all
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::ports::{SumRounding, TreeMargins};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
-use crate::mir::{Accumulator, Var};
+use crate::mir::{Accumulator, SlotMargins, Var};
 
-/// Target of leaf values: sums of rows, `[rows][margins]`.
+/// Target of leaf values: sums of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct SumTarget {
     /// The buffer.
@@ -18,8 +18,15 @@ pub struct SumTarget {
     pub block_rows: Option<u32>,
     /// Element type of sums.
     pub element: Scalar,
-    /// Margins per row.
+    /// Sums of a row: one for each margin, or one, if all trees that add to the target have one margin.
     pub margins: i64,
+    /// Elements from a row's sum to the next row's.
+    pub row_distance: i64,
+    /// Elements from a margin's sum of a row to the next margin's.
+    pub margin_distance: i64,
+    /// Sums of adjacent rows that a thread accesses with one instruction, if the target has a place for each
+    /// row of the threads' loops, although the call may have fewer rows. `None` if it has no such places.
+    pub rows_together: Option<i64>,
     /// Table of each tree's margin, if there are several margins.
     pub tree_margins: Option<TreeMargins>,
     /// The sums that are rounded to single precision after each addition.
@@ -39,7 +46,20 @@ pub enum SummedMargins {
     OfIndex(Value),
 }
 
-/// A private buffer in scope: `[slots][rows][margins]`.
+/// Places of sums in the slots of a private buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotLayout {
+    /// The margins of a slot.
+    pub margins: SlotMargins,
+    /// Elements from a slot to the next one.
+    pub slot_distance: Value,
+    /// Elements from a row's sum to the next row's.
+    pub row_distance: i64,
+    /// Elements from a margin's sum of a row to the next margin's, if slots have all margins.
+    pub margin_distance: i64,
+}
+
+/// A private buffer in scope.
 #[derive(Clone, Debug)]
 pub struct PrivateBuffer {
     /// The buffer.
@@ -50,10 +70,14 @@ pub struct PrivateBuffer {
     pub loops: Vec<(Var, Value)>,
     /// First row of the buffer.
     pub first_row: Value,
-    /// Elements from a slot to the next one: rows times margins, or one more.
-    pub slot_size: Value,
-    /// Elements per slot that are sums of rows of the call.
-    pub used_size: Value,
+    /// Places of the sums.
+    pub layout: SlotLayout,
+    /// Number of sums that a fold adds to: those of all margins of the buffer's rows, as far as the call has
+    /// these rows.
+    pub sums: Value,
+    /// In shared memory, sums of adjacent rows that a thread accesses with one instruction. The buffer then
+    /// has a place for each row of the threads' loops, although the call may have fewer rows.
+    pub rows_together: Option<i64>,
 }
 
 /// Copied sums in scope: those of the rows of a copy, in blocks of as many rows.
@@ -67,13 +91,17 @@ pub struct CopiedSums {
     pub block_rows: u32,
 }
 
-/// Sums that a thread keeps in registers: `[rows][margins]`.
+/// Sums that a thread keeps in registers: `[margins][rows]`.
 #[derive(Clone, Debug)]
 pub struct KeptSums {
     /// Accumulator that the sums are stored to at the end.
     pub of: Accumulator,
     /// The buffer.
     pub buffer: BufferId,
+    /// Margins of a row.
+    pub margins: i64,
+    /// Number of rows. The sums of a margin are adjacent.
+    pub rows: i64,
     /// First row of the thread.
     pub first_row: Value,
     /// Row loops of the thread, with their first values.
@@ -85,17 +113,23 @@ impl SumTarget {
     /// keeps, if known.
     pub fn first_margin(&self, b: &mut Builder, row: Value, kept_row: Option<i64>) -> Value {
         if let Some(kept_row) = kept_row {
-            return b.int(kept_row * self.margins);
+            return b.int(kept_row * self.row_distance);
         }
-        let row = b.mul_int(row, self.margins);
+        let row = b.mul_int(row, self.row_distance);
         b.add(self.origin, row)
+    }
+
+    /// Index of a margin of the row whose first margin is at `first`.
+    pub fn margin_after(&self, b: &mut Builder, first: Value, margin: Value) -> Value {
+        let after = b.mul_int(margin, self.margin_distance);
+        b.add(first, after)
     }
 
     /// The margin of a tree. In unrolled loops over the trees of all classes it is a constant, so that a
     /// thread can keep its sums in registers.
-    fn margin_of(&self, b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
-        let TreeMargins { buffer, element, are_in_turn } = tree_margins;
-        match b.remainder(tree, self.margins).filter(|_| are_in_turn) {
+    fn margin_of(b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
+        let TreeMargins { buffer, element, margins, are_in_turn } = tree_margins;
+        match b.remainder(tree, margins).filter(|_| are_in_turn) {
             Some(margin) => b.int(margin),
             None => b.load_index(element, Address::element(buffer, tree, element)),
         }
@@ -104,16 +138,16 @@ impl SumTarget {
     /// Index of the margin of a row that a tree adds to.
     pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, kept_row: Option<i64>) -> Value {
         let first = self.first_margin(b, row, kept_row);
-        let Some(tree_margins) = self.tree_margins else { return first };
-        let margin = self.margin_of(b, tree_margins, tree);
-        b.add(first, margin)
+        let Some(tree_margins) = self.tree_margins.filter(|_| self.margins > 1) else { return first };
+        let margin = SumTarget::margin_of(b, tree_margins, tree);
+        self.margin_after(b, first, margin)
     }
 
     /// Index of the sums that a tree adds to, for a vector of rows that begins with `row`.
     pub fn margin_of_rows(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
         let first = self.first_margin(b, row, None);
         let (Some(block), Some(tree_margins)) = (self.block_rows, self.tree_margins) else { return first };
-        let margin = self.margin_of(b, tree_margins, tree);
+        let margin = SumTarget::margin_of(b, tree_margins, tree);
         let column = b.mul_int(margin, i64::from(block));
         b.add(first, column)
     }
@@ -152,7 +186,7 @@ impl SumTarget {
     fn are_single(&self, b: &mut Builder, table: BufferId, summed: SummedMargins, lanes: u16) -> Value {
         let (margin, count) = match summed {
             SummedMargins::OfTree(tree) => match self.tree_margins {
-                Some(tree_margins) => (self.margin_of(b, tree_margins, tree), 1),
+                Some(tree_margins) => (SumTarget::margin_of(b, tree_margins, tree), 1),
                 None => (b.int(0), 1),
             },
             SummedMargins::Margin(margin) => (margin, 1),

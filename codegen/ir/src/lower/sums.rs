@@ -4,11 +4,11 @@ use super::device_sums::DeviceFold;
 use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::ports::SumRounding;
 use super::scope::WindowRows;
-use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget, SummedMargins};
+use super::sum_target::{CopiedSums, PrivateBuffer, SlotLayout, SumTarget, SummedMargins};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, BuildStmts, Scalar, Task, Ty, Value};
-use crate::mir::{Fold, Private, PrivateId, Var, Window};
+use crate::mir::{Fold, Private, PrivateId, SlotMargins, Var, Window};
 use crate::rows::CopiedRows;
 
 /// Sets the margins of some rows to their base values.
@@ -105,8 +105,8 @@ fn for_each_copied<'a>(
 impl EmitStmt for Private {
     /// Allocates one slot of sums for each iteration of the loops inside, and emits the body.
     fn emit(&self, k: &mut KernelBuilder) {
-        if self.shared {
-            return shared_sums::emit(k, self);
+        if let Some(threads) = k.block_threads().filter(|_| self.shared) {
+            return shared_sums::emit(k, self, threads);
         }
         let mut slots = k.b.int(1);
         let mut loops = Vec::with_capacity(self.slots.len());
@@ -119,13 +119,18 @@ impl EmitStmt for Private {
             slots = k.b.int(filled);
         }
         let rows = k.window(&self.window);
-        let slot_size = k.b.mul_int(rows.count, k.ports.margins());
-        let elements = k.b.mul(slots, slot_size);
+        let sums = k.b.mul_int(rows.count, k.ports.margins());
+        let (slot_distance, row_distance) = match self.margins {
+            SlotMargins::All => (sums, k.ports.margins()),
+            SlotMargins::InTurn => (rows.count, 1),
+        };
+        let layout = SlotLayout { margins: self.margins, slot_distance, row_distance, margin_distance: 1 };
+        let elements = k.b.mul(slots, slot_distance);
         let element = k.ports.accumulator;
         let bytes = k.b.mul_int(elements, i64::from(element.bytes()));
         k.alloc("private", element, bytes, |k, buffer| {
             let first_row = rows.first;
-            let made = PrivateBuffer { buffer, slots, loops, first_row, slot_size, used_size: slot_size };
+            let made = PrivateBuffer { buffer, slots, loops, first_row, layout, sums, rows_together: None };
             k.with_private(self.id, made, |k| self.body.emit(k));
         });
     }
@@ -135,8 +140,8 @@ impl EmitStmt for Private {
 pub(super) fn clear_slot(k: &mut KernelBuilder, id: PrivateId, var: Var) {
     let Some(private) = k.scope().private(id).cloned() else { return };
     let slot = k.iteration(var);
-    let start = k.b.mul(slot, private.slot_size);
-    let end = k.b.add(start, private.slot_size);
+    let start = k.b.mul(slot, private.layout.slot_distance);
+    let end = k.b.add(start, private.layout.slot_distance);
     clear(k, private.buffer, start, end);
 }
 
@@ -144,7 +149,7 @@ pub(super) fn clear_slot(k: &mut KernelBuilder, id: PrivateId, var: Var) {
 pub(super) fn clear_all_slots(k: &mut KernelBuilder, id: PrivateId) {
     let Some(private) = k.scope().private(id).cloned() else { return };
     let start = k.b.int(0);
-    let end = k.b.mul(private.slots, private.slot_size);
+    let end = k.b.mul(private.slots, private.layout.slot_distance);
     if let Some(threads) = k.block_threads() {
         return shared_sums::clear(k, &private, threads);
     }
@@ -213,18 +218,18 @@ impl Fold {
         let is_one_by_one = into.atomic || matches!(into.rounding, SumRounding::ByMargin(_));
         let width = if is_one_by_one { 1 } else { i64::from(self.width.max(1)) };
         k.for_loop((zero, slots, 1), &[], |k, slot, _| {
-            let slot = k.b.mul(slot, private.slot_size);
+            let slot = k.b.mul(slot, private.layout.slot_distance);
             // As many whole vectors as fit, then single sums.
             let whole = if width > 1 {
                 let divisor = k.b.int(width);
-                let vectors = k.b.bin(Bin::IDiv, private.slot_size, divisor);
+                let vectors = k.b.bin(Bin::IDiv, private.sums, divisor);
                 let whole = k.b.mul(vectors, divisor);
                 host.add(k, slot, (zero, whole, width));
                 whole
             } else {
                 zero
             };
-            host.add(k, slot, (whole, private.slot_size, 1));
+            host.add(k, slot, (whole, private.sums, 1));
             Vec::new()
         });
     }

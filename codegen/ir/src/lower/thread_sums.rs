@@ -6,7 +6,7 @@ use super::opening::{is_first, sum_start};
 use super::scope::InScope;
 use super::sum_target::{KeptSums, SumTarget};
 use crate::lir::{Address, BufferId, BuildStmts, Cmp, Ty, Value};
-use crate::mir::{Iter, StartValue, SumStart, ThreadSums};
+use crate::mir::{Iter, Minuend, StartValue, SumStart, ThreadSums};
 use crate::plan::ThreadRegisterSums;
 
 impl EmitStmt for ThreadSums {
@@ -41,7 +41,10 @@ impl EmitStmt for KeptInThread<'_> {
             self.begin(k, buffer);
             let of = sums.target.accumulator;
             let loops = sums.loops.iter().map(|iter| (iter.var, iter.start)).collect();
-            k.with_kept_sums(KeptSums { of, buffer, first_row, loops }, |k| sums.body.emit(k));
+            k.with_kept_sums(
+                KeptSums { of, buffer, margins: target.margins, rows: kept.rows, first_row, loops },
+                |k| sums.body.emit(k),
+            );
             self.store(k, buffer);
         });
     }
@@ -59,7 +62,7 @@ impl KeptInThread<'_> {
         };
         let always = SumStart::Value(first_value, Vec::new());
         for at in 0..kept.rows * target.margins {
-            let margin = |k: &mut KernelBuilder| k.b.int(at % target.margins);
+            let margin = |k: &mut KernelBuilder| k.b.int(at / kept.rows.max(1));
             let value = sum_start(k, &always, margin, |k| k.ports.empty_sum(&mut k.b));
             let at = k.b.int(at);
             k.b.store(Address::element(buffer, at, target.element), value);
@@ -79,27 +82,28 @@ impl KeptInThread<'_> {
         }
     }
 
-    /// Loads the sums of existing rows from the target.
+    /// Loads the sums from the target.
     fn load(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let element = self.target.element;
         emit_guarded(k, &self.sums.guards, |k| {
-            self.each_sum(k, |k, at, outside| {
-                let outside = Address::element(self.target.buffer, outside, element);
-                let value = k.b.load(Ty::of(element), outside);
-                let at = k.b.int(at);
-                k.b.store(Address::element(buffer, at, element), value);
+            self.each_piece(k, |k, piece| {
+                let ty = Ty::vector(element, piece.lanes);
+                let value = k.b.load(ty, Address::element(self.target.buffer, piece.outside, element));
+                let kept = k.b.int(piece.kept);
+                k.b.store(Address::element(buffer, kept, element), value);
             });
         });
     }
 
-    /// Stores or adds the sums of existing rows to the target.
+    /// Stores or adds the sums to the target.
     fn store(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let SumTarget { buffer: to, element, atomic, .. } = self.target;
         emit_guarded(k, &self.sums.guards, |k| {
-            self.each_sum(k, |k, at, outside| {
-                let at = k.b.int(at);
-                let value = k.b.load(Ty::of(element), Address::element(buffer, at, element));
-                let outside = Address::element(to, outside, element);
+            self.each_piece(k, |k, piece| {
+                let kept = k.b.int(piece.kept);
+                let ty = Ty::vector(element, piece.lanes);
+                let value = k.b.load(ty, Address::element(buffer, kept, element));
+                let outside = Address::element(to, piece.outside, element);
                 if atomic {
                     k.b.atomic_add(outside, value);
                 } else {
@@ -110,29 +114,53 @@ impl KeptInThread<'_> {
         });
     }
 
-    /// Calls `body` for each sum of the rows that the thread walks, with the sum's index among the kept sums
-    /// and in the target.
-    fn each_sum<'a>(
+    /// Calls `body` for each piece of the sums of the thread's rows. Rows after the last row of the call are
+    /// left out, unless the target has places for them.
+    fn each_piece<'a>(
         &self,
         k: &mut KernelBuilder<'a>,
-        mut body: impl FnMut(&mut KernelBuilder<'a>, i64, Value),
+        mut body: impl FnMut(&mut KernelBuilder<'a>, SumsPiece),
     ) {
-        let KeptInThread { sums, target, .. } = self;
-        each_row(k, &sums.loops, 0, &mut |k, place| {
+        let KeptInThread { sums, target, kept } = self;
+        let lanes = self.rows_together();
+        each_row(k, (&sums.loops, lanes.is_none()), 0, &mut |k, place| {
+            let lanes = lanes.unwrap_or(1);
+            if place % lanes != 0 {
+                return;
+            }
             let row = k.affine(&sums.row);
             let first = target.first_margin(&mut k.b, row, None);
             for margin in 0..target.margins {
-                let outside = k.b.add_int(first, margin);
-                body(k, place * target.margins + margin, outside);
+                let outside = k.b.add_int(first, margin * target.margin_distance);
+                body(k, SumsPiece { kept: margin * kept.rows + place, outside, lanes: lanes as u16 });
             }
         });
     }
+
+    /// Number of adjacent rows whose sums are one piece. `None` if each row must be tested to exist.
+    fn rows_together(&self) -> Option<i64> {
+        let KeptInThread { sums, target, kept } = self;
+        let together = target.rows_together.filter(|_| !target.atomic)?;
+        let is_whole = sums.loops.iter().all(ends_with_call_alone);
+        (is_whole && kept.rows % together.max(1) == 0).then_some(together.max(1))
+    }
 }
 
-/// Calls `body` for each existing row of some loops, with the row's index among the kept rows.
+/// Sums of adjacent rows and one margin.
+struct SumsPiece {
+    /// Index of the first one among the kept sums.
+    kept: i64,
+    /// Index of the first one in the target.
+    outside: Value,
+    /// Number of rows.
+    lanes: u16,
+}
+
+/// Calls `body` for each row of some loops, with the row's index among the kept rows. If `must_exist`, rows
+/// after the last row of the call are left out.
 fn each_row<'a>(
     k: &mut KernelBuilder<'a>,
-    loops: &[Iter],
+    (loops, must_exist): (&[Iter], bool),
     place: i64,
     body: &mut dyn FnMut(&mut KernelBuilder<'a>, i64),
 ) {
@@ -142,13 +170,24 @@ fn each_row<'a>(
     let mut at = iter.start;
     while at < most {
         let value = k.b.int(at);
-        let exists = k.b.cmp(Cmp::Lt, value, stop);
         let place = place + at - iter.start;
-        k.when(exists, |k| {
+        let mut row = |k: &mut KernelBuilder<'a>| {
+            let inner = (inner, must_exist);
             k.with_var(iter.var, InScope::value(value), |k| each_row(k, inner, place, body));
-        });
+        };
+        if must_exist {
+            let exists = k.b.cmp(Cmp::Lt, value, stop);
+            k.when(exists, row);
+        } else {
+            row(k);
+        }
         at += iter.step;
     }
+}
+
+/// Whether only the end of the call can end a loop earlier than in other iterations of the loops around it.
+fn ends_with_call_alone(iter: &Iter) -> bool {
+    iter.stops.iter().all(|stop| stop.limit == Minuend::Rows || stop.less.vars.is_empty())
 }
 
 /// Sets sums in memory to their start values.
@@ -184,7 +223,7 @@ fn begin_rows(
     let (zero, end) = (k.b.int(0), k.b.int(target.margins));
     k.for_loop((zero, end, 1), &[], |k, margin, _| {
         let value = sum_start(k, start, |_| margin, |k| k.ports.empty_sum(&mut k.b));
-        let at = k.b.add(first, margin);
+        let at = target.margin_after(&mut k.b, first, margin);
         let value = k.ports.result_of_sum(&mut k.b, target.buffer, value);
         k.b.store(Address::element(target.buffer, at, target.element), value);
         Vec::new()

@@ -4,15 +4,15 @@
 
 use super::mapped::any_mapped;
 use super::{
-    CacheId, CacheRows, Fill, GpuMapping, Iter, LoopMode, Mir, MirLoop, MirStmt, Private, ScratchBytes,
-    VarInfo, WalkedRows, Window,
+    CacheId, CacheRows, Fill, GpuMapping, Iter, LoopMode, Mir, MirLaunch, MirLoop, MirStmt, Private,
+    ScratchBytes, VarInfo, WalkedRows, Window,
 };
 use crate::budget::Budget;
 use crate::bytes::scalar;
 use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::hir::Hir;
-use crate::lir::Scalar;
+use crate::lir::{BlockSlots, Scalar};
 use crate::rows::shared_capacity;
 use sched_nest::{Axis, GpuLevel};
 
@@ -72,10 +72,7 @@ fn compute_in_blocks(stmts: &mut [MirStmt], block: [u32; 3]) {
         let mut block = block;
         match stmt {
             MirStmt::Launch(launch) if launch.walks.ids().next().is_some() => {
-                if rows_of_copy(&launch.body).is_some_and(|rows| rows <= FEW_ROWS) {
-                    launch.block[0] =
-                        launch.block[0].max(LEAST_THREADS.div_ceil(launch.block[1] * launch.block[2]));
-                }
+                launch.block = threads_for_columns(launch);
                 block = launch.block;
             }
             MirStmt::CacheRows(copy) => {
@@ -88,6 +85,13 @@ fn compute_in_blocks(stmts: &mut [MirStmt], block: [u32; 3]) {
         }
         stmt.inside_mut().into_iter().for_each(|body| compute_in_blocks(body, block));
     }
+}
+
+/// Threads of the blocks of a launch that computes columns, in each dimension.
+fn threads_for_columns(launch: &MirLaunch) -> [u32; 3] {
+    let [x, y, z] = launch.block;
+    let has_few = rows_of_copy(&launch.body).is_some_and(|rows| rows <= FEW_ROWS);
+    [if has_few { x.max(LEAST_THREADS.div_ceil(y * z)) } else { x }, y, z]
 }
 
 /// Largest number of rows of the first copy in some statements.
@@ -103,6 +107,8 @@ struct BlockSearch<'a> {
     hir: &'a Hir,
     columns: &'a ColumnRuns,
     vars: &'a [VarInfo],
+    /// Threads of a block of the launch, in each dimension.
+    threads: [u32; 3],
     /// Number of launches that walk trees.
     launches: usize,
     /// Number of copies of rows.
@@ -119,6 +125,7 @@ impl<'a> BlockSearch<'a> {
             hir,
             columns,
             vars: &mir.vars,
+            threads: [1; 3],
             launches: 0,
             copies: 0,
             is_exclusive: true,
@@ -140,7 +147,10 @@ impl<'a> BlockSearch<'a> {
 
     fn stmt(&mut self, stmt: &MirStmt, mut in_trees: bool) {
         match stmt {
-            MirStmt::Launch(launch) => self.launches += usize::from(launch.walks.ids().next().is_some()),
+            MirStmt::Launch(launch) => {
+                self.launches += usize::from(launch.walks.ids().next().is_some());
+                self.threads = threads_for_columns(launch);
+            }
             // Several iterations or blocks over trees would compute the columns of a row several times.
             MirStmt::Loop(MirLoop { iter, mode, .. }) if self.counts_trees(iter) => {
                 in_trees = true;
@@ -156,7 +166,8 @@ impl<'a> BlockSearch<'a> {
             // Only the plan knows the bytes of trees.
             MirStmt::ShareTrees(_) => self.is_exclusive = false,
             MirStmt::Private(private) if private.shared => {
-                self.shared_bytes = self.shared_bytes.saturating_add(self.bytes_of_slots(private));
+                self.shared_bytes =
+                    self.shared_bytes.saturating_add(self.bytes_of_slots(private, self.threads));
             }
             _ => {}
         }
@@ -183,17 +194,13 @@ impl BlockSearch<'_> {
         )
     }
 
-    /// Most bytes of slots of sums in shared memory.
-    fn bytes_of_slots(&self, private: &Private) -> u64 {
-        let all = || {
-            private.slots.iter().try_fold(1, |all: i64, iter| all.checked_mul(iter.most_trips(self.vars)?))
-        };
-        let slots = private.filled_slots.or_else(all).zip(private.window.rows());
+    /// Bytes of the slots of a block of `threads` threads in shared memory.
+    fn bytes_of_slots(&self, private: &Private, threads: [u32; 3]) -> u64 {
         let forest = &self.hir.forest;
-        let (margins, bytes) = (forest.num_margins as u64, forest.types.accumulator.bytes() as u64);
-        // Slots may be at an odd distance.
-        let distance = |rows: i64| margins.saturating_mul(rows as u64) | 1;
-        let of = |(slots, rows)| bytes.saturating_mul(slots as u64).saturating_mul(distance(rows));
-        slots.map_or(u64::MAX, of)
+        let sums = (forest.num_margins as u64, forest.types.accumulator.bytes() as u64);
+        let slots = private.used_slots().and_then(|slots| u64::try_from(slots).ok());
+        let block = private.block_slots(self.vars, threads, sums);
+        let of = |(slots, block): (u64, BlockSlots)| slots.saturating_mul(block.places().slot * sums.1);
+        slots.zip(block).map_or(u64::MAX, of)
     }
 }

@@ -9,9 +9,9 @@
 use super::thread_sums::adds_to;
 use super::window::{difference_range, window_of};
 use super::{
-    Accumulator, Affine, Fold, Iter, Minuend, Mir, MirLaunch, MirLoop, MirStmt, Private, Var, Window,
+    Accumulator, Affine, Fold, Iter, Minuend, Mir, MirLaunch, MirLoop, MirStmt, Private, SlotMargins, Var,
+    VarInfo, Window,
 };
-use super::{VarInfo, slots};
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
 
 /// Loads of slots that the threads of a block make one after the other in the time of a launch. The source is
@@ -111,8 +111,12 @@ impl Finisher<'_> {
         let rows = [last_block.window.rows(), self.rows].into_iter().flatten().min()?;
         let sums = u64::try_from(rows).ok()?.saturating_mul(self.margins);
         let slots = buffers.iter().try_fold(0, |all: u64, buffer| {
-            let slots = buffer.filled_slots.or_else(|| slots::slot_count(&buffer.slots))?;
-            all.checked_add(u64::try_from(slots).ok()?)
+            let slots = u64::try_from(buffer.used_slots()?).ok()?;
+            let of_sum = match buffer.margins {
+                SlotMargins::All => slots,
+                SlotMargins::InTurn => slots.div_ceil(self.margins),
+            };
+            all.checked_add(of_sum)
         })?;
         let threads = launch.block.iter().map(|extent| u64::from(*extent)).product();
         last_block.folds = folds;

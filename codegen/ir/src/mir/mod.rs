@@ -16,6 +16,7 @@
 //! `gpuDimension` becomes a [`MirLaunch`].
 
 mod affine;
+mod block_slots;
 mod build;
 pub mod columns;
 mod guards;
@@ -357,6 +358,16 @@ pub struct ThreadSums {
     pub body: Vec<MirStmt>,
 }
 
+/// The margins of a slot's sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotMargins {
+    /// A slot has a sum for each row and each margin.
+    All,
+    /// All trees of a slot add to one margin: those of slot `s` to margin `s` modulo the number of margins. A
+    /// slot has one sum for each row.
+    InTurn,
+}
+
 /// Slots of sums, one per iteration of a parallel tree loop. Nested tree loops that run as blocks and
 /// threads share one buffer.
 #[derive(Clone, Debug, PartialEq)]
@@ -369,6 +380,8 @@ pub struct Private {
     /// Number of slots that walks write, from the first one on, if the later ones stay empty. Only
     /// these are folded.
     pub filled_slots: Option<i64>,
+    /// The margins of a slot.
+    pub margins: SlotMargins,
     /// The rows whose sums the loop adds to.
     pub window: Window,
     /// Whether the buffer is in the shared memory of a block, whose threads fold it together.

@@ -194,9 +194,13 @@ impl MirPrinter<'_> {
                 let first = private
                     .filled_slots
                     .map_or_else(String::new, |count| format!(", the first {count} slots"));
+                let margins = match private.margins {
+                    SlotMargins::All => "",
+                    SlotMargins::InTurn => ", margins in turn",
+                };
                 self.braced(
                     f,
-                    format!("{shared}private{}[{slots}][{rows}]{first}", private.id.0),
+                    format!("{shared}private{}[{slots}][{rows}]{first}{margins}", private.id.0),
                     &private.body,
                 )
             }

@@ -16,27 +16,26 @@
 use super::mapped::any_mapped;
 use super::window::{ScratchBytes, window_of};
 use super::{
-    Accumulator, Affine, Bound, Fold, GpuMapping, Iter, LeafUses, LoopMode, Minuend, Mir, MirLoop, MirStmt,
-    Private, PrivateId, SumDestination, SumStart, Var, VarInfo, Window,
+    Accumulator, Affine, Bound, Fold, GpuMapping, Iter, LeafUse, LeafUses, LoopMode, Minuend, Mir, MirLoop,
+    MirStmt, Private, PrivateId, SlotMargins, SumDestination, SumStart, Var, VarInfo, Window,
 };
 use crate::budget::Budget;
 use crate::error::CompileError;
-use sched_nest::{Axis, GpuLevel, Reduce};
+use sched_nest::{Axis, GpuLevel, Reduce, margins_of_slot};
 use std::collections::BTreeMap;
 
-/// Privatises every reduction in which parallel tree loops would conflict. `row_bytes` is the size of
-/// one row of sums in bytes.
+/// Privatises every reduction in which parallel tree loops would conflict.
 ///
 /// # Errors
 ///
 /// If the private sums of a single row exceed the budget, or a GPU's loops cannot share sums as
 /// requested.
-pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, CompileError> {
+pub fn legalise(mir: Mir, sums: RowSums, budget: &Budget) -> Result<Mir, CompileError> {
     let mut pass = Legaliser {
         vars: &mir.vars,
         uses: &mir.uses,
         privates: 0,
-        row_bytes,
+        sums,
         slots: 1,
         scratch: ScratchBytes::new(budget),
         in_launch: false,
@@ -53,11 +52,32 @@ pub fn legalise(mir: Mir, row_bytes: u64, budget: &Budget) -> Result<Mir, Compil
     Ok(Mir { body, rows_per_run, vars: mir.vars, uses: mir.uses })
 }
 
+/// The sums of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct RowSums {
+    /// Number of margins.
+    pub margins: u64,
+    /// Bytes of a sum.
+    pub bytes: u64,
+    /// Whether trees add to several margins in turn: tree `i` to margin `i` modulo their number.
+    pub are_in_turn: bool,
+}
+
+impl RowSums {
+    /// Bytes of a row's sums in a slot.
+    fn bytes_of_slot(self, margins: SlotMargins) -> u64 {
+        match margins {
+            SlotMargins::All => self.margins.saturating_mul(self.bytes),
+            SlotMargins::InTurn => self.bytes,
+        }
+    }
+}
+
 struct Legaliser<'a> {
     vars: &'a [VarInfo],
     uses: &'a LeafUses,
     privates: u32,
-    row_bytes: u64,
+    sums: RowSums,
     /// Product of the enclosing private loops' slots: the number of inner buffers that may exist at
     /// once.
     slots: u64,
@@ -173,7 +193,8 @@ impl Legaliser<'_> {
         inside.body.insert(0, MirStmt::Zero(id, var));
         let fold = Fold { from: id, into: target, start: SumStart::Memory, width };
         let body = vec![MirStmt::Loop(inside), MirStmt::Fold(fold)];
-        Ok(MirStmt::Private(Private { id, slots, filled_slots: None, window, shared: false, body }))
+        let margins = SlotMargins::All;
+        Ok(MirStmt::Private(Private { id, slots, filled_slots: None, margins, window, shared: false, body }))
     }
 
     /// Legalises the outermost loop that runs as blocks or threads. The mapped tree loops inside get slots in
@@ -196,13 +217,15 @@ impl Legaliser<'_> {
                 continue;
             }
             let id = self.new_private_id();
+            // Blocks fold sums of all margins to these slots.
+            let margins = if shared { SlotMargins::All } else { self.slot_margins(&chain) };
             for inner in &chain {
                 self.slots = self.slots.saturating_mul(self.most_trips(inner) as u64);
                 self.hoisted.insert(inner.iter.var, id);
             }
-            self.scratch.add(&window, self.slots.saturating_mul(self.row_bytes))?;
+            self.scratch.add(&window, self.slots.saturating_mul(self.sums.bytes_of_slot(margins)))?;
             self.slots = outer;
-            wraps.push(self.slots_of(id, &chain));
+            wraps.push(self.slots_of(id, &chain, margins));
         }
         // If some threads add atomically, all threads of the launch must.
         let atomic = target.atomic || adds_atomically(&this, self.vars);
@@ -228,15 +251,41 @@ impl Legaliser<'_> {
             }
             let id = self.new_private_id();
             self.hoisted.extend(chain.iter().map(|inner| (inner.iter.var, id)));
-            wraps.push(self.slots_of(id, &chain));
+            wraps.push(self.slots_of(id, &chain, self.slot_margins(&chain)));
         }
         let stmt = self.nest_loop(this, target, row)?;
         Ok(self.with_folded_slots(stmt, wraps, &window, target, true))
     }
 
-    fn slots_of(&self, id: PrivateId, chain: &[&MirLoop]) -> Slots {
-        let slots = chain.iter().map(|inner| self.all_slots(inner)).collect();
-        (id, slots, chain.last().map_or(1, |inner| fold_width(inner)))
+    fn slots_of(&self, id: PrivateId, chain: &[&MirLoop], margins: SlotMargins) -> Slots {
+        let loops = chain.iter().map(|inner| self.all_slots(inner)).collect();
+        Slots { id, loops, margins, fold_width: chain.last().map_or(1, |inner| fold_width(inner)) }
+    }
+
+    /// Margins of the slots of a chain of loops over trees.
+    fn slot_margins(&self, chain: &[&MirLoop]) -> SlotMargins {
+        let RowSums { margins, are_in_turn, .. } = self.sums;
+        let Some(outermost) = chain.first().filter(|_| are_in_turn) else { return SlotMargins::All };
+        let trips = |inner: &&MirLoop| Some((self.step(inner.iter.var)?, self.most_trips(inner) as u64));
+        let slots: Option<Vec<_>> = chain.iter().map(trips).collect();
+        let has_slot = |var: &Var| chain.iter().any(|inner| inner.iter.var == *var);
+        let is_in_turn = |leaf: &LeafUse| {
+            let (of_slots, others): (Vec<Var>, Vec<Var>) =
+                leaf.tree.vars.iter().partition(|var| has_slot(var));
+            let others: Option<Vec<u64>> = others.into_iter().map(|var| self.step(var)).collect();
+            let is_one = |(slots, others): (&Vec<_>, Vec<_>)| margins_of_slot(margins, slots, &others) == 1;
+            of_slots.len() == chain.len()
+                && leaf.tree.plus == 0
+                && slots.as_ref().zip(others).is_some_and(is_one)
+        };
+        let are_all = self.uses.of(&outermost.walks).iter().all(is_in_turn);
+        if are_all { SlotMargins::InTurn } else { SlotMargins::All }
+    }
+
+    /// Distance between the values of a variable that begins at 0.
+    fn step(&self, var: Var) -> Option<u64> {
+        let info = &self.vars[var.0 as usize];
+        u64::try_from(info.step).ok().filter(|_| info.least == 0)
     }
 
     /// Wraps a statement in buffers whose slots are set to zero before the statement and folded after it.
@@ -248,13 +297,14 @@ impl Legaliser<'_> {
         target: SumDestination,
         shared: bool,
     ) -> MirStmt {
-        for (id, slots, width) in wraps.into_iter().rev() {
+        for Slots { id, loops, margins, fold_width: width } in wraps.into_iter().rev() {
             let fold = MirStmt::Fold(Fold { from: id, into: target, start: SumStart::Memory, width });
             let body = vec![MirStmt::ZeroAll(id), stmt, fold];
             stmt = MirStmt::Private(Private {
                 id,
-                slots,
+                slots: loops,
                 filled_slots: None,
+                margins,
                 window: window.clone(),
                 shared,
                 body,
@@ -286,7 +336,7 @@ impl Legaliser<'_> {
             let id = self.new_private_id();
             self.reserve(inner, &window)?;
             self.hoisted.insert(inner.iter.var, id);
-            wraps.push((id, vec![self.all_slots(inner)], fold_width(inner)));
+            wraps.push(self.slots_of(id, &[inner], SlotMargins::All));
         }
         let stmt = MirStmt::Loop(self.legalise_body(this, target, row)?);
         self.slots = outer;
@@ -313,13 +363,19 @@ impl Legaliser<'_> {
 
     fn reserve(&mut self, this: &MirLoop, window: &Window) -> Result<(), CompileError> {
         self.slots = self.slots.saturating_mul(self.most_trips(this) as u64);
-        self.scratch.add(window, self.slots.saturating_mul(self.row_bytes))
+        self.scratch.add(window, self.slots.saturating_mul(self.sums.bytes_of_slot(SlotMargins::All)))
     }
 }
 
-/// A buffer of slots: its name, the loops that have slots, and the number of sums that one instruction
-/// folds.
-type Slots = (PrivateId, Vec<Iter>, u32);
+/// A buffer of slots.
+struct Slots {
+    id: PrivateId,
+    /// The loops that have slots.
+    loops: Vec<Iter>,
+    margins: SlotMargins,
+    /// Sums that one instruction folds.
+    fold_width: u32,
+}
 
 /// Makes parallel loops serial in a nest with mapped loops: launches, and iterations of one thread, run
 /// one after the other.

@@ -2,7 +2,7 @@
 
 use super::{SumAccess, ThreadRegisterSums};
 use crate::hir::Hir;
-use crate::mir::{Accumulator, LoopMode, Mir, MirLoop, MirStmt, ThreadSumsId, Walks};
+use crate::mir::{Accumulator, LoopMode, Mir, MirLoop, MirStmt, SlotMargins, ThreadSumsId, Walks};
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
@@ -79,7 +79,11 @@ pub fn thread_sums(
         match stmt {
             MirStmt::ThreadSums(sums) => {
                 let rows = sums.max_rows(&mir.vars).filter(|_| sums.is_dense(&mir.vars));
-                let few = |rows: &i64| rows.saturating_mul(hir.forest.num_margins as i64) <= MOST_THREAD_SUMS;
+                let margins = match mir.slot_margins(sums.target.accumulator) {
+                    SlotMargins::All => hir.forest.num_margins as i64,
+                    SlotMargins::InTurn => 1,
+                };
+                let few = |rows: &i64| rows.saturating_mul(margins) <= MOST_THREAD_SUMS;
                 if let Some(rows) = rows.filter(few) {
                     into.insert(sums.id, ThreadRegisterSums { rows });
                 }
