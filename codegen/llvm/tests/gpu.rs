@@ -4,7 +4,7 @@ use sched_forest::{
     Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, TreeTarget, predict_margins,
 };
 use sched_ir::fault::{Fault, with_fault};
-use sched_ir::interp::{self, AccessCost, CallMemory, count_accesses, run};
+use sched_ir::interp::{self, AccessCost, CallMemory, LaunchCost, count_launches, run};
 use sched_ir::lir::{KernelKind, OutputKind, Stmt};
 use sched_ir::lower::is_by_margin;
 use sched_ir::{Budget, Compiled, compile};
@@ -280,13 +280,18 @@ fn simulated(
 
 /// Counts the accesses of a kernel for margins, for warps of 32 threads.
 fn counted(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<AccessCost> {
+    launch_costs(compiled, forest, rows).into_iter().flat_map(|launch| launch.accesses).collect()
+}
+
+/// Counts the accesses of each launch of a kernel for margins, for warps of 32 threads.
+fn launch_costs(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> Vec<LaunchCost> {
     let (_, kernel) = &compiled.lir.kernels[0];
     let count = rows.len() / forest.num_features;
     let input = bytes(rows, forest.types.input);
     let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
     let memory =
         CallMemory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-    count_accesses(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs")
+    count_launches(kernel, memory, &interp::InterpreterOptions::default(), 32).expect("the kernel runs")
 }
 
 /// Largest average number of wavefronts of an access.
@@ -715,27 +720,81 @@ fn shared_memory_is_counted_as_it_is_used() {
     assert!(error.message.contains("shared_rows 256000"), "{error}");
 }
 
-/// Threads that walk different trees access their slots in separate banks, and the sums keep their bits.
+/// A forest whose trees add to some classes in turn.
+fn with_classes(forest: &Forest, classes: usize) -> Forest {
+    let mut parts = forest.clone().into_parts();
+    (parts.num_margins, parts.base) = (classes, vec![0.5; classes]);
+    for tree in &mut parts.trees {
+        tree.target = TreeTarget::One(tree.source % classes as u32);
+    }
+    Forest::new(parts).expect("a valid forest")
+}
+
+/// Threads that walk different trees access their slots in separate banks, and the sums keep their bits. A
+/// thread's access to several adjacent rows takes at most a wavefront for each row.
 #[test]
 fn slots_of_several_classes_have_separate_banks() {
     let (forest, rows) = forests::complete_with_rows(8, 100, 3);
     for (classes, rows_per_block) in [(8, 1), (8, 4), (6, 2), (4, 8), (3, 2)] {
-        let mut parts = forest.clone().into_parts();
-        (parts.num_margins, parts.base) = (classes, vec![0.5; classes]);
-        for tree in &mut parts.trees {
-            tree.target = TreeTarget::One(tree.source % classes as u32);
-        }
-        let forest = Forest::new(parts).expect("a valid forest");
-        let schedule = format!(
-            "tile(batch, b0, b1, {rows_per_block})\ntile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\n\
-             gpuDimension(b0, grid.x)\ngpuDimension(t0, block.x)\nsharedReduce(t0)\n"
+        let forest = with_classes(&forest, classes);
+        let parts = "tile(tree, t0, t1, 2)\nreorder(b0, t0, b1, t1)\ngpuDimension(t0, block.x)\n\
+                     sharedReduce(t0)\n";
+        let group = 2 * classes;
+        let groups = format!(
+            "tile(tree, t0, t1, {group})\nreorder(b0, t0, t1, b1)\ngpuDimension(t1, block.x)\n\
+             sharedReduce(t1)\n"
         );
-        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
-        let costs = counted(&compiled, &forest, &rows);
-        let of_slots = dearest(costs.iter().filter(|cost| cost.buffer == "shared_sums"));
-        assert_eq!(of_slots, 1.0, "{classes} classes: {}", compiled.lir);
-        assert!(agree(&margins(&compiled, &forest, &rows), &expected(&forest, &rows), &forest, false));
+        for (trees, is_in_turn) in [(parts, false), (&groups, true)] {
+            let schedule =
+                format!("tile(batch, b0, b1, {rows_per_block})\n{trees}gpuDimension(b0, grid.x)\n");
+            let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+            let mir = compiled.variants.iter().map(|(_, stages)| stages.mir.to_string());
+            assert_eq!(mir.collect::<String>().contains("margins in turn"), is_in_turn, "{schedule}");
+            let costs = counted(&compiled, &forest, &rows);
+            let of_slots = costs.iter().filter(|cost| cost.buffer == "shared_sums");
+            let of_rows =
+                |cost: &&AccessCost| cost.statement.contains("store") || cost.statement.contains(" x ");
+            let (of_threads, of_folds): (Vec<_>, Vec<_>) = of_slots.partition(of_rows);
+            let together = f64::from(rows_per_block.min(4));
+            assert_eq!(dearest(of_folds.into_iter()), 1.0, "{classes} classes, {schedule}{}", compiled.lir);
+            let of_threads = dearest(of_threads.into_iter());
+            assert!(of_threads <= together, "{classes} classes, {schedule}{}", compiled.lir);
+            let margins = margins(&compiled, &forest, &rows);
+            assert!(agree(&margins, &expected(&forest, &rows), &forest, is_in_turn));
+        }
     }
+}
+
+/// Threads with one tree and several rows have one sum for each row, at a constant place, and slots that are
+/// a fraction of those of all classes.
+#[test]
+fn slots_of_one_class_have_one_sum_for_each_row() {
+    let (forest, rows) = forests::complete_with_rows(8, 80, 3);
+    let forest = with_classes(&forest, 6);
+    let schedule = |group: usize, threads: &str| {
+        format!(
+            "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, {group})\nreorder(b0, t0, b1, t1)\n\
+             gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t1, block.y)\n{threads}"
+        )
+    };
+    let shared = |group: usize| {
+        let compiled = compiled(&forest, &schedule(group, "sharedReduce(t1)\n")).expect("it is legal");
+        let margins = margins(&compiled, &forest, &rows);
+        assert!(agree(&margins, &expected(&forest, &rows), &forest, true), "groups of {group}");
+        let costs = launch_costs(&compiled, &forest, &rows);
+        costs.iter().map(|launch| launch.shared_bytes).max().expect("a launch")
+    };
+    // 12 slots of 64 rows, with a padding; and 10 slots of six classes.
+    let (of_one, of_all) = (shared(12), shared(10));
+    assert!((3072..3700).contains(&of_one), "{of_one}");
+    assert!((15_360..17_000).contains(&of_all), "{of_all}");
+    // Slots in the device's memory: blocks of 12 trees, and the last block of some rows adds up their slots.
+    let of_groups = schedule(12, "gpuDimension(t0, grid.y)\n");
+    let compiled = compiled(&forest, &of_groups).expect("it is legal");
+    let margins = margins(&compiled, &forest, &rows);
+    assert!(agree(&margins, &expected(&forest, &rows), &forest, true), "{}", compiled.lir);
+    let mir = compiled.variants.iter().map(|(_, stages)| stages.mir.to_string()).collect::<String>();
+    assert!(mir.contains("margins in turn"), "{mir}");
 }
 
 /// The checker counts the nodes of complete trees that do not exist, as the compiler does.

@@ -375,6 +375,24 @@ pub fn num_tested_columns(forest: &Forest) -> usize {
     prepared.map_or(forest.num_features, |prepared| prepared.tested.len())
 }
 
+/// The forest, in two of three cases with trees that add to its margins in turn, if it has several margins and
+/// no leaf vectors. The choice depends on the seed alone.
+pub fn with_margins_in_turn(seed: u64, forest: Forest) -> Forest {
+    let rng = &mut Rng(seed.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ 0x9e6c_63d0_876a_9a7b);
+    let rounds_some = forest.single_margins.iter().any(|single| *single);
+    if forest.has_leaf_vectors() || (rounds_some && forest.has_linear_leaves()) || rng.one_in(3) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    for (number, tree) in (0_u32..).zip(&mut parts.trees) {
+        tree.target = TreeTarget::One(number % parts.num_margins as u32);
+        for value in tree.leaves.iter_mut().flat_map(|leaf| &mut leaf.values).filter(|_| rounds_some) {
+            *value = f64::from(*value as f32);
+        }
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
 /// Model properties for the checker.
 pub fn model_info(forest: &Forest) -> ModelInfo {
     ModelInfo {
@@ -383,6 +401,8 @@ pub fn model_info(forest: &Forest) -> ModelInfo {
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),
+        has_leaf_vectors: forest.has_leaf_vectors(),
+        takes_margins_in_turn: forest.takes_margins_in_turn(),
         has_profile: true,
         ..ModelInfo::default()
     }

@@ -269,10 +269,12 @@ impl Legaliser<'_> {
         let trips = |inner: &&MirLoop| Some((self.step(inner.iter.var)?, self.most_trips(inner) as u64));
         let slots: Option<Vec<_>> = chain.iter().map(trips).collect();
         let has_slot = |var: &Var| chain.iter().any(|inner| inner.iter.var == *var);
+        let varies = |var: &Var| self.vars[var.0 as usize].most != Some(0);
         let is_in_turn = |leaf: &LeafUse| {
             let (of_slots, others): (Vec<Var>, Vec<Var>) =
                 leaf.tree.vars.iter().partition(|var| has_slot(var));
-            let others: Option<Vec<u64>> = others.into_iter().map(|var| self.step(var)).collect();
+            let others: Option<Vec<u64>> =
+                others.into_iter().filter(varies).map(|var| self.step(var)).collect();
             let is_one = |(slots, others): (&Vec<_>, Vec<_>)| margins_of_slot(margins, slots, &others) == 1;
             of_slots.len() == chain.len()
                 && leaf.tree.plus == 0

@@ -47,6 +47,7 @@ const FEATURES: &[CoveredFeature] = &[
     feature("fold by the last block", |case| case.folds().0),
     feature("fold in each block", |case| case.folds().1),
     feature("fold by a second launch", |case| case.folds().2),
+    feature("slots of one margin", Case::has_slots_of_one_margin),
     feature("predictions of rows in each block or the last one", |case| case.row_predictions().0),
     feature("predictions of rows by a second launch", |case| case.row_predictions().1),
     feature("loop of the host around launches", |case| {

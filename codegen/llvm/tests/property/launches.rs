@@ -5,7 +5,7 @@ use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::{KernelKind, OutputKind};
 use sched_ir::lower::is_by_margin;
-use sched_ir::mir::MirStmt;
+use sched_ir::mir::{MirStmt, SlotMargins};
 use sched_ir::{Budget, Compiled, codes, compile};
 use sched_lang::{CheckOptions, CheckPurpose, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
@@ -63,7 +63,8 @@ impl Case {
     /// which run on the processor.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
-        let forest = wide::with_untested_features(seed, forest_of(seed, &mut rng));
+        let forest = forests::with_margins_in_turn(seed, forest_of(seed, &mut rng));
+        let forest = wide::with_untested_features(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::model_info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);
@@ -154,6 +155,18 @@ impl Case {
             add_folds(&stages.mir.body, &mut folds);
         }
         folds
+    }
+
+    /// Whether slots of sums have one margin each, although the forest has several.
+    pub fn has_slots_of_one_margin(&self) -> bool {
+        fn any(stmts: &[MirStmt]) -> bool {
+            stmts.iter().any(|stmt| match stmt {
+                MirStmt::Private(private) if private.margins == SlotMargins::InTurn => true,
+                other => other.inside().into_iter().any(any),
+            })
+        }
+        let compiled = self.compile(&[OutputKind::Raw]).ok().filter(|_| self.has_launches());
+        compiled.is_some_and(|compiled| compiled.variants.iter().any(|(_, stages)| any(&stages.mir.body)))
     }
 
     /// Whether blocks compute predictions from all margins of a row at the end of a launch, and whether a

@@ -270,6 +270,7 @@ fn seeded_faults_of_launches_are_seen() {
         (Fault::SlotShared, 3),
         (Fault::EmptySlotFolded, 111),
         (Fault::FoldForgetsSlot, 3),
+        (Fault::MarginsOutOfTurn, 0),
         (Fault::FenceDropped, 9),
         (Fault::TicketMiscounted, 9),
         (Fault::CounterKept, 9),
