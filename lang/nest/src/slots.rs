@@ -1,21 +1,15 @@
 //! Slots of sums: the margins that the trees of a slot add to.
 
 /// Sums that each slot has for a row, in a forest whose tree `i` adds to margin `i` modulo `margins`: one if
-/// all trees of a slot add to the same margin, otherwise `margins`. In the first case, slot `s` has the sum of
-/// margin `s` modulo `margins`.
+/// all trees of a slot add to the same margin, otherwise `margins`. In the first case, slot `s` has the sum
+/// of margin `s` modulo `margins`.
 ///
 /// `slots` are the loops over trees whose iterations have slots, outermost first, with their steps and their
-/// numbers of iterations. `others` are the steps of the other loops over trees. All loops begin at 0.
+/// numbers of iterations. `others` are the steps of the other loops over trees that have several iterations.
+/// All loops begin at 0.
 ///
 /// With three classes and `tile(tree, t0, t1, 6)`, iterations of `t1` are trees of classes 0, 1, 2, 0, 1, 2
-/// in each iteration of `t0`, whose step is 6:
-///
-/// ```
-/// use sched_nest::margins_of_slot;
-///
-/// assert_eq!(margins_of_slot(3, &[(1, 6)], &[6]), 1);
-/// assert_eq!(margins_of_slot(3, &[(1, 4)], &[4]), 3, "each slot has trees of all classes");
-/// ```
+/// in each iteration of `t0`, whose step is 6. So `margins_of_slot(3, &[(1, 6)], &[6])` is 1.
 pub fn margins_of_slot(margins: u64, slots: &[(u64, u64)], others: &[u64]) -> u64 {
     if margins <= 1 {
         return margins;

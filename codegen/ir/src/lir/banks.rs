@@ -1,8 +1,6 @@
 //! Banks of shared memory, and accesses of a warp to them. All GPUs of the table of devices agree on these
 //! figures.
 
-use std::collections::BTreeSet;
-
 /// Banks of shared memory, each of which delivers a word at a time.
 pub const BANKS: u64 = 32;
 
@@ -16,7 +14,9 @@ pub const ACCESS_BYTES: u64 = 16;
 /// range of bytes.
 pub fn wavefronts(lanes: impl IntoIterator<Item = (u64, u64)>) -> u64 {
     let words = |(start, end): (u64, u64)| start / BANK_BYTES..end.div_ceil(BANK_BYTES);
-    let words: BTreeSet<u64> = lanes.into_iter().flat_map(words).collect();
+    let mut words: Vec<u64> = lanes.into_iter().flat_map(words).collect();
+    words.sort_unstable();
+    words.dedup();
     let mut busy = [0u64; BANKS as usize];
     for word in words {
         busy[(word % BANKS) as usize] += 1;

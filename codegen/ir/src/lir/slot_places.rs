@@ -39,9 +39,9 @@ impl BlockSlots {
     /// The places that cost the fewest wavefronts.
     ///
     /// Threads store their sums, one margin after the other. Those that walk different trees store to
-    /// different slots, and those with adjacent rows to adjacent sums. When threads fold, neighbouring threads
-    /// add up the margins of a row. Distances that are multiples of the number of banks would put all these
-    /// sums into one bank.
+    /// different slots, and those with adjacent rows to adjacent sums. When threads fold, neighbouring
+    /// threads add up the margins of a row. Distances that are multiples of the number of banks would put all
+    /// these sums into one bank.
     pub fn places(&self) -> SlotPlaces {
         let paddings = || 0..BANKS;
         let least = |cost: &dyn Fn(u64) -> f64, from: u64| {
