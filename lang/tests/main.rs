@@ -16,4 +16,5 @@ mod refused;
 mod render;
 mod robust;
 mod semantics;
+mod slots;
 mod tools;

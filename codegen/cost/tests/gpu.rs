@@ -3,6 +3,7 @@
 
 use super::h100::{Part, Point, TimedModel, data, examples, gpu, info, nest, quantiles};
 use sched_cost::{GpuMachine, cost_on};
+use sched_nest::{Depths, ModelInfo};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -131,4 +132,38 @@ fn a_fold_by_the_last_block_saves_most_of_a_launch() {
                 reorder(b0, t0, b1, t1, b2)\ngpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\n\
                 gpuDimension(b1, block.x)\n";
     assert_eq!(saved(many, 1024), 0.0, "each thread would fold 32 sums of 8 slots");
+}
+
+/// Microseconds of a call of 65,536 rows. Eight rows of a block share 800 trees of eight classes, which
+/// `threads` threads of each row walk.
+fn us_of_groups(gpu: &GpuMachine, threads: u32, takes_margins_in_turn: bool) -> f64 {
+    let info = Arc::new(ModelInfo {
+        num_trees: 800,
+        num_features: 54,
+        tested_features: 54,
+        num_classes: 8,
+        depths: Depths::from(vec![6; 800]),
+        value_bytes: 4,
+        sum_bytes: 4,
+        takes_margins_in_turn,
+        ..ModelInfo::default()
+    });
+    let schedule = format!(
+        "tile(batch, b0, b1, 8)\ntile(tree, t0, t1, {threads})\nreorder(b0, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t1, block.y)\n\
+         sharedReduce(t1)\ncache(b0)\n"
+    );
+    cost_on(gpu, &info, &nest(&info, &schedule), 65_536).expect("a mapped nest").us
+}
+
+#[test]
+fn groups_of_as_many_trees_as_classes_cost_less() {
+    let now = GpuMachine::named("sm_90").expect("it is known");
+    let ratio = |threads| us_of_groups(&now, threads, false) / us_of_groups(&now, threads, true);
+    assert!(ratio(16) > 1.5 && ratio(40) > 1.5, "{} {}", ratio(16), ratio(40));
+    assert_eq!([ratio(20), ratio(50)], [1.0; 2], "each slot has all margins");
+    for threads in [16, 20] {
+        let us = |in_turn| us_of_groups(&gpu(), threads, in_turn);
+        assert_eq!(us(true), us(false), "slots had all margins when the times were taken");
+    }
 }

@@ -1,7 +1,8 @@
 //! Times of an H100, and the costs that the model predicts for the same calls. `bench/gpu/sweep.py` took the
 //! times, and `bench/gpu/data.py` wrote them. At that time, a second launch folded all slots in the device's
-//! memory, slots in shared memory were adjacent, and blocks copied all features of their rows. The first two
-//! are counted as they were. Copies count as they are now, with the tested features alone.
+//! memory. Slots had the sums of all margins, and those in shared memory were adjacent. Blocks copied all
+//! features of their rows. Folds and slots are counted as they were. Copies count as they are now, with the
+//! tested features alone.
 //!
 //! The schedules of the entry `examples` are those of `examples/gpu`, and a few with other sizes.
 //! `bench/gpu/run.sh` took their times with a compiler that was older by some days. The differences above

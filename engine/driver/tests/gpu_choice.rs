@@ -57,6 +57,39 @@ fn threads_have_trees_in_small_calls_and_rows_in_large_ones() {
     assert!(many.contains("sharedReduce(t1)") && many.contains("tile(tree, t0, t1, 10)"), "{many}");
 }
 
+/// A model of some trees of depth 6 whose trees add to some classes in turn.
+fn in_turn(trees: u32, classes: u32) -> ModelInfo {
+    ModelInfo {
+        num_trees: trees,
+        num_features: 54,
+        tested_features: 54,
+        num_classes: classes,
+        depths: vec![6; trees as usize].into(),
+        leaves: Vec::new(),
+        value_bytes: 4,
+        sum_bytes: 4,
+        takes_margins_in_turn: true,
+        ..model(6, 64)
+    }
+}
+
+#[test]
+fn threads_that_share_trees_have_one_class_each() {
+    for (trees, classes) in [(700, 7), (707, 7), (800, 8), (1000, 10)] {
+        let threads = |text: &str| -> Option<u32> {
+            let line = text.lines().find_map(|line| line.strip_prefix("tile(tree, t0, t1, "))?;
+            line.trim_end_matches(')').parse().ok().filter(|_| text.contains("sharedReduce(t1)"))
+        };
+        let all = on_gpu(&in_turn(trees, classes), "gpu(sm_90)");
+        let shared: Vec<u32> = all.iter().filter_map(|(_, text)| threads(text)).collect();
+        assert!(shared.iter().all(|threads| threads.is_multiple_of(classes)), "{shared:?}: {all:?}");
+        // Threads select no sums, so sharing the trees pays in calls of all sizes.
+        assert!(for_rows(&all, 1 << 20).contains("sharedReduce(t1)"), "{all:?}");
+        let in_any_order = ModelInfo { takes_margins_in_turn: false, ..in_turn(trees, classes) };
+        assert!(!for_rows(&on_gpu(&in_any_order, "gpu(sm_90)"), 1 << 20).contains("sharedReduce"));
+    }
+}
+
 #[test]
 fn smaller_devices_have_trees_in_threads_for_smaller_calls() {
     let most = |target: &str| {
@@ -147,7 +180,8 @@ fn margins_of(forest: &Forest, compiled: &Compiled, text: &str) -> (Vec<u8>, Vec
 
 /// The legal candidates of a forest in the model's order, with their code.
 fn compiled_candidates(forest: &Arc<Forest>) -> Vec<(String, Compiled)> {
-    let info = Arc::new(forests::model_info(forest));
+    let takes_margins_in_turn = forest.takes_margins_in_turn();
+    let info = Arc::new(ModelInfo { takes_margins_in_turn, ..forests::model_info(forest) });
     let bins = QuantizedRows { columns: info.num_features, in_bytes: true, search_steps: 0 };
     let texts: BTreeSet<String> = candidates(&info, &Layouts::of(&info, Some(&bins)))
         .iter()

@@ -7,7 +7,7 @@ use super::memory::{CompletedTrees, has_complete_trees};
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, SharedMemoryUse};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
-use sched_nest::{Axis, GpuLevel, Layout, LoopId};
+use sched_nest::{Axis, GpuLevel, Layout, LoopId, TreeOrder, margins_of_slot};
 
 /// Smallest number of bytes of a partial sum.
 const MIN_SUM_BYTES: u64 = 4;
@@ -210,13 +210,11 @@ fn last_offset(builder: &NestBuilder, id: LoopId) -> Option<i64> {
     builder.node(id).trips()?.checked_sub(1)?.max(0).checked_mul(stride)
 }
 
-/// Bytes of partial sums: one slot for each iteration of the tree loops over threads, row of the block and
-/// output.
+/// Bytes of partial sums: one slot for each iteration of the tree loops over threads, with a sum for each row
+/// of the block and each margin of a slot.
 fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model()?;
-    let on_block = |on: &LoopId| {
-        builder.node(*on).axis == Axis::Tree && builder.node(*on).gpu_level() == Some(GpuLevel::Block)
-    };
+    let on_block = |on: &LoopId| shares_trees(builder, *on);
     let shares = |on: &LoopId| {
         let is = |annotation: &Annotation| matches!(annotation, Annotation::SharedReduce);
         *on != id && on_block(on) && builder.node(*on).directive_of(is).is_some()
@@ -236,6 +234,35 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let grid = builder.tree().path(id).into_iter().rev();
     let outer = grid.clone().find(|on| builder.node(*on).gpu_level() == Some(GpuLevel::Grid))?;
     let rows = values(builder, outer, Axis::Row)?;
-    let outputs = u64::from(model.num_classes.max(1));
-    Some(slots.saturating_mul(rows).saturating_mul(outputs).saturating_mul(MIN_SUM_BYTES))
+    let margins = margins_of_slots(builder, id).unwrap_or(model.num_classes.max(1).into());
+    Some(slots.saturating_mul(rows).saturating_mul(margins).saturating_mul(MIN_SUM_BYTES))
+}
+
+/// Whether the iterations of a loop over trees are threads of a block.
+fn shares_trees(builder: &NestBuilder, id: LoopId) -> bool {
+    builder.node(id).axis == Axis::Tree && builder.node(id).gpu_level() == Some(GpuLevel::Block)
+}
+
+/// Margins of the slots of a loop whose iterations are threads of a block, if trees add to the margins in
+/// turn: most of those on the paths to its leaf loops. `None` if a loop over trees does not begin at 0, or if
+/// a bound is unknown.
+fn margins_of_slots(builder: &NestBuilder, id: LoopId) -> Option<u64> {
+    let model = builder.model().filter(|model| model.takes_margins_in_turn)?;
+    if builder.tree_order() != TreeOrder::Model {
+        return None;
+    }
+    let mut most = 1;
+    for (leaf, _) in leaf_layouts(builder, id) {
+        let (mut slots, mut others) = (Vec::new(), Vec::new());
+        for on in builder.tree().path(leaf).into_iter().filter(|on| builder.node(*on).axis == Axis::Tree) {
+            let node = builder.node(on);
+            let step = u64::try_from(node.step.as_int()?).ok().filter(|_| node.start.as_int() == Some(0))?;
+            match shares_trees(builder, on) {
+                true => slots.push((step, u64::try_from(node.trips()?).ok()?)),
+                false => others.push(step),
+            }
+        }
+        most = most.max(margins_of_slot(model.num_classes.max(1).into(), &slots, &others));
+    }
+    Some(most)
 }

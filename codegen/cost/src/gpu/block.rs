@@ -5,8 +5,8 @@ use super::figures::{self, PACKED_ROWS};
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
 use super::reads::{Misses, WalkReads};
-use super::sums::{SumAccesses, slot_distance};
-use super::trees::{TreeMemory, row_bytes, selects_class, sum_bytes};
+use super::sums::SumAccesses;
+use super::trees::{TreeMemory, margins, row_bytes};
 use sched_nest::ModelInfo;
 
 /// Most steps of the search for a bin of 8 bits, and for one of 16 bits.
@@ -41,13 +41,11 @@ pub struct BlockWork {
 pub fn shared_bytes(
     (model, columns): (&ModelInfo, Option<ColumnWork>),
     trees: &TreeMemory,
-    launch: &LaunchMapping,
+    (launch, sums): (&LaunchMapping, &SumAccesses),
 ) -> u64 {
     let rows = if launch.copies_rows { copied_rows(model, launch) } else { 0 };
     let rows = rows + columns.map_or(0, |columns| columns.row_bytes() * launch.rows_per_block);
-    let slot = slot_distance(model, launch) * sum_bytes(model) as u64;
-    let slots = if launch.folds > 0 { launch.tree_threads * slot } else { 0 };
-    rows + slots + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
+    rows + sums.slot_bytes + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
 }
 
 /// Bytes of a block's copied rows. The values of one feature are padded to whole lines, or in blocks of less
@@ -87,13 +85,12 @@ impl BlockWork {
     pub fn of(
         (gpu, model, columns): (&GpuMachine, &ModelInfo, Option<ColumnWork>),
         trees: &TreeMemory,
-        launch: &LaunchMapping,
+        (launch, sums): (&LaunchMapping, SumAccesses),
         rows: u64,
         occupancy: Occupancy,
     ) -> BlockWork {
         let threads = launch.threads() as f64;
-        let shared = shared_bytes((model, columns), trees, launch);
-        let sums = SumAccesses::of(gpu, model, launch);
+        let shared = shared_bytes((model, columns), trees, (launch, &sums));
         let stacks = occupancy.resident * threads * sums.stack_bytes;
         let mut estimator = BlockEstimator {
             gpu,
@@ -131,7 +128,7 @@ impl BlockEstimator<'_> {
     }
 
     fn margins(&self) -> f64 {
-        f64::from(self.model.num_classes.max(1))
+        margins(self.model) as f64
     }
 
     /// Warps of the block with at least one thread that walks a tree, in a call of `rows` rows.
@@ -163,7 +160,7 @@ impl BlockEstimator<'_> {
         );
         self.work.tree_bytes = misses.sectors * figures::SECTOR_BYTES;
         let waiting = misses.steps * reads.miss_factor;
-        let classes = if selects_class(self.model) { 1.0 } else { 0.0 };
+        let classes = if launch.selects_class(self.model) { 1.0 } else { 0.0 };
         // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
         // then wait for each other's sums.
         let waits = classes > 0.0 && launch.layout.has_straight_line_walks() && launch.layout.compares_bins();
@@ -251,22 +248,23 @@ impl BlockEstimator<'_> {
         if self.launch.folds == 0 {
             return;
         }
-        let (folds, threads) = (self.launch.folds as f64, self.launch.tree_threads as f64);
-        let slots = threads * self.rows * self.margins();
+        let (launch, folds) = (self.launch, self.launch.folds as f64);
+        let slots = launch.slots_of_sum(self.model, launch.tree_threads) as f64;
         let warp = f64::from(self.gpu.kind.warp);
         if self.sums.clears_slots {
-            self.add_instructions(folds * slots * self.gpu.fitted.fill_instructions / warp);
-            self.work.chain += folds * self.gpu.fitted.fill_cycles * slots / self.threads;
+            let sums = (launch.tree_threads * launch.margins_of_slot) as f64 * self.rows;
+            self.add_instructions(folds * sums * self.gpu.fitted.fill_instructions / warp);
+            self.work.chain += folds * self.gpu.fitted.fill_cycles * sums / self.threads;
         }
         // Each thread adds up the slots of one sum, so with few sums most threads of a warp are idle.
-        let of_warps = folds * threads * (self.margins() * self.rows / warp).ceil();
+        let of_warps = folds * slots * (self.margins() * self.rows / warp).ceil();
         self.add_instructions(of_warps * self.gpu.fitted.fold_instructions);
-        self.work.wavefronts += of_warps;
+        self.work.wavefronts += of_warps * self.sums.fold_wavefronts;
+        let of_slot = self.gpu.fitted.fold_cycles.max(self.sums.fold_wavefronts);
         let rounds = (self.margins() * self.rows / self.threads).max(1.0);
         // If a block folds several times, each fold adds to sums in memory.
         let sum = if folds > 1.0 { self.gpu.fitted.miss_cycles } else { 0.0 };
-        self.work.chain += folds
-            * (2.0 * self.gpu.fitted.barrier_cycles + threads * self.gpu.fitted.fold_cycles * rounds + sum);
+        self.work.chain += folds * (2.0 * self.gpu.fitted.barrier_cycles + slots * of_slot * rounds + sum);
     }
 
     fn add_copies_of_trees(&mut self) {

@@ -26,6 +26,7 @@ pub struct AxisLoops {
 #[derive(Debug)]
 struct CoveringLoop {
     id: LoopId,
+    step: u64,
     trips: u64,
     /// Rows or trees that all iterations of the loop and of those with smaller steps cover.
     divides: u64,
@@ -46,7 +47,7 @@ impl AxisLoops {
             // The constraints of tiles shorten only the last iterations, so `divides` bounds the length.
             let trips = length.min(divides).div_ceil(step).max(1);
             let inside = if clamps { step.min(divides) } else { step };
-            let this = CoveringLoop { id, trips, divides, inside };
+            let this = CoveringLoop { id, step, trips, divides, inside };
             divides = inside;
             this
         };
@@ -57,6 +58,11 @@ impl AxisLoops {
     /// Iterations of a loop, each time that it runs; 1 if the loop is not over this axis.
     pub fn trips(&self, id: LoopId) -> u64 {
         self.loops.iter().find(|this| this.id == id).map_or(1, |this| this.trips)
+    }
+
+    /// Rows or trees from one iteration of a loop to the next one; 1 if the loop is not over this axis.
+    pub fn step(&self, id: LoopId) -> u64 {
+        self.loops.iter().find(|this| this.id == id).map_or(1, |this| this.step)
     }
 
     /// Rows or trees that some of the loops cover together, in one iteration of the others.

@@ -19,8 +19,9 @@ pub struct GpuMachine {
     /// Whether a second launch folds all slots in the device's memory, as when the times behind the model's
     /// figures were taken. Otherwise the last blocks of a launch fold where that takes less time.
     pub folds_in_second_launch: bool,
-    /// Whether slots in shared memory are adjacent, as when these times were taken. Otherwise slots of
-    /// threads that walk different trees are at an odd distance where that saves wavefronts.
+    /// Whether slots have the sums of all margins, and those in shared memory are adjacent, as when these
+    /// times were taken. Otherwise a slot has one margin if all its trees add to that one, and slots in
+    /// shared memory are placed so that the threads of a warp reach different banks.
     pub packs_slots: bool,
 }
 

@@ -2,7 +2,8 @@
 
 use super::coverage::{AxisLoops, Extent};
 use super::figures;
-use super::trees::selects_class;
+use super::margins::{is_thread_loop, margins_of_slots};
+use super::trees::{margins, selects_class};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Operands, Reduce};
 
@@ -17,6 +18,8 @@ pub struct LaunchMapping {
     pub row_threads: u64,
     /// Rows of a thread whose bins share a word, so that one test serves all of them.
     pub lanes: u64,
+    /// Adjacent rows of a thread.
+    pub adjacent_rows: u64,
     /// Number of blocks among which the trees are divided.
     pub tree_blocks: u64,
     /// Whether blocks with other trees run after those with all rows of the call: their trees are in a
@@ -37,6 +40,8 @@ pub struct LaunchMapping {
     pub slot_rounds: u64,
     /// Number of slots in the device's memory; 0 without such slots.
     pub device_slots: u64,
+    /// Margins of a slot that threads fill: all, or one, if all its trees add to that one.
+    pub margins_of_slot: u64,
     /// Whether a block copies its rows.
     pub copies_rows: bool,
     /// Trees that a block copies at a time; 0 if it copies none.
@@ -49,13 +54,15 @@ pub struct LaunchMapping {
 }
 
 impl LaunchMapping {
-    /// A launch of one block and one thread, which walks one tree with all rows.
-    pub fn of_rows(layout: Layout, rows: u64) -> LaunchMapping {
+    /// A launch of one block and one thread, which walks one tree with all rows. Slots would have `margins`
+    /// margins.
+    pub fn of_rows(layout: Layout, rows: u64, margins: u64) -> LaunchMapping {
         LaunchMapping {
             layout,
             rows_per_block: rows,
             row_threads: 1,
             lanes: 1,
+            adjacent_rows: rows,
             tree_blocks: 1,
             has_trees_in_slow_dimension: false,
             tree_threads: 1,
@@ -65,6 +72,7 @@ impl LaunchMapping {
             folds: 0,
             slot_rounds: 1,
             device_slots: 0,
+            margins_of_slot: margins,
             copies_rows: false,
             copied_trees: 0,
             copy_rounds: 1,
@@ -87,10 +95,26 @@ impl LaunchMapping {
         self.rows_per_block.div_ceil(self.row_threads).max(1)
     }
 
+    /// Whether a slot has the sums of one of several margins.
+    pub fn has_one_margin(&self, model: &ModelInfo) -> bool {
+        self.margins_of_slot < margins(model)
+    }
+
+    /// Whether a thread selects a sum by the class of each tree. Otherwise a thread has sums of one class, or
+    /// each tree adds to all sums.
+    pub fn selects_class(&self, model: &ModelInfo) -> bool {
+        selects_class(model) && !self.has_one_margin(model)
+    }
+
+    /// Slots that a fold adds up for each sum, of `slots` slots.
+    pub fn slots_of_sum(&self, model: &ModelInfo, slots: u64) -> u64 {
+        if self.has_one_margin(model) { slots.div_ceil(margins(model)) } else { slots }
+    }
+
     /// Registers of a thread. Each interleaved walk has its node and the node's fields in registers; a
     /// straight-line walk has just its node's number, unless the sums are selected by class.
     pub fn registers(&self, model: &ModelInfo) -> u64 {
-        let selects = selects_class(model);
+        let selects = self.selects_class(model);
         let of_walk = match self.layout.operands() {
             _ if self.layout.has_straight_line_walks() && !selects => 0,
             Operands::Bins => figures::PREORDER_WALK_REGISTERS,
@@ -116,7 +140,7 @@ pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<LaunchM
         paths_below(nest, *root, &mut Vec::new(), &mut paths);
     }
     let launches: Option<Vec<LaunchMapping>> =
-        paths.iter().map(|path| PathReader::new(nest, model, rows, path)?.read()).collect();
+        paths.iter().map(|path| PathReader::new(nest, model, rows, path)?.read(model)).collect();
     launches.filter(|launches| !launches.is_empty())
 }
 
@@ -169,7 +193,7 @@ impl<'a> PathReader<'a> {
             path,
             rows: AxisLoops::of(extents(true)?, rows, false),
             trees: AxisLoops::of(extents(false)?, u64::from(model.num_trees.max(1)), true),
-            mapping: LaunchMapping::of_rows(layout, rows),
+            mapping: LaunchMapping::of_rows(layout, rows, margins(model)),
             has_byte_bins: model.has_byte_bins(),
             pieces: 1,
             row_rounds: 1,
@@ -181,7 +205,7 @@ impl<'a> PathReader<'a> {
         })
     }
 
-    fn read(mut self) -> Option<LaunchMapping> {
+    fn read(mut self, model: &ModelInfo) -> Option<LaunchMapping> {
         for (at, id) in self.path.iter().enumerate() {
             self.enter(at, self.nest.get(*id));
         }
@@ -195,6 +219,8 @@ impl<'a> PathReader<'a> {
         }
         mapping.has_trees_in_slow_dimension = self.row_grid.is_some() && self.tree_grid > self.row_grid;
         mapping.copies_each_row_once &= mapping.tree_blocks == 1 && mapping.copied_trees == 0;
+        mapping.adjacent_rows = mapping.adjacent_rows.min(mapping.rows_of_a_thread());
+        mapping.margins_of_slot = margins_of_slots((self.nest, model), self.path, &self.trees);
         Some(self.mapping)
     }
 
@@ -225,6 +251,9 @@ impl<'a> PathReader<'a> {
     fn row_loop(&mut self, at: usize, this: &Loop) {
         let trips = self.rows.trips(self.path[at]);
         let dimension = this.annotations.gpu_dimension;
+        if dimension.is_some() {
+            self.mapping.adjacent_rows = self.mapping.adjacent_rows.min(self.rows.step(self.path[at]));
+        }
         match dimension.map(|dimension| dimension.level) {
             Some(GpuLevel::Grid) => {
                 self.row_grid = self.row_grid.max(dimension.map(|dimension| dimension.axis));
@@ -283,10 +312,6 @@ impl<'a> PathReader<'a> {
     }
 }
 
-fn is_thread_loop(this: &Loop) -> bool {
-    this.annotations.gpu_dimension.is_some_and(|dimension| dimension.level == GpuLevel::Block)
-}
-
 /// The extent of a loop in a call of `rows` rows. `None` if it depends on an unknown property.
 fn extent(id: LoopId, this: &Loop, rows: u64) -> Option<Extent> {
     let rows = i64::try_from(rows).ok()?;
@@ -304,9 +329,9 @@ mod tests {
     use sched_nest::Depths;
     use std::sync::Arc;
 
-    /// The launch of a schedule for 100 trees, in a call of 1,000 rows.
-    fn launch(directives: &str) -> LaunchMapping {
-        let model = ModelInfo {
+    /// A model of 100 trees.
+    fn model() -> ModelInfo {
+        ModelInfo {
             num_trees: 100,
             num_features: 10,
             tested_features: 10,
@@ -317,7 +342,16 @@ mod tests {
             bin_bytes: 1,
             bins_per_row: 10,
             ..ModelInfo::default()
-        };
+        }
+    }
+
+    /// The launch of a schedule for 100 trees, in a call of 1,000 rows.
+    fn launch(directives: &str) -> LaunchMapping {
+        launch_of(&model(), directives)
+    }
+
+    /// The launch of a schedule for a model, in a call of 1,000 rows.
+    fn launch_of(model: &ModelInfo, directives: &str) -> LaunchMapping {
         let schedule = format!("target gpu\n{directives}");
         let options = CheckOptions {
             model: Some(Arc::new(model.clone())),
@@ -326,7 +360,7 @@ mod tests {
             ..CheckOptions::default()
         };
         let nest = check(&schedule, &options).nests.expect(&schedule).into_for_rows(1000);
-        let mut all = launches(&nest, &model, 1000).expect(&schedule);
+        let mut all = launches(&nest, model, 1000).expect(&schedule);
         assert_eq!(all.len(), 1, "{schedule}");
         all.remove(0)
     }
@@ -342,6 +376,7 @@ mod tests {
         [launch.tree_threads, launch.thread_trees, launch.folds, launch.slot_rounds]
     }
 
+    /// Threads that share trees, with slots in shared memory.
     const TREE_THREADS: &str = "gpuDimension(t1, block.y)\nsharedReduce(t1)\n";
 
     #[test]
@@ -390,5 +425,61 @@ mod tests {
                          reorder(b0, b2, t0, b1, t1)\ngpuDimension(b0, grid.x)\n\
                          gpuDimension(b1, block.x)\ncache(t0)\n";
         assert_eq!(copied(launch(of_rounds)), (1, 8, 4), "four times 64 rows");
+    }
+
+    #[test]
+    fn threads_have_adjacent_rows_if_their_loop_is_inside() {
+        let of = |tile: &str, order| {
+            let mapped = "gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+            let tiles = format!("tile(batch, b0, r, 64)\ntile(r, {tile})\n");
+            launch(&format!("{tiles}reorder({order}, tree)\n{mapped}")).adjacent_rows
+        };
+        assert_eq!(of("b1, b2, 4", "b0, b1, b2"), 4);
+        assert_eq!(of("b2, b1, 16", "b0, b1, b2"), 1);
+        assert_eq!(launch("gpuDimension(batch, grid.x)\ngpuDimension(tree, block.x)\n").adjacent_rows, 1);
+    }
+
+    /// Margins of the slots of a schedule, for 104 trees that add to some margins in turn.
+    fn margins_of_slots(classes: u32, directives: &str) -> u64 {
+        let depths = Depths::from(vec![6; 104]);
+        let in_turn = ModelInfo { num_trees: 104, depths, num_classes: classes, ..model() };
+        let in_turn = ModelInfo { takes_margins_in_turn: true, ..in_turn };
+        let vectors = ModelInfo { takes_margins_in_turn: false, has_leaf_vectors: true, ..in_turn.clone() };
+        let all = u64::from(classes);
+        assert_eq!(launch_of(&vectors, directives).margins_of_slot, all, "{directives}");
+        launch_of(&in_turn, directives).margins_of_slot
+    }
+
+    const ROWS: &str = "tile(batch, b0, b1, 32)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
+
+    #[test]
+    fn slots_have_one_margin_if_their_trees_are_multiples_of_the_classes_apart() {
+        let of = |classes, threads| {
+            let trees = format!("tile(tree, t0, t1, {threads})\nreorder(b0, t0, b1, t1)\n");
+            margins_of_slots(classes, &format!("{ROWS}{trees}{TREE_THREADS}"))
+        };
+        assert_eq!([of(8, 8), of(8, 16), of(8, 32), of(1, 12)], [1; 4]);
+        assert_eq!([of(8, 12), of(8, 4), of(8, 26)], [8; 3]);
+        assert_eq!([of(7, 14), of(7, 16)], [1, 7]);
+        // Adjacent trees, which add to all margins.
+        let adjacent = "tile(tree, t1, t0, 8)\nreorder(b0, b1, t1, t0)\n";
+        assert_eq!(margins_of_slots(8, &format!("{ROWS}{adjacent}{TREE_THREADS}")), 8);
+        assert_eq!(margins_of_slots(8, ROWS), 8, "it has no slots");
+        let sorted = "sortTrees(depth)\ntile(tree, t0, t1, 8)\n";
+        let order = "reorder(b0, t0, b1, t1)\n";
+        assert_eq!(margins_of_slots(8, &format!("{sorted}{ROWS}{order}{TREE_THREADS}")), 8);
+    }
+
+    #[test]
+    fn slots_of_blocks_and_threads_are_in_the_order_of_trees() {
+        let of = |threads, reduce| {
+            let trees = format!("tile(tree, t0, t1, {threads})\nreorder(b0, t0, b1, t1)\n");
+            let mapped = "gpuDimension(t0, grid.y)\ngpuDimension(t1, block.y)\n";
+            margins_of_slots(8, &format!("{ROWS}{trees}{mapped}{reduce}"))
+        };
+        assert_eq!([of(8, ""), of(12, "")], [1, 1], "all trees have slots in the device's memory");
+        assert_eq!([of(8, "sharedReduce(t1)"), of(12, "sharedReduce(t1)")], [1, 8]);
+        assert_eq!([of(8, "atomicReduce(t1)"), of(12, "atomicReduce(t1)")], [8, 8], "slots of 8 or 12 trees");
+        assert_eq!(of(8, "atomicReduce(t0)\natomicReduce(t1)"), 8, "no loop has slots");
     }
 }

@@ -13,21 +13,24 @@
 mod block;
 mod columns;
 mod coverage;
+mod device_slots;
 mod figures;
 mod fitted;
 mod machine;
 mod mapping;
+mod margins;
 mod reads;
 mod sums;
 mod trees;
 
 use block::{BlockWork, shared_bytes};
 use columns::ColumnWork;
+use device_slots::DeviceSlots;
 use machine::Occupancy;
 use mapping::LaunchMapping;
-use sched_ir::mir::folds_in_launch;
 use sched_nest::{ModelInfo, Nest};
-use trees::{TreeMemory, row_bytes, sum_bytes};
+use sums::SumAccesses;
+use trees::{TreeMemory, margins, row_bytes, sum_bytes};
 
 pub use fitted::FittedFigures;
 pub use machine::GpuMachine;
@@ -43,13 +46,17 @@ pub struct GpuCost {
 /// GPU, or if an extent is unknown.
 pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> Option<GpuCost> {
     let rows = rows.max(1);
-    let launches = mapping::launches(nest, model, rows)?;
+    let mut launches = mapping::launches(nest, model, rows)?;
+    if gpu.packs_slots {
+        launches.iter_mut().for_each(|launch| launch.margins_of_slot = margins(model));
+    }
     let columns = ColumnWork::of(model);
     // If one launch copies each row once, its blocks compute the columns of their rows.
     let of_blocks = columns.filter(|columns| match launches.as_slice() {
         [launch] if launch.copies_each_row_once => {
             let trees = TreeMemory::of(gpu, model, launch.layout);
-            gpu.has_shared(shared_bytes((model, Some(*columns)), &trees, launch))
+            let sums = SumAccesses::of(gpu, model, launch);
+            gpu.has_shared(shared_bytes((model, Some(*columns)), &trees, (launch, &sums)))
         }
         _ => false,
     });
@@ -68,10 +75,11 @@ fn launch_us(
     let trees = TreeMemory::of(gpu, model, launch.layout);
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
     let busiest = (blocks / gpu.multiprocessors()).ceil();
-    let shared = shared_bytes((model, columns), &trees, launch);
+    let sums = SumAccesses::of(gpu, model, launch);
+    let shared = shared_bytes((model, columns), &trees, (launch, &sums));
     let resident = gpu.resident_blocks((launch.threads(), launch.registers(model)), shared);
     let occupancy = Occupancy { busiest, resident: resident as f64 };
-    let work = BlockWork::of((gpu, model, columns), &trees, launch, rows, occupancy);
+    let work = BlockWork::of((gpu, model, columns), &trees, (launch, sums), rows, occupancy);
     // If there are fewer blocks than multiprocessors, the others use none of the second-level cache's
     // bandwidth.
     let active = blocks.min(gpu.multiprocessors());
@@ -86,13 +94,14 @@ fn launch_us(
     let memory = reads * of_rows / (figures::MEMORY_SHARE * gpu.sheet.dram_gb_s) / 1000.0;
     let parts = [issue, first_cache, latency, second_cache, memory];
     let sum: f64 = parts.iter().map(|us| us.powf(gpu.fitted.overlap_exponent)).sum();
-    figures::LAUNCH_US + sum.powf(gpu.fitted.overlap_exponent.recip()) + fold_us(gpu, model, launch, rows)
+    let fold = DeviceSlots::of(model, launch).map_or(0.0, |slots| slots.fold_us(gpu, launch, rows));
+    figures::LAUNCH_US + sum.powf(gpu.fitted.overlap_exponent.recip()) + fold
 }
 
 /// Bytes that a call reads of rows and writes of results, through the second-level cache. Blocks that share
 /// the trees of a row each read the row.
 fn call_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping, rows: u64) -> f64 {
-    let results = f64::from(model.num_classes.max(1)) * sum_bytes(model);
+    let results = margins(model) as f64 * sum_bytes(model);
     let blocks = launch.tree_blocks as f64;
     let read = match launch.copies_rows {
         true => row_bytes(model),
@@ -103,34 +112,4 @@ fn call_bytes(model: &ModelInfo, trees: &TreeMemory, launch: &LaunchMapping, row
         }
     };
     rows as f64 * (blocks * read + results)
-}
-
-/// Microseconds of adding up slots in the device's memory, by the last blocks of the launch or by a second
-/// launch; 0 without such slots.
-fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &LaunchMapping, rows: u64) -> f64 {
-    if launch.device_slots == 0 {
-        return 0.0;
-    }
-    let margins = f64::from(model.num_classes.max(1));
-    let (slots, rows) = (launch.device_slots as f64, rows as f64);
-    let bytes = slots * rows * margins * sum_bytes(model);
-    // Neighbouring threads write sums of neighbouring rows, in sectors of their own if a row has many.
-    let of_a_row = margins * sum_bytes(model);
-    let written = slots * rows * sums::accesses(model) as f64 * of_a_row.min(figures::SECTOR_BYTES);
-    let share = (written + bytes) / gpu.multiprocessors();
-    let moved = gpu.us(gpu.fitted.slot_traffic * share / gpu.second_cache_bandwidth(gpu.multiprocessors()));
-    let wait = if gpu.keeps_in_second_cache(bytes) { 1.0 } else { figures::MEMORY_FOLD_FACTOR };
-    let rounds = (rows * margins / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
-    let sums = launch.rows_per_block * u64::from(model.num_classes.max(1));
-    let in_launch = folds_in_launch(launch.device_slots, sums, launch.threads());
-    let (before, rounds) = match in_launch && !gpu.folds_in_second_launch {
-        true => {
-            let rounds = rounds.max(sums.div_ceil(launch.threads()) as f64);
-            let waits =
-                if launch.tree_blocks > 1 { gpu.fitted.ticket_cycles() } else { gpu.fitted.barrier_cycles };
-            (gpu.us(waits), rounds)
-        }
-        false => (figures::LAUNCH_US, rounds),
-    };
-    before + moved + gpu.us(slots * gpu.fitted.device_fold_cycles * wait * rounds)
 }

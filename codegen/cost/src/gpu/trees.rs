@@ -104,6 +104,11 @@ pub fn sum_bytes(model: &ModelInfo) -> f64 {
     f64::from(model.sum_bytes.max(4))
 }
 
+/// Margins of a row.
+pub fn margins(model: &ModelInfo) -> u64 {
+    u64::from(model.num_classes.max(1))
+}
+
 /// Whether each tree adds to the sum of one class, so that the sums are indexed.
 pub fn selects_class(model: &ModelInfo) -> bool {
     model.num_classes > 1 && !model.has_leaf_vectors

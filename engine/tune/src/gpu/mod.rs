@@ -12,6 +12,7 @@ use crate::state::SearchState;
 use crate::task::TuningTask;
 use judge::Judge;
 use schedc_driver::Failure;
+use schedc_driver::choice::gpu::candidates::classes_in_turn;
 use schedc_driver::choice::gpu::{Pricer, chosen_for};
 use schedc_driver::choice::last_where;
 use std::time::{Duration, Instant};
@@ -45,6 +46,7 @@ pub fn search(
             rows: *rows,
             features: task.model.forest().num_features,
             trees: facts.num_trees,
+            classes: classes_in_turn(&facts),
             depth: facts.max_depth(),
         };
         let mut judge = Judge::new(task, &pricer, *rows, (began, until), state);

@@ -1,6 +1,7 @@
 //! Strategies: the order in which a search proposes schedules.
 
 use sched_nest::Layout;
+use schedc_driver::choice::gpu::candidates::sharing_threads;
 use schedc_driver::choice::gpu::shape::{GpuCandidate, MOST_THREADS, ThreadMapping};
 use serde::Serialize;
 
@@ -25,6 +26,8 @@ pub struct ProblemSize {
     pub features: usize,
     /// Number of trees of the model.
     pub trees: u32,
+    /// Classes to which trees add in turn; 1 if they do not.
+    pub classes: u32,
     /// Depth of the deepest tree, in edges.
     pub depth: u32,
 }
@@ -160,11 +163,12 @@ impl NeighbourSearch {
 
     /// The first candidates: common mappings, each over all layouts.
     fn candidates(&self) -> Vec<GpuCandidate> {
-        let ProblemSize { rows, trees, .. } = self.size;
-        let trees = trees.max(1);
+        let ProblemSize { rows, trees, classes, .. } = self.size;
+        let (trees, classes) = (trees.max(1), classes.max(1));
+        let threads = sharing_threads((trees, classes), MAX_TREE_THREADS);
         let groups = trees.div_ceil(MAX_GROUP_TREES);
         let plain = GpuCandidate {
-            form: ThreadMapping::Trees { threads: (trees > MAX_TREE_THREADS).then_some(MAX_TREE_THREADS) },
+            form: ThreadMapping::Trees { threads: (trees > MAX_TREE_THREADS).then_some(threads) },
             layout: Layout::Array,
             cached: true,
             together: 1,
@@ -210,11 +214,12 @@ impl ShapeProposer for NeighbourSearch {
             return self.candidates();
         }
         let layouts = self.layouts();
+        let of_model = (self.size.trees, self.size.classes.max(1), self.size.unrolled_steps());
         let mut next = Vec::new();
         for centre in best(known, CENTRES_PER_STEP) {
             if !self.centres.contains(&centre) {
                 self.centres.push(centre);
-                next.extend(centre.neighbours(&layouts, (self.size.trees, self.size.unrolled_steps())));
+                next.extend(centre.neighbours(&layouts, of_model));
             }
         }
         let mut new: Vec<GpuCandidate> = Vec::new();
@@ -232,7 +237,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    const SIZE: ProblemSize = ProblemSize { rows: 1024, features: 28, trees: 100, depth: 8 };
+    const SIZE: ProblemSize = ProblemSize { rows: 1024, features: 28, trees: 100, classes: 1, depth: 8 };
 
     #[test]
     fn silvanforges_grid_is_that_of_the_paper() {
@@ -270,6 +275,27 @@ mod tests {
         assert_eq!(layouts(true), all);
         let untimed: Vec<Layout> = all.difference(&layouts(false)).copied().collect();
         assert_eq!(untimed, [Layout::Hybrid]);
+    }
+
+    #[test]
+    fn threads_that_share_trees_stay_multiples_of_the_classes() {
+        let size = ProblemSize { trees: 1400, classes: 7, ..SIZE };
+        let first = Strategy::Neighbours.begin(size, false).next(&[]);
+        let is_by_tree = |one: &&GpuCandidate| matches!(one.form, ThreadMapping::Trees { .. });
+        let by_tree = *first.iter().find(is_by_tree).expect("a block for each row");
+        assert_eq!(by_tree.form, ThreadMapping::Trees { threads: Some(350) });
+        let near = by_tree.neighbours(&[], (1400, 7, 8));
+        let threads: BTreeSet<u32> = near
+            .iter()
+            .filter_map(|one| match one.form {
+                ThreadMapping::Trees { threads } => threads,
+                _ => None,
+            })
+            .collect();
+        assert_eq!(threads, BTreeSet::from([175, 350, 700]));
+        let odd = GpuCandidate { form: ThreadMapping::FewRows { block: 2, threads: 175 }, ..by_tree };
+        let rounds_down = |one: &GpuCandidate| one.form == ThreadMapping::FewRows { block: 2, threads: 84 };
+        assert!(odd.neighbours(&[], (1400, 7, 8)).iter().any(rounds_down));
     }
 
     #[test]

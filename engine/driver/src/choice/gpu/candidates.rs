@@ -63,13 +63,14 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<GpuCandidate> {
     let mut all = Vec::new();
     let plain =
         |form, layout| GpuCandidate { form, layout, cached: true, together: 1, unrolled: 0, shared: false };
-    let threads = TREE_THREADS.map(|threads| divisor(model.num_trees, threads));
+    let of_model = (model.num_trees, classes_in_turn(model));
+    let threads = TREE_THREADS.map(|threads| divisor(of_model, threads));
     for layout in layouts.of_trees.iter().copied() {
-        for threads in [None, Some(MOST_THREADS_OF_A_ROW)] {
+        for threads in [None, Some(sharing_threads(of_model, MOST_THREADS_OF_A_ROW))] {
             all.push(GpuCandidate { shared: true, ..plain(ThreadMapping::Trees { threads }, layout) });
         }
         for (block, most) in [(1, 256), (2, 128), (2, 512), (4, 128), (4, 256)] {
-            let threads = most.min(model.num_trees);
+            let threads = sharing_threads(of_model, most.min(model.num_trees));
             all.push(GpuCandidate {
                 shared: true,
                 ..plain(ThreadMapping::FewRows { block, threads }, layout)
@@ -114,19 +115,55 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<GpuCandidate> {
     all
 }
 
-/// The largest divisor of a number of trees in `most / 2..=most`, so that no tile is partial; else `most`.
-fn divisor(trees: u32, most: u32) -> u32 {
-    (most.div_ceil(2)..=most).rev().find(|divisor| trees.is_multiple_of(*divisor)).unwrap_or(most)
+/// Classes to which trees add in turn; 1 if they do not. If a multiple of this number of threads share trees,
+/// all trees of a thread add to one class.
+pub fn classes_in_turn(model: &ModelInfo) -> u32 {
+    if model.takes_margins_in_turn { model.num_classes.max(1) } else { 1 }
+}
+
+/// The largest divisor of a number of trees in `most / 2..=most`, so that no tile is partial; else `most`. If
+/// trees add to at most `most` classes in turn, the largest multiple of the classes that is such a divisor;
+/// else their largest multiple.
+fn divisor((trees, classes): (u32, u32), most: u32) -> u32 {
+    let classes = if classes <= most { classes } else { 1 };
+    let multiple = most / classes * classes;
+    let multiples = (most.div_ceil(2)..=multiple).rev().step_by(classes as usize);
+    multiples.into_iter().find(|threads| trees.is_multiple_of(*threads)).unwrap_or(multiple)
+}
+
+/// Threads that share `trees` trees: `most`. If these trees add to at most `most` classes in turn, a multiple
+/// of the classes, and if possible a divisor of the trees.
+pub fn sharing_threads((trees, classes): (u32, u32), most: u32) -> u32 {
+    if (2..=most).contains(&classes) { divisor((trees, classes), most) } else { most }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::divisor;
+    use super::{divisor, sharing_threads};
 
     #[test]
     fn tiles_are_whole_where_a_divisor_is_near() {
-        assert_eq!([8, 16, 32].map(|most| divisor(100, most)), [5, 10, 25]);
-        assert_eq!([8, 16, 32].map(|most| divisor(800, most)), [8, 16, 32]);
-        assert_eq!([8, 16, 32].map(|most| divisor(101, most)), [8, 16, 32], "a prime has none");
+        assert_eq!([8, 16, 32].map(|most| divisor((100, 1), most)), [5, 10, 25]);
+        assert_eq!([8, 16, 32].map(|most| divisor((800, 1), most)), [8, 16, 32]);
+        assert_eq!([8, 16, 32].map(|most| divisor((101, 1), most)), [8, 16, 32], "a prime has none");
+    }
+
+    #[test]
+    fn threads_are_multiples_of_the_classes() {
+        let of = |trees, classes| [8, 16, 32].map(|most| divisor((trees, classes), most));
+        assert_eq!(of(800, 8), [8, 16, 32]);
+        assert_eq!(of(700, 7), [7, 14, 28]);
+        assert_eq!(of(707, 7), [7, 14, 28], "no multiple divides 101 rounds");
+        assert_eq!(of(720, 12), [8, 12, 24], "eight threads cannot share twelve classes");
+        assert_eq!(of(1000, 100), [8, 10, 25]);
+    }
+
+    #[test]
+    fn only_classes_in_turn_limit_the_threads_of_a_few_rows() {
+        let of = |trees, classes| [128, 256, 512].map(|most| sharing_threads((trees, classes), most));
+        assert_eq!(of(700, 1), [128, 256, 512]);
+        assert_eq!(of(700, 7), [70, 175, 350]);
+        assert_eq!(of(707, 7), [126, 252, 511]);
+        assert_eq!(of(1000, 200), [128, 200, 400]);
     }
 }

@@ -198,12 +198,22 @@ impl GpuCandidate {
         text
     }
 
-    /// Shapes that differ from this one in one number, in the layout, or in one directive, for a model of
-    /// `all_trees` trees of depth `depth`. Some of them may be illegal.
-    pub fn neighbours(&self, layouts: &[Layout], (all_trees, depth): (u32, u32)) -> Vec<GpuCandidate> {
+    /// Shapes that differ from this one in one number, in the layout, or in one directive. The model has
+    /// `all_trees` trees of depth `depth`, which add to `classes` classes in turn. Some shapes may be
+    /// illegal.
+    pub fn neighbours(
+        &self,
+        layouts: &[Layout],
+        (all_trees, classes, depth): (u32, u32, u32),
+    ) -> Vec<GpuCandidate> {
         let mut all = Vec::new();
         let around = |n: u32, least: u32, most: u32| {
             [n / 2, n * 2].into_iter().filter(move |other| (least..=most).contains(other))
+        };
+        // Threads that share trees stay a multiple of the classes, so that slots have one margin.
+        let sharing = |threads: u32, least: u32, most: u32| {
+            let unit = if threads.is_multiple_of(classes) && threads / 2 >= classes { classes } else { 1 };
+            [threads / 2 / unit * unit, threads * 2].into_iter().filter(move |n| (least..=most).contains(n))
         };
         let mut with = |form| all.push(GpuCandidate { form, ..*self });
         match self.form {
@@ -216,11 +226,11 @@ impl GpuCandidate {
             }
             ThreadMapping::Slots { block, rows, trees } => {
                 around(block, 16, 1024).for_each(|block| with(ThreadMapping::Slots { block, rows, trees }));
-                around(trees, 2, 64).for_each(|trees| with(ThreadMapping::Slots { block, rows, trees }));
+                sharing(trees, 2, 64).for_each(|trees| with(ThreadMapping::Slots { block, rows, trees }));
             }
             ThreadMapping::FewRows { block, threads } => {
                 around(block, 1, 32).for_each(|block| with(ThreadMapping::FewRows { block, threads }));
-                around(threads, 32, MOST_THREADS)
+                sharing(threads, 32, MOST_THREADS)
                     .for_each(|threads| with(ThreadMapping::FewRows { block, threads }));
             }
             ThreadMapping::Template { block, rows, trees } => {
@@ -234,12 +244,12 @@ impl GpuCandidate {
             }
             ThreadMapping::Groups { block, trees } => {
                 around(block, 8, 256).for_each(|block| with(ThreadMapping::Groups { block, trees }));
-                around(trees, 2, 128).for_each(|trees| with(ThreadMapping::Groups { block, trees }));
+                sharing(trees, 2, 128).for_each(|trees| with(ThreadMapping::Groups { block, trees }));
             }
             ThreadMapping::Trees { threads } => {
-                let now = threads.unwrap_or(all_trees.next_power_of_two());
+                let now = threads.unwrap_or(all_trees.next_power_of_two().next_multiple_of(classes));
                 let fewer = |threads: u32| (threads < all_trees || threads > MOST_THREADS).then_some(threads);
-                around(now, 32, MOST_THREADS)
+                sharing(now, 32, MOST_THREADS)
                     .for_each(|threads| with(ThreadMapping::Trees { threads: fewer(threads) }));
             }
         }

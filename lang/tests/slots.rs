@@ -1,0 +1,48 @@
+//! Shared memory of slots of sums, which have one margin if all their trees add to that one.
+
+use sched_lang::check;
+use sched_nest::ModelInfo;
+use std::sync::Arc;
+
+/// Codes of the problems of a schedule for 1,000 trees of 100 classes. In a block, 100 slots of all margins
+/// of 32 rows take 1.2 MiB, and those of one margin 12.5 KiB.
+fn codes(takes_margins_in_turn: bool, trees: &str) -> Vec<u16> {
+    let mut options = sched_testing::options("trees=1000 classes=100 features=20 compile");
+    let model = options.model.as_deref().cloned().expect("the options have a model");
+    options.model = Some(Arc::new(ModelInfo { takes_margins_in_turn, ..model }));
+    let schedule = format!(
+        "target gpu(sm_90)\ntile(batch, b0, r, 32)\ntile(r, b1, b2, 4)\n{trees}\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
+    );
+    check(&schedule, &options).diagnostics.iter().map(|found| found.code.number()).collect()
+}
+
+const THREADS: &str = "gpuDimension(t1, block.y)\nsharedReduce(t1)";
+
+#[test]
+fn slots_of_one_margin_fit_shared_memory() {
+    let every_hundredth = format!("tile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1, b2)\n{THREADS}");
+    assert!(codes(true, &every_hundredth).is_empty());
+    assert_eq!(codes(false, &every_hundredth), [82], "slots have all margins");
+}
+
+#[test]
+fn slots_of_several_margins_exceed_shared_memory() {
+    let adjacent = format!("tile(tree, t1, t0, 10)\nreorder(b0, t1, b1, t0, b2)\n{THREADS}");
+    assert_eq!(codes(true, &adjacent), [82], "each slot has ten adjacent trees");
+    let every_125th = format!("tile(tree, t0, t1, 125)\nreorder(b0, t0, b1, t1, b2)\n{THREADS}");
+    assert_eq!(codes(true, &every_125th), [82]);
+    let sorted = format!("sortTrees(depth)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1, b2)\n{THREADS}");
+    assert_eq!(codes(true, &sorted), [82], "the trees are in another order");
+}
+
+#[test]
+fn groups_of_trees_in_blocks_have_slots_of_one_margin() {
+    let groups = |trees| {
+        format!(
+            "tile(tree, t0, t1, {trees})\nreorder(b0, t0, b1, t1, b2)\ngpuDimension(t0, grid.y)\n{THREADS}"
+        )
+    };
+    assert!(codes(true, &groups(100)).is_empty());
+    assert_eq!(codes(true, &groups(125)), [82]);
+}
