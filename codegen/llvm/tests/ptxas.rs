@@ -14,13 +14,9 @@ const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 /// values of the logarithms if it may choose the number of registers.
 const LOGARITHMS_THAT_SPILLED: [u64; 2] = [28, 54];
 
-/// Most bytes that a kernel with sums on the stack may store or load for other values. `ptxas` then found
-/// room for all threads of a multiprocessor. With a limit that leaves more registers, fewer threads would
-/// be at work, also in kernels that spill nothing.
-const MOST_SPILLED_BESIDE_SUMS: u32 = 32;
-
-/// As [`MOST_SPILLED_BESIDE_SUMS`], for a value of a thread that walks four rows and has a slot for each.
-const MOST_SPILLED_WITH_SLOTS: u32 = 4;
+/// Most bytes that a kernel may store or load for values without a register, if it computes predictions from
+/// several margins after its walks. With a limit that leaves more registers, fewer threads would walk.
+const MOST_SPILLED_BY_PREDICTIONS: u32 = 20;
 
 /// The example model with all schedules, and forests of every kind of output and type of sums, each with half
 /// of the example schedules. Outputs with logarithms have one schedule, apart from forests whose kernels once
@@ -82,13 +78,10 @@ fn kernels_assemble_without_spills() {
                 assert_eq!(cubin.kernels.len(), ptx.matches(".entry").count(), "{model}, {name}");
                 for kernel in &cubin.kernels {
                     // A table selects the sum that a tree adds to, so several sums need addresses. They are
-                    // on the stack, and `ptxas` may put a few other values beside them.
+                    // on the stack.
                     let has_stack = forest.num_margins > 1;
-                    let most = match (has_stack, name.contains("four_rows_slots")) {
-                        (true, _) => MOST_SPILLED_BESIDE_SUMS,
-                        (false, true) => MOST_SPILLED_WITH_SLOTS,
-                        (false, false) => 0,
-                    };
+                    let predicts = has_stack && kernel.name.contains("_direct_");
+                    let most = if predicts { MOST_SPILLED_BY_PREDICTIONS } else { 0 };
                     let spilled = kernel.spill_store_bytes.max(kernel.spill_load_bytes);
                     let in_registers = kernel.stack_bytes == 0 || has_stack || spilled > 0;
                     if spilled > most || !in_registers || kernel.registers == 0 {

@@ -259,6 +259,7 @@ fn margins_of_slots(builder: &NestBuilder, id: LoopId) -> Option<u64> {
             let step = u64::try_from(node.step.as_int()?).ok().filter(|_| node.start.as_int() == Some(0))?;
             match shares_trees(builder, on) {
                 true => slots.push((step, u64::try_from(node.trips()?).ok()?)),
+                false if node.trips() == Some(1) => {}
                 false => others.push(step),
             }
         }

@@ -19,7 +19,8 @@ pub fn margins_of_slots((nest, model): (&Nest, &ModelInfo), path: &[LoopId], tre
     if !in_turn || !begin_at_0 || slots.is_empty() {
         return all;
     }
-    let others: Vec<u64> = loops.filter(|id| !slots.contains(id)).map(|id| trees.step(*id)).collect();
+    let others = loops.filter(|id| !slots.contains(id) && trees.trips(**id) > 1);
+    let others: Vec<u64> = others.map(|id| trees.step(*id)).collect();
     let slots: Vec<(u64, u64)> = slots.iter().map(|id| (trees.step(*id), trees.trips(*id))).collect();
     margins_of_slot(all, &slots, &others)
 }

@@ -18,11 +18,12 @@ impl Concurrent<'_> {
         match *self {
             Concurrent::Parallel(p) => Stmt::Parallel(Box::new(Parallel { body: Vec::new(), ..*p })),
             Concurrent::Launch(l) => {
-                let Launch { name, grid, block, .. } = l;
+                let Launch { name, grid, block, registers, .. } = l;
                 Stmt::Launch(Box::new(Launch {
                     name: name.clone(),
                     grid: *grid,
                     block: *block,
+                    registers: *registers,
                     body: Vec::new(),
                 }))
             }

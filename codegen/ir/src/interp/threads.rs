@@ -235,7 +235,8 @@ mod tests {
             shared: BufferId(1),
         };
         let body = vec![Stmt::Ticket(ticket)];
-        let launch = Launch { name: "l".to_string(), grid: [Value(0); 3], block: [4, 1, 1], body };
+        let launch =
+            Launch { name: "l".to_string(), grid: [Value(0); 3], block: [4, 1, 1], registers: None, body };
         let (mut racy, mut ordered) = (0, 0);
         let programs = 40_000u64;
         for program in 0..programs {
@@ -307,8 +308,13 @@ mod tests {
     /// Detects the first race of a random launch on one byte, and nothing else.
     #[test]
     fn the_first_race_of_a_launch_is_found_and_nothing_else() {
-        let launch =
-            Launch { name: "l".to_string(), grid: [Value(0); 3], block: [4, 1, 1], body: Vec::new() };
+        let launch = Launch {
+            name: "l".to_string(),
+            grid: [Value(0); 3],
+            block: [4, 1, 1],
+            registers: None,
+            body: Vec::new(),
+        };
         let mut racy = 0;
         let programs = 20_000u64;
         for program in 0..programs {

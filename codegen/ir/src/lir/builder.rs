@@ -1,6 +1,7 @@
 //! Function builder, which appends statements and folds constants, so that LIR stays readable.
 
 mod blocks;
+mod registers;
 mod remainders;
 
 pub use blocks::BuildStmts;
@@ -31,6 +32,8 @@ pub struct Builder {
     reloads: u32,
     /// Names of launches so far.
     launches: Vec<String>,
+    /// Registers that threads of the current launch need for sums.
+    registers: Option<u32>,
 }
 
 impl Builder {
@@ -51,6 +54,7 @@ impl Builder {
             rows: None,
             reloads: 0,
             launches: Vec::new(),
+            registers: None,
         }
     }
 

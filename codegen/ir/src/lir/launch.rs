@@ -44,6 +44,9 @@ pub struct Launch {
     /// Threads of a block in the dimensions x, y and z: at least 1 each, and a product of at most
     /// [`MAX_THREADS`].
     pub block: [u32; 3],
+    /// Registers of a thread that leave room for its sums of several margins. `None` if it has no such sums,
+    /// or if they are in memory.
+    pub registers: Option<u32>,
     /// Statements of a thread.
     pub body: Block,
 }

@@ -125,11 +125,16 @@ impl SumTarget {
         b.add(first, after)
     }
 
-    /// The margin of a tree. In unrolled loops over the trees of all classes it is a constant, so that a
-    /// thread can keep its sums in registers.
+    /// The margin of a tree, if it is known at compile time, as in unrolled loops over the trees of all
+    /// classes.
+    fn known_margin(b: &Builder, tree_margins: TreeMargins, tree: Value) -> Option<i64> {
+        b.remainder(tree, tree_margins.margins).filter(|_| tree_margins.are_in_turn)
+    }
+
+    /// The margin of a tree.
     fn margin_of(b: &mut Builder, tree_margins: TreeMargins, tree: Value) -> Value {
-        let TreeMargins { buffer, element, margins, are_in_turn } = tree_margins;
-        match b.remainder(tree, margins).filter(|_| are_in_turn) {
+        let TreeMargins { buffer, element, .. } = tree_margins;
+        match SumTarget::known_margin(b, tree_margins, tree) {
             Some(margin) => b.int(margin),
             None => b.load_index(element, Address::element(buffer, tree, element)),
         }
@@ -139,6 +144,10 @@ impl SumTarget {
     pub fn margin(&self, b: &mut Builder, row: Value, tree: Value, kept_row: Option<i64>) -> Value {
         let first = self.first_margin(b, row, kept_row);
         let Some(tree_margins) = self.tree_margins.filter(|_| self.margins > 1) else { return first };
+        if kept_row.is_some() && SumTarget::known_margin(b, tree_margins, tree).is_some() {
+            // All indices of the kept sums are constants, so that they are in registers.
+            b.keep_sums_in_registers(self.margins.saturating_mul(self.margin_distance));
+        }
         let margin = SumTarget::margin_of(b, tree_margins, tree);
         self.margin_after(b, first, margin)
     }

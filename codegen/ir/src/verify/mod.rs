@@ -253,7 +253,7 @@ impl<'f> Verifier<'f> {
     }
 
     fn launch(&mut self, stmt: &'f Launch) -> CheckResult {
-        let Launch { name, grid, block, body } = stmt;
+        let Launch { name, grid, block, body, .. } = stmt;
         ensure(self.inside == CodePosition::Host, || {
             format!("launch `{name}` is inside a parallel loop or a launch")
         })?;

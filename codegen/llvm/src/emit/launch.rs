@@ -61,11 +61,15 @@ pub(super) fn emit_launch_kernels<'ctx>(
     Ok(emitted)
 }
 
-/// Whether a launch computes functions by polynomials: nothing else has fused multiply-adds.
-fn has_polynomials(launch: &Launch) -> bool {
-    let mut found = false;
-    Stmt::visit_all(&launch.body, |stmt| found |= matches!(stmt, Stmt::Let(_, Op::Fma(..))));
-    found
+/// Registers of a thread that computes functions by polynomials, whose coefficients and terms take many.
+const FUNCTION_REGISTERS: u32 = 64;
+
+/// Registers that a thread of a launch must be able to have; `None` leaves the number to the assembler.
+fn registers(launch: &Launch) -> Option<u32> {
+    let mut has_polynomials = false;
+    // Only polynomials have fused multiply-adds.
+    Stmt::visit_all(&launch.body, |stmt| has_polynomials |= matches!(stmt, Stmt::Let(_, Op::Fma(..))));
+    launch.registers.max(has_polynomials.then_some(FUNCTION_REGISTERS))
 }
 
 /// Emits the launches of one LIR function.
@@ -92,7 +96,7 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
         let kernel = KernelInterface {
             name: &name,
             block: launch.block,
-            has_polynomials: has_polynomials(launch),
+            registers: registers(launch),
             parameters: &parameters,
         };
         let llvm = device.declare_kernel(self.context, self.module, &kernel)?;

@@ -94,10 +94,11 @@ pub trait BuildStmts: Sized {
     /// Code of a GPU: `body` appends the statements of a thread. A name in use gets a number.
     fn launch(&mut self, name: &str, grid: [Value; 3], block: [u32; 3], body: impl FnOnce(&mut Self)) {
         let (body, ()) = self.nested(body);
+        let registers = self.builder().registers.take();
         let launches = &mut self.builder().launches;
         let name = unused(name, |name| launches.iter().any(|taken| taken == name));
         launches.push(name.clone());
-        self.builder().push(Stmt::Launch(Box::new(Launch { name, grid, block, body })));
+        self.builder().push(Stmt::Launch(Box::new(Launch { name, grid, block, registers, body })));
     }
 
     /// Allocates temporary memory for `body`. Inside a launch, each thread has its own.

@@ -98,9 +98,8 @@ pub(super) struct KernelInterface<'a, 'ctx> {
     pub(super) name: &'a str,
     /// Number of threads of a block in the directions x, y and z.
     pub(super) block: [u32; 3],
-    /// Whether it computes logarithms or other functions by polynomials, whose coefficients and terms take
-    /// many registers.
-    pub(super) has_polynomials: bool,
+    /// Registers that a thread must be able to have; `None` leaves the number to the assembler.
+    pub(super) registers: Option<u32>,
     /// Its parameters, in order.
     pub(super) parameters: &'a [KernelParameter<'ctx>],
 }

@@ -9,7 +9,7 @@ use inkwell::AddressSpace;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::{BasicValueEnum, FloatValue, FunctionValue, PointerValue};
-use sched_ir::lir::GpuDimension;
+use sched_ir::lir::{GpuDimension, WARP};
 use std::cell::Cell;
 
 /// Intrinsics that read the numbers of a block and of a thread.
@@ -60,15 +60,15 @@ impl NvidiaGpu {
     }
 }
 
-/// Threads that a multiprocessor runs at a time, at least, if their kernel computes functions. A thread then
-/// has up to 64 registers.
-const FUNCTION_THREADS: u32 = 1024;
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 1 << 16;
 
-/// Fewest blocks of a kernel that a multiprocessor must be able to run at a time; `None` leaves the number to
-/// `ptxas`. For small blocks, `ptxas` then prefers more blocks to registers, and spills values of functions.
+/// Blocks of a kernel that a multiprocessor can run at a time if each thread has the registers that it needs;
+/// `None` leaves the number to `ptxas`. `ptxas` then often prefers more blocks to registers, and spills values.
 fn fewest_blocks(kernel: &KernelInterface) -> Option<u32> {
     let threads: u32 = kernel.block.iter().product();
-    kernel.has_polynomials.then(|| (FUNCTION_THREADS / threads.max(1)).clamp(1, MOST_BLOCKS))
+    let blocks = |registers: u32| REGISTERS / (registers * threads.next_multiple_of(WARP as u32)).max(1);
+    Some(blocks(kernel.registers?).clamp(1, MOST_BLOCKS))
 }
 
 impl Device for NvidiaGpu {
