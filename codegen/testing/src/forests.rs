@@ -375,8 +375,8 @@ pub fn num_tested_columns(forest: &Forest) -> usize {
     prepared.map_or(forest.num_features, |prepared| prepared.tested.len())
 }
 
-/// The forest, in two of three cases with trees that add to its margins in turn, if it has several margins and
-/// no leaf vectors. The choice depends on the seed alone.
+/// The forest, in two of three cases with trees that add to its margins in turn, if it has several margins
+/// and no leaf vectors. The choice depends on the seed alone.
 pub fn with_margins_in_turn(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ 0x9e6c_63d0_876a_9a7b);
     let rounds_some = forest.single_margins.iter().any(|single| *single);

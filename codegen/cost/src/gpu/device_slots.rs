@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn fewer_slots_of_each_sum_are_folded_in_the_launch() {
-        // A block of 16 threads has 32 sums of 104 slots, or of 13.
+        // A block of 8 threads has 32 sums of 104 slots, or of 13.
         let [all, one] = [8, 1].map(|margins| DeviceSlots::of(&model(8), &groups(margins)).unwrap());
-        assert!(!folds_in_launch(all.slots_of_sum, 32, 16) && folds_in_launch(one.slots_of_sum, 32, 16));
+        assert!(!folds_in_launch(all.slots_of_sum, 32, 8) && folds_in_launch(one.slots_of_sum, 32, 8));
     }
 }

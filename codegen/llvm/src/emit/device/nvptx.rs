@@ -64,7 +64,7 @@ impl NvidiaGpu {
 const REGISTERS: u32 = 1 << 16;
 
 /// Blocks of a kernel that a multiprocessor can run at a time if each thread has the registers that it needs;
-/// `None` leaves the number to `ptxas`. `ptxas` then often prefers more blocks to registers, and spills values.
+/// `None` leaves the number to `ptxas`, which then often prefers more blocks to registers, and spills values.
 fn fewest_blocks(kernel: &KernelInterface) -> Option<u32> {
     let threads: u32 = kernel.block.iter().product();
     let blocks = |registers: u32| REGISTERS / (registers * threads.next_multiple_of(WARP as u32)).max(1);
