@@ -41,6 +41,8 @@ pub enum Fault {
     BarrierDropped,
     /// LIR: the threads of a block do not wait for the margins of the rows whose predictions they compute.
     MarginsNotAwaited,
+    /// LIR: a block loads the next slots to fold while some threads still add up the previous ones.
+    PieceNotAwaited,
     /// LIR: a block does not copy the last value of its rows, or the last piece of its trees.
     CopyStopsShort,
     /// LIR: a shared copy of the tested features holds the first features of the rows.

@@ -797,6 +797,62 @@ fn slots_of_one_class_have_one_sum_for_each_row() {
     assert!(mir.contains("margins in turn"), "{mir}");
 }
 
+/// Blocks of some rows and some trees, with a thread for each combination. The last block of some rows adds
+/// up the slots of all trees.
+fn last_block_folds(rows: usize, trees: usize) -> String {
+    format!(
+        "tile(batch, b0, b1, {rows})\ntile(tree, t0, t1, {trees})\nreorder(b0, t0, b1, t1)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(t0, grid.y)\ngpuDimension(b1, block.x)\n\
+         gpuDimension(t1, block.y)\n"
+    )
+}
+
+/// All threads of the last block load many slots to shared memory, piece by piece, and the sums keep their
+/// bits.
+#[test]
+fn many_slots_are_folded_piece_by_piece() {
+    let (forest, rows) = forests::complete_with_rows(8, 80, 3);
+    let mut staged = 0;
+    for classes in [1, 3, 8] {
+        let forest = with_classes(&forest, classes);
+        for (rows_per_block, trees) in [(1, 8), (1, 32), (5, 9), (8, 8), (11, 24), (32, 24), (70, 3)] {
+            let compiled = compiled(&forest, &last_block_folds(rows_per_block, trees)).expect("it is legal");
+            let is_staged = compiled.lir.to_string().contains("staged_slots");
+            staged += usize::from(is_staged);
+            for count in [1, 69, 70] {
+                let rows = &rows[..count * forest.num_features];
+                let found = simulated(&compiled, &forest, rows).expect("no race");
+                let expected = expected(&forest, rows);
+                assert_eq!(found, expected, "{classes}, {rows_per_block}, {trees}: {}", compiled.lir);
+            }
+        }
+    }
+    assert_eq!(staged, 6 + 3, "those with eight threads for each sum");
+    // Leaf vectors, and few slots.
+    let all = forests::complete_with_rows(8, 80, 3).0;
+    let mut parts = with_classes(&all, 3).into_parts();
+    for tree in &mut parts.trees {
+        tree.target = TreeTarget::All;
+        for leaf in &mut tree.leaves {
+            leaf.values = (0..3).map(|margin| leaf.values[0] + f64::from(margin)).collect();
+        }
+    }
+    let vectors = Forest::new(parts).expect("a valid forest");
+    let compiled = compiled(&vectors, &last_block_folds(5, 25)).expect("it is legal");
+    assert!(compiled.lir.to_string().contains("staged_slots"));
+    assert_eq!(simulated(&compiled, &vectors, &rows).expect("no race"), expected(&vectors, &rows));
+}
+
+/// A thread must not load the next slots while others add up the previous ones.
+#[test]
+fn pieces_of_slots_are_awaited() {
+    let (forest, rows) = forests::complete_with_rows(8, 80, 3);
+    let schedule = last_block_folds(8, 8);
+    let compiled =
+        with_fault(Fault::PieceNotAwaited, || compiled(&forest, &schedule)).expect("the schedule is legal");
+    assert!(simulated(&compiled, &forest, &rows).is_err(), "two threads access a slot at the same time");
+}
+
 /// The checker counts the nodes of complete trees that do not exist, as the compiler does.
 #[test]
 fn copies_of_complete_trees_are_counted_as_they_are_used() {

@@ -5,7 +5,7 @@ use super::machine::GpuMachine;
 use super::mapping::LaunchMapping;
 use super::sums::accesses;
 use super::trees::{margins, sum_bytes};
-use sched_ir::mir::folds_in_launch;
+use sched_ir::mir::{FoldPiece, folds_in_launch};
 use sched_nest::ModelInfo;
 
 /// The slots of a launch in the device's memory.
@@ -59,8 +59,20 @@ impl DeviceSlots {
             }
             false => (figures::LAUNCH_US, rounds),
         };
-        let slots = self.slots_of_sum as f64;
-        before + moved + gpu.us(slots * gpu.fitted.device_fold_cycles * wait * rounds)
+        let piece = FoldPiece::of(self.slots_of_sum, block_sums, launch.threads());
+        let cycles = match piece.filter(|_| in_launch && !gpu.folds_in_second_launch) {
+            Some(piece) => self.cycles_in_pieces(gpu, piece, wait),
+            None => self.slots_of_sum as f64 * gpu.fitted.device_fold_cycles * wait,
+        };
+        before + moved + gpu.us(cycles * rounds)
+    }
+
+    /// Cycles in which a block folds a sum piece by piece: it waits for each piece, and a thread adds it up.
+    fn cycles_in_pieces(&self, gpu: &GpuMachine, piece: FoldPiece, wait: f64) -> f64 {
+        let arrival = figures::LOADS_IN_FLIGHT * gpu.fitted.device_fold_cycles * wait;
+        let pieces = self.slots_of_sum.div_ceil(piece.slots()) as f64;
+        pieces * (arrival + 2.0 * gpu.fitted.barrier_cycles)
+            + self.slots_of_sum as f64 * figures::PIECE_SLOT_CYCLES
     }
 
     /// Bytes of the slots of `rows` rows.
@@ -121,5 +133,16 @@ mod tests {
         // A block of 8 threads has 32 sums of 104 slots, or of 13.
         let [all, one] = [8, 1].map(|margins| DeviceSlots::of(&model(8), &groups(margins)).unwrap());
         assert!(!folds_in_launch(all.slots_of_sum, 32, 8) && folds_in_launch(one.slots_of_sum, 32, 8));
+    }
+
+    #[test]
+    fn pieces_shorten_the_fold_of_many_slots() {
+        let gpu = GpuMachine::named("sm_90").unwrap();
+        let second = GpuMachine { folds_in_second_launch: true, ..gpu };
+        // 125 blocks of 8 trees and 32 rows, with 256 threads: 32 slots of a sum in a piece.
+        let launch = LaunchMapping { device_slots: 1000, tree_blocks: 125, ..groups(1) };
+        let slots = DeviceSlots::of(&model(1), &launch).unwrap();
+        let us = |gpu: &GpuMachine| slots.fold_us(gpu, &launch, 1000);
+        assert!(us(&gpu) < 0.8 * us(&second), "{} {}", us(&gpu), us(&second));
     }
 }

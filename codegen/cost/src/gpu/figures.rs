@@ -43,6 +43,12 @@ pub const LAUNCH_US: f64 = 2.1;
 pub const FOLDING_THREADS: f64 = 1024.0;
 /// Cycles for adding up a slot that the second-level cache lacks, as a multiple of those for one that it has.
 pub const MEMORY_FOLD_FACTOR: f64 = 2.0;
+/// Loads of slots that a thread has in flight while it folds. So a load arrives after ten times the cycles of
+/// a slot in such a fold. Counted in machine code.
+pub const LOADS_IN_FLIGHT: f64 = 10.0;
+/// Cycles for adding up a slot that is in shared memory already. Counted, not fitted: an addition takes four
+/// cycles, and 32 of them wait for one load.
+pub const PIECE_SLOT_CYCLES: f64 = 5.0;
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
 pub const PACKED_ROWS: u64 = 4;
 /// Instructions with which a walk enters the subtree below complete levels: an address, the load of the

@@ -1,8 +1,8 @@
 //! Function builder, which appends statements and folds constants, so that LIR stays readable.
 
 mod blocks;
-mod registers;
 mod remainders;
+mod resources;
 
 pub use blocks::BuildStmts;
 
@@ -34,6 +34,8 @@ pub struct Builder {
     launches: Vec<String>,
     /// Registers that threads of the current launch need for sums.
     registers: Option<u32>,
+    /// Bytes of shared memory of the current launch.
+    shared_bytes: u64,
 }
 
 impl Builder {
@@ -55,6 +57,7 @@ impl Builder {
             reloads: 0,
             launches: Vec::new(),
             registers: None,
+            shared_bytes: 0,
         }
     }
 

@@ -46,7 +46,10 @@ pub use encodings::EncodedTables;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{OperandChecks, OperandType, bit_width};
-pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind, Ticket};
+pub use launch::{
+    BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREADS, ProcessorKind, SHARED_ALIGNMENT,
+    Ticket,
+};
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};

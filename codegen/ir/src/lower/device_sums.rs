@@ -25,13 +25,14 @@ pub(super) struct DeviceFold<'f> {
 }
 
 /// The terms of a sum that a fold adds to.
-struct FoldedTerms {
+#[derive(Clone, Copy)]
+pub(super) struct FoldedTerms {
     /// First slot with a term.
-    first_slot: Value,
+    pub(super) first_slot: Value,
     /// Slots from a term to the next one.
-    step: i64,
+    pub(super) step: i64,
     /// Index of the terms in their slots.
-    place: Value,
+    pub(super) place: Value,
 }
 
 /// Sets the `count` sums of a buffer to -0.0 in a launch.
@@ -67,7 +68,7 @@ impl DeviceFold<'_> {
     }
 
     /// The slots of the sum with this number among those that the fold adds to, and its place in each slot.
-    fn terms(self, k: &mut KernelBuilder, index: Value) -> FoldedTerms {
+    pub(super) fn terms(self, k: &mut KernelBuilder, index: Value) -> FoldedTerms {
         let (layout, margins) = (self.private.layout, k.ports.margins());
         let zero = k.b.int(0);
         if margins == 1 || (layout.margins, layout.margin_distance) == (SlotMargins::All, 1) {
@@ -89,36 +90,60 @@ impl DeviceFold<'_> {
         }
     }
 
+    /// Index in the target of the sum with this number.
+    fn target(self, k: &mut KernelBuilder, index: Value) -> Value {
+        k.b.add(self.first, index)
+    }
+
+    /// Value with which a sum starts.
+    pub(super) fn start_of(self, k: &mut KernelBuilder, index: Value) -> Value {
+        let DeviceFold { into, start, .. } = self;
+        let element = k.ports.accumulator;
+        if into.atomic {
+            return k.ports.empty_sum(&mut k.b);
+        }
+        let target = self.target(k, index);
+        let margins = k.ports.margins();
+        let margin = |k: &mut KernelBuilder| {
+            let per_row = k.b.int(margins);
+            let row = k.b.bin(Bin::IDiv, target, per_row);
+            let before = k.b.mul(row, per_row);
+            k.b.sub(target, before)
+        };
+        let at = Address::element(into.buffer, target, element);
+        sum_start(k, start, margin, |k| k.b.load(Ty::of(element), at))
+    }
+
+    /// Adds a term to a sum.
+    pub(super) fn add(self, k: &mut KernelBuilder, index: Value, sum: Value, term: Value) -> Value {
+        let target = self.target(k, index);
+        self.into.sum(&mut k.b, sum, term, SummedMargins::OfIndex(target))
+    }
+
+    /// Stores a complete sum in the target, or adds it to an atomic one.
+    pub(super) fn store_sum(self, k: &mut KernelBuilder, index: Value, sum: Value) {
+        let target = self.target(k, index);
+        let at = Address::element(self.into.buffer, target, k.ports.accumulator);
+        if self.into.atomic {
+            k.b.atomic_add(at, sum);
+        } else {
+            let sum = k.ports.result_of_sum(&mut k.b, self.into.buffer, sum);
+            k.b.store(at, sum);
+        }
+    }
+
     /// Folds one sum of the target: its start value plus the slots.
     fn sum(self, k: &mut KernelBuilder, index: Value) {
-        let DeviceFold { private, slots, into, first, start } = self;
+        let DeviceFold { private, slots, .. } = self;
         let element = k.ports.accumulator;
-        let target = k.b.add(first, index);
-        let at = Address::element(into.buffer, target, element);
-        let begin = if into.atomic {
-            k.ports.empty_sum(&mut k.b)
-        } else {
-            let margins = k.ports.margins();
-            let margin = |k: &mut KernelBuilder| {
-                let per_row = k.b.int(margins);
-                let row = k.b.bin(Bin::IDiv, target, per_row);
-                let before = k.b.mul(row, per_row);
-                k.b.sub(target, before)
-            };
-            sum_start(k, start, margin, |k| k.b.load(Ty::of(element), at))
-        };
+        let begin = self.start_of(k, index);
         let terms = self.terms(k, index);
         let sum = k.for_loop((terms.first_slot, slots, terms.step), &[begin], |k, slot, sum| {
             let before = k.b.mul(slot, private.layout.slot_distance);
             let source = k.b.add(before, terms.place);
             let part = k.b.load(Ty::of(element), Address::element(private.buffer, source, element));
-            vec![into.sum(&mut k.b, sum[0], part, SummedMargins::OfIndex(target))]
+            vec![self.add(k, index, sum[0], part)]
         });
-        if into.atomic {
-            k.b.atomic_add(at, sum[0]);
-        } else {
-            let sum = k.ports.result_of_sum(&mut k.b, into.buffer, sum[0]);
-            k.b.store(at, sum);
-        }
+        self.store_sum(k, index, sum[0]);
     }
 }

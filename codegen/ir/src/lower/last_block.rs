@@ -97,7 +97,8 @@ fn finish_group(k: &mut KernelBuilder, last: &LastBlock, threads: [u32; 3]) {
     with_groups(k, &mut loops, &mut |k| {
         let rows = k.window(&last.window);
         k.attribute_to_task(Task::Sums, |k| {
-            last.folds.iter().for_each(|fold| fold.emit_rows(k, rows, threads));
+            let window = (rows, last.window.rows());
+            last.folds.iter().for_each(|fold| fold.emit_rows(k, window, threads));
             if last.completes_rows {
                 predict(k, rows, threads, !last.folds.is_empty());
             }

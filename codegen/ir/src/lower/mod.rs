@@ -41,6 +41,7 @@ mod shared;
 mod shared_rows;
 mod shared_sums;
 mod shared_trees;
+mod staged_fold;
 mod sum_target;
 mod sums;
 mod thread_sums;

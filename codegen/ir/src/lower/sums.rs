@@ -4,6 +4,7 @@ use super::device_sums::DeviceFold;
 use super::kernel_builder::{EmitStmt, KernelBuilder};
 use super::ports::SumRounding;
 use super::scope::WindowRows;
+use super::staged_fold::Staging;
 use super::sum_target::{CopiedSums, PrivateBuffer, SlotLayout, SumTarget, SummedMargins};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
@@ -169,15 +170,25 @@ fn clear(k: &mut KernelBuilder, buffer: BufferId, start: Value, end: Value) {
 }
 
 impl Fold {
-    /// Emits the fold of some rows' sums by the threads of a block.
-    pub(super) fn emit_rows(&self, k: &mut KernelBuilder, rows: WindowRows, threads: [u32; 3]) {
+    /// Emits the fold of the sums of some rows by the threads of a block. There are at most `most_rows` rows;
+    /// `None` if only the number of rows of the call bounds them.
+    pub(super) fn emit_rows(
+        &self,
+        k: &mut KernelBuilder,
+        (rows, most_rows): (WindowRows, Option<i64>),
+        threads: [u32; 3],
+    ) {
         self.with_operands(k, |k, device| {
             let margins = k.ports.margins();
             let begin = k.b.sub(rows.first, device.private.first_row);
             let begin = k.b.mul_int(begin, margins);
             let count = k.b.mul_int(rows.count, margins);
             let end = k.b.add(begin, count);
-            device.by_threads(k, threads, (begin, end));
+            let most_sums = most_rows.map(|rows| rows.saturating_mul(margins));
+            match Staging::of(k, &device, threads, most_sums) {
+                Some(staging) => staging.emit(k, device, (begin, end)),
+                None => device.by_threads(k, threads, (begin, end)),
+            }
         });
     }
 

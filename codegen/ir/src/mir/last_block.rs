@@ -44,6 +44,41 @@ pub fn folds_in_launch(slots: u64, sums: u64, threads: u64) -> bool {
     further_rounds.saturating_mul(slots) <= LOADS_OF_A_LAUNCH
 }
 
+/// Loads of slots that a thread makes for a piece of a fold. More let larger pieces arrive within one wait,
+/// and take more shared memory.
+pub const PIECE_LOADS: u64 = 4;
+
+/// Smallest number of slots of a sum in a piece. Waiting for smaller pieces takes longer than loading the
+/// slots one by one, with some ten loads in flight.
+const LEAST_PIECE: u64 = 32;
+
+/// Largest number of slots that a thread loads itself: not many more than it has loads in flight.
+const MOST_DIRECT_SLOTS: u64 = 16;
+
+/// A piece of a fold: slots that the threads of a block load together before they add them up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldPiece {
+    /// Sums that are folded at a time, with a thread for each.
+    pub sums: u64,
+    /// Slots of each of these sums that the threads load with one instruction.
+    pub slots_of_load: u64,
+}
+
+impl FoldPiece {
+    /// The piece in which the `threads` threads of a block fold `sums` sums of `slots` slots each. `None` if
+    /// each thread loads the slots of its sum itself.
+    pub fn of(slots: u64, sums: u64, threads: u64) -> Option<FoldPiece> {
+        let sums = sums.clamp(1, threads.max(1));
+        let piece = FoldPiece { sums, slots_of_load: threads / sums };
+        (slots > MOST_DIRECT_SLOTS && piece.slots() >= LEAST_PIECE).then_some(piece)
+    }
+
+    /// Slots of each sum.
+    pub fn slots(self) -> u64 {
+        self.slots_of_load * PIECE_LOADS
+    }
+}
+
 /// Moves folds of slots in device memory from behind a launch to its end, where the last block of a group
 /// can fold in less time than a second launch. If predictions need all `margins` of a row, finds the launches
 /// whose last blocks can compute them. `max_rows` bounds the rows of the calls of this nest.
@@ -276,5 +311,15 @@ mod tests {
         assert!(folds_in_launch(129, 256, 128));
         assert!(!folds_in_launch(130, 256, 128));
         assert!(!folds_in_launch(25, 1024, 128));
+    }
+
+    #[test]
+    fn blocks_with_many_threads_for_each_sum_fold_in_pieces() {
+        let slots = |slots, sums, threads| FoldPiece::of(slots, sums, threads).map(FoldPiece::slots);
+        assert_eq!(slots(1000, 32, 800), Some(100));
+        assert_eq!(slots(1000, 33, 800), Some(96), "eight threads have no sum");
+        assert_eq!(slots(1000, 32, 224), None, "28 slots in a wait");
+        assert_eq!(slots(1000, 2000, 800), None);
+        assert_eq!(slots(16, 32, 800), None);
     }
 }

@@ -34,7 +34,9 @@ mod uses;
 mod window;
 
 pub use build::build;
-pub use last_block::{LastBlock, RowMargins, completes_rows, finish_in_last_blocks, folds_in_launch};
+pub use last_block::{
+    FoldPiece, LastBlock, PIECE_LOADS, RowMargins, completes_rows, finish_in_last_blocks, folds_in_launch,
+};
 pub use uses::{LeafUse, LeafUses, WalkRange};
 pub(crate) use window::ScratchBytes;
 

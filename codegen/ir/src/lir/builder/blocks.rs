@@ -95,6 +95,7 @@ pub trait BuildStmts: Sized {
     fn launch(&mut self, name: &str, grid: [Value; 3], block: [u32; 3], body: impl FnOnce(&mut Self)) {
         let (body, ()) = self.nested(body);
         let registers = self.builder().registers.take();
+        self.builder().shared_bytes = 0;
         let launches = &mut self.builder().launches;
         let name = unused(name, |name| launches.iter().any(|taken| taken == name));
         launches.push(name.clone());
@@ -116,6 +117,7 @@ pub trait BuildStmts: Sized {
         body: impl FnOnce(&mut Self, BufferId),
     ) {
         let buffer = self.builder().buffer(name, space, element);
+        self.builder().add_shared_bytes(space, bytes);
         let (block, ()) = self.nested(|b| body(b, buffer));
         self.builder().push(Stmt::Alloc(Box::new(Alloc { buffer, bytes, body: block })));
     }
