@@ -1,6 +1,7 @@
 //! The work of one block of threads.
 
 use super::columns::ColumnWork;
+use super::device_slots::DeviceSlots;
 use super::figures::{self, PACKED_ROWS};
 use super::machine::{GpuMachine, Occupancy};
 use super::mapping::LaunchMapping;
@@ -39,13 +40,14 @@ pub struct BlockWork {
 
 /// Bytes of shared memory of a block, which may compute columns.
 pub fn shared_bytes(
-    (model, columns): (&ModelInfo, Option<ColumnWork>),
+    (gpu, model, columns): (&GpuMachine, &ModelInfo, Option<ColumnWork>),
     trees: &TreeMemory,
     (launch, sums): (&LaunchMapping, &SumAccesses),
 ) -> u64 {
     let rows = if launch.copies_rows { copied_rows(model, launch) } else { 0 };
     let rows = rows + columns.map_or(0, |columns| columns.row_bytes() * launch.rows_per_block);
-    rows + sums.slot_bytes + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
+    let piece = DeviceSlots::of(model, launch).map_or(0, |slots| slots.piece_bytes(gpu, launch));
+    rows + sums.slot_bytes + piece + (launch.copied_trees as f64 * trees.tree_bytes()) as u64
 }
 
 /// Bytes of a block's copied rows. The values of one feature are padded to whole lines, or in blocks of less
@@ -90,7 +92,7 @@ impl BlockWork {
         occupancy: Occupancy,
     ) -> BlockWork {
         let threads = launch.threads() as f64;
-        let shared = shared_bytes((model, columns), trees, (launch, &sums));
+        let shared = shared_bytes((gpu, model, columns), trees, (launch, &sums));
         let stacks = occupancy.resident * threads * sums.stack_bytes;
         let mut estimator = BlockEstimator {
             gpu,

@@ -47,8 +47,7 @@ impl DeviceSlots {
         let sums = (rows * self.margins) as f64;
         let rounds = (sums / (gpu.multiprocessors() * figures::FOLDING_THREADS)).max(1.0);
         let block_sums = launch.rows_per_block * self.margins;
-        let in_launch = folds_in_launch(self.slots_of_sum, block_sums, launch.threads());
-        let (before, rounds) = match in_launch && !gpu.folds_in_second_launch {
+        let (before, rounds) = match self.fold_in_launch(gpu, launch) {
             true => {
                 let rounds = rounds.max(block_sums.div_ceil(launch.threads()) as f64);
                 let waits = match launch.tree_blocks {
@@ -59,12 +58,30 @@ impl DeviceSlots {
             }
             false => (figures::LAUNCH_US, rounds),
         };
-        let piece = FoldPiece::of(self.slots_of_sum, block_sums, launch.threads());
-        let cycles = match piece.filter(|_| in_launch && !gpu.folds_in_second_launch) {
+        let cycles = match self.piece(gpu, launch) {
             Some(piece) => self.cycles_in_pieces(gpu, piece, wait),
             None => self.slots_of_sum as f64 * gpu.fitted.device_fold_cycles * wait,
         };
         before + moved + gpu.us(cycles * rounds)
+    }
+
+    /// Whether the last blocks of the launch fold.
+    fn fold_in_launch(&self, gpu: &GpuMachine, launch: &LaunchMapping) -> bool {
+        let sums = launch.rows_per_block * self.margins;
+        !gpu.folds_in_second_launch && folds_in_launch(self.slots_of_sum, sums, launch.threads())
+    }
+
+    /// The piece in which a block folds slots, if it folds them in pieces.
+    fn piece(&self, gpu: &GpuMachine, launch: &LaunchMapping) -> Option<FoldPiece> {
+        let sums = launch.rows_per_block * self.margins;
+        let piece = FoldPiece::of(self.slots_of_sum, sums, launch.threads());
+        piece.filter(|_| self.fold_in_launch(gpu, launch))
+    }
+
+    /// Bytes of a piece in the shared memory of a block.
+    pub fn piece_bytes(&self, gpu: &GpuMachine, launch: &LaunchMapping) -> u64 {
+        let sums = |piece: FoldPiece| piece.sums * piece.slots();
+        self.piece(gpu, launch).map_or(0, sums) * self.sum_bytes as u64
     }
 
     /// Cycles in which a block folds a sum piece by piece: it waits for each piece, and a thread adds it up.

@@ -56,7 +56,7 @@ pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> O
         [launch] if launch.copies_each_row_once => {
             let trees = TreeMemory::of(gpu, model, launch.layout);
             let sums = SumAccesses::of(gpu, model, launch);
-            gpu.has_shared(shared_bytes((model, Some(*columns)), &trees, (launch, &sums)))
+            gpu.has_shared(shared_bytes((gpu, model, Some(*columns)), &trees, (launch, &sums)))
         }
         _ => false,
     });
@@ -76,7 +76,7 @@ fn launch_us(
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
     let busiest = (blocks / gpu.multiprocessors()).ceil();
     let sums = SumAccesses::of(gpu, model, launch);
-    let shared = shared_bytes((model, columns), &trees, (launch, &sums));
+    let shared = shared_bytes((gpu, model, columns), &trees, (launch, &sums));
     let resident = gpu.resident_blocks((launch.threads(), launch.registers(model)), shared);
     let occupancy = Occupancy { busiest, resident: resident as f64 };
     let work = BlockWork::of((gpu, model, columns), &trees, (launch, sums), rows, occupancy);
