@@ -317,7 +317,7 @@ problems! {
         /// `sharedReduce`, although the threads of a block walk an unlimited number of rows, whose slots
         /// shared memory cannot hold. The last loop is the outermost loop over these threads.
         SUMS_OF_LAUNCH => UnlimitedSums,
-        /// The threads of a block share slots, but other blocks have rows between the rows of the block.
+        /// The threads of a block share slots, but other blocks may have rows between the rows of the block.
         SUMS_OF_LAUNCH => RowsNotConsecutive,
         /// Padding for straight-line walks would need too much memory.
         PADDING_TOO_LARGE => PaddingTooLarge {

@@ -1,9 +1,10 @@
 //! The cost model for GPUs, compared with [times of an H100](super::h100). Tests bound the slowdown of the
 //! schedule that the model prefers against the fastest one, and the errors of predicted times.
 
-use super::h100::{Part, Point, TimedModel, data, examples, gpu, info, nest, quantiles};
+use super::h100::{Part, Point, TimedModel, examples, gpu, nest, quantiles};
 use sched_cost::{GpuMachine, cost_on};
 use sched_nest::{Depths, ModelInfo};
+use sched_testing::timed::{data, info};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

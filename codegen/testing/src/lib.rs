@@ -12,6 +12,7 @@ mod options;
 mod parallel;
 pub mod schedules;
 pub mod shapes;
+pub mod timed;
 pub mod wide;
 
 pub use damage::damaged;

@@ -3,6 +3,7 @@
 mod choice;
 mod chosen;
 mod gpu_choice;
+mod gpu_targets;
 mod layers;
 mod lock;
 mod mapped;

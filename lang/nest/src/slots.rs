@@ -6,7 +6,7 @@
 ///
 /// `slots` are the loops over trees whose iterations have slots, outermost first, with their steps and their
 /// numbers of iterations. `others` are the steps of the other loops over trees that have several iterations.
-/// All loops begin at 0.
+/// The starts of all loops are multiples of `margins`.
 ///
 /// With three classes and `tile(tree, t0, t1, 6)`, iterations of `t1` are trees of classes 0, 1, 2, 0, 1, 2
 /// in each iteration of `t0`, whose step is 6. So `margins_of_slot(3, &[(1, 6)], &[6])` is 1.
@@ -16,7 +16,7 @@ pub fn margins_of_slot(margins: u64, slots: &[(u64, u64)], others: &[u64]) -> u6
     }
     // The margin of a slot's trees is the sum of `step * iteration`, which must equal the slot's number.
     let mut slots_inside = 1 % margins;
-    for (step, trips) in slots.iter().rev() {
+    for (step, trips) in slots.iter().rev().filter(|(_, trips)| *trips != 1) {
         if step % margins != slots_inside {
             return margins;
         }
@@ -43,6 +43,7 @@ mod tests {
         assert_eq!(margins_of_slot(4, &[(1, 5), (8, 13)], &[]), 4);
         assert_eq!(margins_of_slot(7, &[(1, 7), (8, 7)], &[]), 7);
         assert_eq!(margins_of_slot(1, &[(3, 5)], &[2]), 1);
+        assert_eq!(margins_of_slot(4, &[(10, 1), (1, 10)], &[]), 1, "the outer loop has one iteration");
     }
 
     #[test]

@@ -228,14 +228,21 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     for on in around {
         slots = slots.saturating_mul(u64::try_from(builder.node(on).trips()?).ok()?);
     }
-    let below = builder.tree().subtree(id).into_iter().filter(|on| *on != id && on_block(on));
-    let inner: Option<Vec<u64>> = below.map(|on| u64::try_from(builder.node(on).trips()?).ok()).collect();
-    slots = slots.saturating_mul(inner?.into_iter().max().unwrap_or(1));
+    let mut most_inside = 1;
+    for (leaf, _) in leaf_layouts(builder, id) {
+        let path = builder.tree().path(leaf).into_iter();
+        let inside = path.skip_while(|on| *on != id).skip(1).filter(on_block);
+        let trips: Option<Vec<u64>> =
+            inside.map(|on| u64::try_from(builder.node(on).trips()?).ok()).collect();
+        most_inside = most_inside.max(trips?.into_iter().fold(1, u64::saturating_mul));
+    }
+    slots = slots.saturating_mul(most_inside);
     let grid = builder.tree().path(id).into_iter().rev();
     let outer = grid.clone().find(|on| builder.node(*on).gpu_level() == Some(GpuLevel::Grid))?;
     let rows = values(builder, outer, Axis::Row)?;
     let margins = margins_of_slots(builder, id).unwrap_or(model.num_classes.max(1).into());
-    Some(slots.saturating_mul(rows).saturating_mul(margins).saturating_mul(MIN_SUM_BYTES))
+    let bytes = u64::from(model.sum_bytes).max(MIN_SUM_BYTES);
+    Some(slots.saturating_mul(rows).saturating_mul(margins).saturating_mul(bytes))
 }
 
 /// Whether the iterations of a loop over trees are threads of a block.
@@ -244,26 +251,36 @@ fn shares_trees(builder: &NestBuilder, id: LoopId) -> bool {
 }
 
 /// Margins of the slots of a loop whose iterations are threads of a block, if trees add to the margins in
-/// turn: most of those on the paths to its leaf loops. `None` if a loop over trees does not begin at 0, or if
-/// a bound is unknown.
+/// turn: most of those on the paths to its leaf loops. `None` if a bound is unknown, if a loop over trees does
+/// not begin at a multiple of the margins, or if an iteration of a thread has several trees.
 fn margins_of_slots(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model().filter(|model| model.takes_margins_in_turn)?;
-    if builder.tree_order() != TreeOrder::Model {
+    let is_sorted = model.depths.iter().is_sorted();
+    if builder.tree_order() != TreeOrder::Model && !is_sorted {
         return None;
     }
+    let margins = u64::from(model.num_classes.max(1));
+    let has_several = |on: &LoopId| {
+        let is = |annotation: &Annotation| {
+            matches!(annotation, Annotation::Interleave(_) | Annotation::Vectorize(_))
+        };
+        builder.node(*on).directive_of(is).is_some()
+    };
     let mut most = 1;
     for (leaf, _) in leaf_layouts(builder, id) {
         let (mut slots, mut others) = (Vec::new(), Vec::new());
         for on in builder.tree().path(leaf).into_iter().filter(|on| builder.node(*on).axis == Axis::Tree) {
             let node = builder.node(on);
-            let step = u64::try_from(node.step.as_int()?).ok().filter(|_| node.start.as_int() == Some(0))?;
+            let start = u64::try_from(node.start.as_int()?).ok().filter(|start| start % margins == 0);
+            let step = u64::try_from(node.step.as_int()?).ok().filter(|_| start.is_some())?;
             match shares_trees(builder, on) {
+                true if has_several(&on) => return None,
                 true => slots.push((step, u64::try_from(node.trips()?).ok()?)),
                 false if node.trips() == Some(1) => {}
                 false => others.push(step),
             }
         }
-        most = most.max(margins_of_slot(model.num_classes.max(1).into(), &slots, &others));
+        most = most.max(margins_of_slot(margins, &slots, &others));
     }
     Some(most)
 }

@@ -467,7 +467,9 @@ mod tests {
         assert_eq!(margins_of_slots(8, ROWS), 8, "it has no slots");
         let sorted = "sortTrees(depth)\ntile(tree, t0, t1, 8)\n";
         let order = "reorder(b0, t0, b1, t1)\n";
-        assert_eq!(margins_of_slots(8, &format!("{sorted}{ROWS}{order}{TREE_THREADS}")), 8);
+        assert_eq!(margins_of_slots(8, &format!("{sorted}{ROWS}{order}{TREE_THREADS}")), 1, "equal depths");
+        let together = format!("{ROWS}tile(tree, t0, t1, 16)\n{order}{TREE_THREADS}interleave(t1, 2)\n");
+        assert_eq!(margins_of_slots(8, &together), 8, "a thread walks two trees");
     }
 
     #[test]

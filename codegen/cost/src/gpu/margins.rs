@@ -14,9 +14,17 @@ pub fn margins_of_slots((nest, model): (&Nest, &ModelInfo), path: &[LoopId], tre
     let all = margins(model);
     let slots = loops_with_slots(nest, path);
     let loops = path.iter().filter(|id| nest.get(**id).axis != Axis::Row);
-    let begin_at_0 = loops.clone().all(|id| nest.get(*id).start.as_int() == Some(0));
-    let in_turn = model.takes_margins_in_turn && nest.tree_order == TreeOrder::Model;
-    if !in_turn || !begin_at_0 || slots.is_empty() {
+    let begins_with_first = |id: &LoopId| {
+        let start = nest.get(*id).start.as_int().and_then(|start| u64::try_from(start).ok());
+        start.is_some_and(|start| start % all == 0)
+    };
+    let has_several = |id: &LoopId| {
+        let annotations = &nest.get(*id).annotations;
+        annotations.interleave.max(annotations.vectorize).is_some_and(|trees| trees > 1)
+    };
+    let keeps_order = nest.tree_order == TreeOrder::Model || model.depths.iter().is_sorted();
+    let in_turn = model.takes_margins_in_turn && keeps_order && loops.clone().all(begins_with_first);
+    if !in_turn || slots.is_empty() || slots.iter().any(has_several) {
         return all;
     }
     let others = loops.filter(|id| !slots.contains(id) && trees.trips(**id) > 1);

@@ -8,6 +8,10 @@ use super::divisor::greatest_common_divisor;
 /// a wavefront.
 const INSTRUCTION: f64 = 0.25;
 
+/// Wavefronts that a padding as large as the sums themselves must save. Shared memory limits the blocks of a
+/// multiprocessor.
+const PADDING: f64 = 1.0;
+
 /// Distances in the slots of a block. The sums of a margin are adjacent, one for each row of the block: the
 /// sum of a slot, margin and row is at `slot * slot + margin * margin + row`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +49,8 @@ impl BlockSlots {
     pub fn places(&self) -> SlotPlaces {
         let paddings = || 0..BANKS;
         let least = |cost: &dyn Fn(u64) -> f64, from: u64| {
-            let costs = paddings().map(|padding| (cost(from + padding), from + padding));
+            let memory = |padding: u64| PADDING * padding as f64 / from.max(1) as f64;
+            let costs = paddings().map(|padding| (cost(from + padding) + memory(padding), from + padding));
             costs.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(from, |(_, distance)| distance)
         };
         if self.margins_of_slot < self.margins {
@@ -62,6 +67,11 @@ impl BlockSlots {
             }
         };
         SlotPlaces { slot: least(&|slot| self.walk_cost(slot, margin), margin * self.margins), margin }
+    }
+
+    /// Places without padding.
+    pub fn packed(&self) -> SlotPlaces {
+        SlotPlaces { slot: self.rows * self.margins_of_slot, margin: self.rows }
     }
 
     /// Wavefronts in which the threads of a warp store a sum each.
@@ -144,6 +154,16 @@ mod tests {
         // Eight trees beside four rows.
         let both = BlockSlots { lanes: (0..32).map(|lane| (lane / 4, lane % 4)).collect(), ..trees(4, 8, 1) };
         assert_eq!(of(&both), (SlotPlaces { slot: 4, margin: 4 }, 1.0, 1.0));
+    }
+
+    #[test]
+    fn padding_takes_less_than_it_saves() {
+        // Five rows of 25 threads with eight margins each: a slot of 40 sums in place of 97, which would save a
+        // wavefront of each access.
+        let lanes = (0..25).map(|lane| (lane, 0)).collect();
+        let slots = BlockSlots { lanes, thread_rows: 5, ..trees(5, 8, 8) };
+        assert!(slots.places().slot < 56, "{:?}", slots.places());
+        assert_eq!(slots.packed(), SlotPlaces { slot: 40, margin: 5 });
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::columns::code::ColumnCode;
 use crate::columns::pools::PoolTables;
 use crate::lir::{BinTransfer, BufferId, Builder, ProcessorKind, Scalar, Space, Ty, Value};
 use crate::mir::Iter;
+use crate::mir::columns::LEAST_SHARED_MEMORY;
 use crate::plan::WalkPlan;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
@@ -197,6 +198,11 @@ impl<'a> Ports<'a> {
     /// Margins per row.
     pub fn margins(&self) -> i64 {
         self.lowering.hir.forest.num_margins as i64
+    }
+
+    /// Bytes of shared memory that a block can have. Nests that name no GPU have those of every GPU.
+    pub fn shared_memory(&self) -> u64 {
+        self.lowering.hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY)
     }
 
     /// Features per row.

@@ -5,7 +5,7 @@ use super::launch::block_threads;
 use super::scope::constant_stop;
 use super::shared::limit_shared_bytes;
 use super::sum_target::{PrivateBuffer, SlotLayout};
-use crate::lir::{Address, BuildStmts, Space};
+use crate::lir::{Address, BuildStmts, SlotPlaces, Space};
 use crate::mir::{Iter, Private};
 
 /// Allocates slots in shared memory, and emits the body.
@@ -19,7 +19,10 @@ pub(super) fn emit(k: &mut KernelBuilder, private: &Private, threads: [u32; 3]) 
     let block = private.block_slots(&k.ports.lowering.mir.vars, threads, sizes);
     // Earlier passes refuse blocks of any number of rows.
     let (places, rows_together) = block.map_or_else(Default::default, |block| {
-        let places = block.places();
+        let bytes = |places: SlotPlaces| slots.unsigned_abs() * places.slot * sizes.1;
+        let room = k.ports.shared_memory().saturating_sub(k.b.shared_bytes());
+        let padded = block.places();
+        let places = if bytes(padded) <= room { padded } else { block.packed() };
         (places, Some(block.together(places.slot, places.margin) as i64))
     });
     let bytes = slots.saturating_mul(places.slot as i64).saturating_mul(element.bytes().into());

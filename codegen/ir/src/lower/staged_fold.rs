@@ -18,9 +18,6 @@ const LOADS: i64 = PIECE_LOADS as i64;
 /// of these loads, and take more registers.
 const TERMS_TOGETHER: i64 = 8;
 
-/// Bytes of shared memory that a block of every GPU can have, for nests that do not name a GPU.
-const LEAST_SHARED_MEMORY: u64 = 48 << 10;
-
 /// The sizes of a staged fold.
 #[derive(Clone, Copy)]
 pub(super) struct Staging {
@@ -51,8 +48,7 @@ impl Staging {
         let piece = FoldPiece::of(slots, u64::try_from(most_sums?).ok()?, count)?;
         let staging = Staging { threads, sums: piece.sums as i64, terms: piece.slots_of_load as i64 };
         let bytes = staging.bytes(k).unsigned_abs().next_multiple_of(SHARED_ALIGNMENT);
-        let most = k.ports.lowering.hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY);
-        let fits = k.b.shared_bytes().saturating_add(bytes) <= most;
+        let fits = k.b.shared_bytes().saturating_add(bytes) <= k.ports.shared_memory();
         (fits && !fold.into.atomic).then_some(staging)
     }
 

@@ -26,7 +26,7 @@ const FEW_ROWS: i64 = 8;
 const LEAST_THREADS: u32 = 128;
 
 /// Bytes of shared memory that a block has on every GPU, for nests that do not name one.
-const LEAST_SHARED_MEMORY: u64 = 48 << 10;
+pub const LEAST_SHARED_MEMORY: u64 = 48 << 10;
 
 /// Decides where a nest with launches computes columns, if the forest tests computed ones: in each block, or
 /// in a copy around the whole nest.

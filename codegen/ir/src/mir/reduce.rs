@@ -269,7 +269,10 @@ impl Legaliser<'_> {
         let trips = |inner: &&MirLoop| Some((self.step(inner.iter.var)?, self.most_trips(inner) as u64));
         let slots: Option<Vec<_>> = chain.iter().map(trips).collect();
         let has_slot = |var: &Var| chain.iter().any(|inner| inner.iter.var == *var);
-        let varies = |var: &Var| self.vars[var.0 as usize].most != Some(0);
+        let varies = |var: &Var| {
+            let info = &self.vars[var.0 as usize];
+            info.most != Some(info.least) || info.least % margins.max(1) as i64 != 0
+        };
         let is_in_turn = |leaf: &LeafUse| {
             let (of_slots, others): (Vec<Var>, Vec<Var>) =
                 leaf.tree.vars.iter().partition(|var| has_slot(var));
@@ -277,17 +280,17 @@ impl Legaliser<'_> {
                 others.into_iter().filter(varies).map(|var| self.step(var)).collect();
             let is_one = |(slots, others): (&Vec<_>, Vec<_>)| margins_of_slot(margins, slots, &others) == 1;
             of_slots.len() == chain.len()
-                && leaf.tree.plus == 0
+                && leaf.tree.plus % margins.max(1) as i64 == 0
                 && slots.as_ref().zip(others).is_some_and(is_one)
         };
         let are_all = self.uses.of(&outermost.walks).iter().all(is_in_turn);
         if are_all { SlotMargins::InTurn } else { SlotMargins::All }
     }
 
-    /// Distance between the values of a variable that begins at 0.
+    /// Distance between the values of a variable whose first value is a multiple of the number of margins.
     fn step(&self, var: Var) -> Option<u64> {
         let info = &self.vars[var.0 as usize];
-        u64::try_from(info.step).ok().filter(|_| info.least == 0)
+        u64::try_from(info.step).ok().filter(|_| info.least % self.sums.margins.max(1) as i64 == 0)
     }
 
     /// Wraps a statement in buffers whose slots are set to zero before the statement and folded after it.

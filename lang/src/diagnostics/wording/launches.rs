@@ -101,7 +101,7 @@ pub(super) fn rows_not_consecutive(context: &MessageContext) -> Wording {
     let first = context.first();
     Wording::new(
         format!(
-            "with `sharedReduce({first})`, a block needs consecutive rows, but other blocks have rows \
+            "with `sharedReduce({first})`, a block needs consecutive rows, but other blocks may have rows \
              between its rows"
         ),
         "sums of rows that are not adjacent",

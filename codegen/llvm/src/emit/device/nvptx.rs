@@ -10,6 +10,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::{BasicValueEnum, FloatValue, FunctionValue, PointerValue};
 use sched_ir::lir::{GpuDimension, WARP};
+use sched_machines::GPUS;
 use std::cell::Cell;
 
 /// Intrinsics that read the numbers of a block and of a thread.
@@ -44,7 +45,12 @@ pub(crate) struct NvidiaGpu {
     shared: Cell<u64>,
     has_fences: bool,
     has_tensor_cores: bool,
+    /// Most threads that a multiprocessor runs at a time.
+    most_threads: u32,
 }
+
+/// Most threads that a multiprocessor of every GPU runs at a time.
+const LEAST_MOST_THREADS: u32 = 1024;
 
 impl NvidiaGpu {
     /// A GPU with LLVM's name for its compute capability, such as `sm_80`.
@@ -52,10 +58,14 @@ impl NvidiaGpu {
         let digits = llvm_name.trim_start_matches("sm_").trim_end_matches('a');
         let capability: Option<u32> = digits.parse().ok();
         let has = |least: u32| capability.is_some_and(|capability| capability >= least);
+        let sheets =
+            GPUS.iter().filter(|gpu| gpu.llvm_name == llvm_name).filter_map(|gpu| gpu.sheet.as_ref());
+        let most_threads = sheets.map(|sheet| sheet.warps * WARP as u32);
         NvidiaGpu {
             shared: Cell::new(0),
             has_fences: has(FENCE_CAPABILITY),
             has_tensor_cores: has(TENSOR_CAPABILITY),
+            most_threads: most_threads.min().unwrap_or(LEAST_MOST_THREADS),
         }
     }
 }
@@ -65,10 +75,10 @@ const REGISTERS: u32 = 1 << 16;
 
 /// Blocks of a kernel that a multiprocessor can run at a time if each thread has the registers that it needs;
 /// `None` leaves the number to `ptxas`, which then often prefers more blocks to registers, and spills values.
-fn fewest_blocks(kernel: &KernelInterface) -> Option<u32> {
-    let threads: u32 = kernel.block.iter().product();
-    let blocks = |registers: u32| REGISTERS / (registers * threads.next_multiple_of(WARP as u32)).max(1);
-    Some(blocks(kernel.registers?).clamp(1, MOST_BLOCKS))
+fn fewest_blocks(kernel: &KernelInterface, most_threads: u32) -> Option<u32> {
+    let threads = kernel.block.iter().product::<u32>().next_multiple_of(WARP as u32).max(1);
+    let by_registers = REGISTERS / (kernel.registers? * threads).max(1);
+    Some(by_registers.min(most_threads / threads).clamp(1, MOST_BLOCKS))
 }
 
 impl Device for NvidiaGpu {
@@ -160,7 +170,8 @@ impl Device for NvidiaGpu {
         let number = |n: u32| context.i32_type().const_int(n.into(), false).into();
         let words = ["maxntidx", "maxntidy", "maxntidz"];
         let annotations = [("kernel", 1)].into_iter().chain(words.into_iter().zip(kernel.block));
-        let annotations = annotations.chain(fewest_blocks(kernel).map(|blocks| ("minctasm", blocks)));
+        let annotations =
+            annotations.chain(fewest_blocks(kernel, self.most_threads).map(|blocks| ("minctasm", blocks)));
         for (word, value) in annotations {
             let function = llvm.as_global_value().as_pointer_value().into();
             let node =
