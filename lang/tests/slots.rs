@@ -58,7 +58,8 @@ fn all_loops_over_threads_have_slots() {
     let of = |rows: u32, sum_bytes: u32| {
         let trees = trees.replace("b1, t1", "t1").replace(", b2)", ", b1, b2)");
         let schedule = format!(
-            "target gpu(sm_75)\ntile(batch, b0, r, {rows})\ntile(r, b1, b2, 4)\n{trees}\ngpuDimension(b0, grid.x)\n"
+            "target gpu(sm_75)\ntile(batch, b0, r, {rows})\ntile(r, b1, b2, 4)\n{trees}\n\
+             gpuDimension(b0, grid.x)\n"
         );
         let mut options = sched_testing::options("trees=1000 features=20 compile");
         let model = options.model.as_deref().cloned().expect("the options have a model");

@@ -1,5 +1,5 @@
-//! The aims for GPUs by the cost model: predicted times of the schedules that schedc chooses for an H100, beside
-//! the measured times of other engines. `UPDATE=1` renews the table of `docs/gpu/measuring.md`.
+//! The aims for GPUs by the cost model: predicted times of the schedules that schedc chooses for an H100,
+//! beside the measured times of other engines. `UPDATE=1` renews the table of `docs/gpu/measuring.md`.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_ir::quantize::QuantizedRows;

@@ -251,8 +251,8 @@ fn shares_trees(builder: &NestBuilder, id: LoopId) -> bool {
 }
 
 /// Margins of the slots of a loop whose iterations are threads of a block, if trees add to the margins in
-/// turn: most of those on the paths to its leaf loops. `None` if a bound is unknown, if a loop over trees does
-/// not begin at a multiple of the margins, or if an iteration of a thread has several trees.
+/// turn: most of those on the paths to its leaf loops. `None` if a bound is unknown, if a loop over trees
+/// does not begin at a multiple of the margins, or if an iteration of a thread has several trees.
 fn margins_of_slots(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let model = builder.model().filter(|model| model.takes_margins_in_turn)?;
     let is_sorted = model.depths.iter().is_sorted();

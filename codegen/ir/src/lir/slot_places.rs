@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn padding_takes_less_than_it_saves() {
-        // Five rows of 25 threads with eight margins each: a slot of 40 sums in place of 97, which would save a
-        // wavefront of each access.
+        // Five rows of 25 threads with eight margins each: a slot of 40 sums in place of 97, which would save
+        // a wavefront of each access.
         let lanes = (0..25).map(|lane| (lane, 0)).collect();
         let slots = BlockSlots { lanes, thread_rows: 5, ..trees(5, 8, 8) };
         assert!(slots.places().slot < 56, "{:?}", slots.places());

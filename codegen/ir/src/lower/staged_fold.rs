@@ -14,8 +14,8 @@ use crate::mir::{FoldPiece, PIECE_LOADS, SlotMargins};
 /// Loads that a thread makes for a piece.
 const LOADS: i64 = PIECE_LOADS as i64;
 
-/// Terms of a sum that a thread loads from shared memory before it adds them up. More hide more of the latency
-/// of these loads, and take more registers.
+/// Terms of a sum that a thread loads from shared memory before it adds them up. More hide more of the
+/// latency of these loads, and take more registers.
 const TERMS_TOGETHER: i64 = 8;
 
 /// The sizes of a staged fold.

@@ -170,12 +170,12 @@ fn clear(k: &mut KernelBuilder, buffer: BufferId, start: Value, end: Value) {
 }
 
 impl Fold {
-    /// Emits the fold of the sums of some rows by the threads of a block. There are at most `most_rows` rows;
+    /// Emits the fold of the sums of some rows by the threads of a block. There are at most `max_rows` rows;
     /// `None` if only the number of rows of the call bounds them.
     pub(super) fn emit_rows(
         &self,
         k: &mut KernelBuilder,
-        (rows, most_rows): (WindowRows, Option<i64>),
+        (rows, max_rows): (WindowRows, Option<i64>),
         threads: [u32; 3],
     ) {
         self.with_operands(k, |k, device| {
@@ -184,7 +184,7 @@ impl Fold {
             let begin = k.b.mul_int(begin, margins);
             let count = k.b.mul_int(rows.count, margins);
             let end = k.b.add(begin, count);
-            let most_sums = most_rows.map(|rows| rows.saturating_mul(margins));
+            let most_sums = max_rows.map(|rows| rows.saturating_mul(margins));
             match Staging::of(k, &device, threads, most_sums) {
                 Some(staging) => staging.emit(k, device, (begin, end)),
                 None => device.by_threads(k, threads, (begin, end)),
