@@ -44,7 +44,10 @@ impl SumAccesses {
             slot_accesses: launch.slot_rounds as f64 * moves.accesses * each,
             conflicts: moves.conflicts,
             fold_wavefronts: moves.fold_wavefronts,
-            slot_bytes: launch.tree_threads * moves.distance * sum_bytes(model) as u64,
+            slot_bytes: launch
+                .tree_threads
+                .saturating_mul(moves.distance)
+                .saturating_mul(sum_bytes(model) as u64),
             stack_bytes: of_stack as f64 * sum_bytes(model),
             clears_slots: launch.folds > 0 && (adds_in_rounds || launch.has_partial_round(model)),
         }

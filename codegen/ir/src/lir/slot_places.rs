@@ -12,6 +12,9 @@ const INSTRUCTION: f64 = 0.25;
 /// multiprocessor.
 const PADDING: f64 = 1.0;
 
+/// Most sums of a slot with padding. Larger slots exceed the shared memory of all GPUs.
+const MOST_PADDED: u64 = 1 << 24;
+
 /// Distances in the slots of a block. The sums of a margin are adjacent, one for each row of the block: the
 /// sum of a slot, margin and row is at `slot * slot + margin * margin + row`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +50,9 @@ impl BlockSlots {
     /// threads add up the margins of a row. Distances that are multiples of the number of banks would put all
     /// these sums into one bank.
     pub fn places(&self) -> SlotPlaces {
+        if self.rows.saturating_mul(self.margins) > MOST_PADDED {
+            return self.packed();
+        }
         let paddings = || 0..BANKS;
         let least = |cost: &dyn Fn(u64) -> f64, from: u64| {
             let memory = |padding: u64| PADDING * padding as f64 / from.max(1) as f64;
@@ -71,7 +77,7 @@ impl BlockSlots {
 
     /// Places without padding.
     pub fn packed(&self) -> SlotPlaces {
-        SlotPlaces { slot: self.rows * self.margins_of_slot, margin: self.rows }
+        SlotPlaces { slot: self.rows.saturating_mul(self.margins_of_slot), margin: self.rows }
     }
 
     /// Wavefronts in which the threads of a warp store a sum each.
@@ -79,7 +85,9 @@ impl BlockSlots {
         let together = self.together(places.slot, places.margin);
         let bytes = together * self.sum_bytes;
         let range = |(slot, row): &(u64, u64)| {
-            let start = (slot * places.slot + row) * self.sum_bytes;
+            // Banks repeat, so the remainders of large numbers have the same banks.
+            let slot = slot % MOST_PADDED * (places.slot % MOST_PADDED);
+            let start = (slot + row % MOST_PADDED) * self.sum_bytes;
             (start, start + bytes)
         };
         wavefronts(self.lanes.iter().map(range)) as f64 / together as f64
@@ -88,7 +96,8 @@ impl BlockSlots {
     /// Wavefronts in which the threads of a warp load a sum each to fold it.
     pub fn fold_wavefronts(&self, places: SlotPlaces) -> f64 {
         let distance = if self.margins_of_slot < self.margins { places.slot } else { places.margin };
-        let sums = (self.rows * self.margins).min(BANKS);
+        let distance = distance % MOST_PADDED;
+        let sums = self.rows.saturating_mul(self.margins).min(BANKS);
         let range = |sum: u64| {
             let start = (sum % self.margins * distance + sum / self.margins) * self.sum_bytes;
             (start, start + self.sum_bytes)
@@ -164,6 +173,15 @@ mod tests {
         let slots = BlockSlots { lanes, thread_rows: 5, ..trees(5, 8, 8) };
         assert!(slots.places().slot < 56, "{:?}", slots.places());
         assert_eq!(slots.packed(), SlotPlaces { slot: 40, margin: 5 });
+    }
+
+    #[test]
+    fn slots_of_any_size_have_places() {
+        let slots = BlockSlots { rows: u64::MAX / 2, lanes: vec![(u64::MAX, u64::MAX)], ..trees(1, 8, 8) };
+        assert_eq!(slots.places(), slots.packed());
+        assert!(slots.walk_wavefronts(slots.packed()) + slots.fold_wavefronts(slots.packed()) > 0.0);
+        let slots = BlockSlots { lanes: vec![(0, 0), (u64::MAX, u64::MAX)], ..trees(1, 8, 8) };
+        assert_eq!(slots.places().slot, 8);
     }
 
     #[test]

@@ -19,17 +19,19 @@ pub(super) fn emit(k: &mut KernelBuilder, private: &Private, threads: [u32; 3]) 
     let block = private.block_slots(&k.ports.lowering.mir.vars, threads, sizes);
     // Earlier passes refuse blocks of any number of rows.
     let (places, rows_together) = block.map_or_else(Default::default, |block| {
-        let bytes = |places: SlotPlaces| slots.unsigned_abs() * places.slot * sizes.1;
+        let bytes =
+            |places: SlotPlaces| slots.unsigned_abs().saturating_mul(places.slot).saturating_mul(sizes.1);
         let room = k.ports.shared_memory().saturating_sub(k.b.shared_bytes());
         let padded = block.places();
         let places = if bytes(padded) <= room { padded } else { block.packed() };
         (places, Some(block.together(places.slot, places.margin) as i64))
     });
-    let bytes = slots.saturating_mul(places.slot as i64).saturating_mul(element.bytes().into());
+    let distance = i64::try_from(places.slot).unwrap_or(i64::MAX);
+    let bytes = slots.saturating_mul(distance).saturating_mul(element.bytes().into());
     let bytes = k.b.int(limit_shared_bytes(bytes));
     let layout = SlotLayout {
         margins: private.margins,
-        slot_distance: k.b.int(places.slot as i64),
+        slot_distance: k.b.int(distance),
         row_distance: 1,
         margin_distance: places.margin as i64,
     };

@@ -43,8 +43,11 @@ impl Private {
         let [x, y, z] = threads.map(i64::from);
         let place = |lane: i64| {
             let place = [lane % x, lane / x % y, lane / x / y];
-            let along = |steps: [i64; 3]| place.iter().zip(steps).map(|(at, step)| at * step).sum::<i64>();
-            (along(steps.slots).unsigned_abs(), along(steps.rows).unsigned_abs())
+            let along = |steps: [i64; 3]| {
+                let steps = place.iter().zip(steps).map(|(at, step)| at.saturating_mul(step));
+                steps.fold(0, i64::saturating_add).unsigned_abs()
+            };
+            (along(steps.slots), along(steps.rows))
         };
         Some(BlockSlots {
             rows,

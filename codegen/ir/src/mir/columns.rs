@@ -200,7 +200,9 @@ impl BlockSearch<'_> {
         let sums = (forest.num_margins as u64, forest.types.accumulator.bytes() as u64);
         let slots = private.used_slots().and_then(|slots| u64::try_from(slots).ok());
         let block = private.block_slots(self.vars, threads, sums);
-        let of = |(slots, block): (u64, BlockSlots)| slots.saturating_mul(block.places().slot * sums.1);
+        let of = |(slots, block): (u64, BlockSlots)| {
+            slots.saturating_mul(block.places().slot.saturating_mul(sums.1))
+        };
         slots.zip(block).map_or(u64::MAX, of)
     }
 }
