@@ -50,6 +50,26 @@ fn slots_of_several_margins_exceed_shared_memory() {
 }
 
 #[test]
+fn slots_have_the_rows_of_the_threads() {
+    let codes = |schedule: &str| -> Vec<u16> {
+        let options = sched_testing::options("trees=1000 classes=8 features=20 compile");
+        let found = check(&format!("target gpu(sm_75)\n{schedule}"), &options).diagnostics;
+        found.iter().map(|found| found.code.number()).filter(|code| *code == 82).collect()
+    };
+    // 250 slots of one row and eight classes take 8 KiB; of 64 rows, 500 KiB.
+    let rows = |order: &str| {
+        format!(
+            "tile(batch, b0, b1, 64)\ntile(tree, t0, t1, 250)\nreorder(b0, {order})\n\
+             gpuDimension(b0, grid.x)\ngpuDimension(t1, block.x)\nsharedReduce(t1)\n"
+        )
+    };
+    assert!(codes(&rows("b1, t0, t1")).is_empty(), "the rows follow each other");
+    assert_eq!(codes(&rows("t0, t1, b1")), [82]);
+    // A thread walks five trees, so there are 50 slots.
+    assert!(codes(&format!("{}interleave(t1, 25)\n", rows("b1, t0, t1"))).is_empty());
+}
+
+#[test]
 fn all_loops_over_threads_have_slots() {
     // 250 threads of 32 rows and 4 bytes for a single margin: 31 KiB, or 62 KiB of doubles.
     let trees = "tile(tree, t0, t, 250)\ntile(t, t1, u, 25)\ntile(u, t2, t3, 5)\n\

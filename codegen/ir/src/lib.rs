@@ -86,8 +86,12 @@ pub fn compile(
         base_is_given: budget.base_is_given,
         on_gpu,
     };
-    let kernels = build_kernels(request, &lowerings);
-    check_shared_memory(&kernels, &lowerings)?;
+    let mut kernels = build_kernels(&request, &lowerings);
+    if check_shared_memory(&kernels, &lowerings).is_err() {
+        let compact = lowerings.as_ref().map(|_, lowering| lowering.compact());
+        kernels = build_kernels(&request, &compact);
+        check_shared_memory(&kernels, &compact)?;
+    }
     let lir = Module {
         kernels,
         tables,
@@ -195,10 +199,10 @@ struct KernelRequest<'k> {
 /// are added. If the caller gives base margins to kernels of a GPU, a kernel that writes the model's base
 /// values is added. GPUs have a kernel that packs columns into rows.
 fn build_kernels(
-    request: KernelRequest,
+    request: &KernelRequest,
     lowerings: &Variants<lower::Lowering>,
 ) -> Vec<(KernelKind, Function)> {
-    let KernelRequest { outputs, transfers_bins, base_is_given, on_gpu } = request;
+    let KernelRequest { outputs, transfers_bins, base_is_given, on_gpu } = *request;
     let sums = outputs.contains(&OutputKind::Raw);
     let direct = sums && outputs.contains(&OutputKind::Value) && !base_is_given;
     let mut kernels: Vec<KernelKind> = outputs.iter().copied().map(KernelKind::Output).collect();

@@ -843,6 +843,18 @@ fn many_slots_are_folded_piece_by_piece() {
     assert_eq!(simulated(&compiled, &vectors, &rows).expect("no race"), expected(&vectors, &rows));
 }
 
+/// Copies of trees leave no room for a piece in the shared memory that small GPUs have, too.
+#[test]
+fn pieces_of_slots_leave_launches_on_small_gpus() {
+    let (forest, rows) = forests::complete_with_rows(8, 300, 6);
+    let schedule = last_block_folds(16, 40);
+    for (cache, is_staged) in [("", true), ("cache(t0)\n", false)] {
+        let compiled = compiled(&forest, &format!("{schedule}{cache}")).expect("it is legal");
+        assert_eq!(compiled.lir.to_string().contains("staged_slots"), is_staged, "{cache}");
+        assert_eq!(simulated(&compiled, &forest, &rows).expect("no race"), expected(&forest, &rows));
+    }
+}
+
 /// A thread must not load the next slots while others add up the previous ones.
 #[test]
 fn pieces_of_slots_are_awaited() {

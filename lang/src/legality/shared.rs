@@ -6,7 +6,7 @@ use super::find::layout_of;
 use super::memory::{CompletedTrees, has_complete_trees};
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem, SharedMemoryUse};
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::lineage::{Annotation, DirectiveIndex, MAX_LANES, NestBuilder};
 use sched_nest::{Axis, GpuLevel, Layout, LoopId, TreeOrder, margins_of_slot};
 
 /// Smallest number of bytes of a partial sum.
@@ -226,7 +226,7 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let around = builder.tree().path(id).into_iter().filter(on_block);
     let mut slots = 1_u64;
     for on in around {
-        slots = slots.saturating_mul(u64::try_from(builder.node(on).trips()?).ok()?);
+        slots = slots.saturating_mul(slots_of_loop(builder, on)?);
     }
     let mut most_inside = 1;
     for (leaf, _) in leaf_layouts(builder, id) {
@@ -237,12 +237,24 @@ fn partial_sums(builder: &NestBuilder, id: LoopId) -> Option<u64> {
         most_inside = most_inside.max(trips?.into_iter().fold(1, u64::saturating_mul));
     }
     slots = slots.saturating_mul(most_inside);
-    let grid = builder.tree().path(id).into_iter().rev();
-    let outer = grid.clone().find(|on| builder.node(*on).gpu_level() == Some(GpuLevel::Grid))?;
-    let rows = values(builder, outer, Axis::Row)?;
+    // Serial loops over rows around the threads run one after the other.
+    let is_thread = |on: &LoopId| builder.node(*on).gpu_level() == Some(GpuLevel::Block);
+    let outermost = builder.tree().path(id).into_iter().find(is_thread)?;
+    let rows = values(builder, outermost, Axis::Row)?;
     let margins = margins_of_slots(builder, id).unwrap_or(model.num_classes.max(1).into());
     let bytes = u64::from(model.sum_bytes).max(MIN_SUM_BYTES);
     Some(slots.saturating_mul(rows).saturating_mul(margins).saturating_mul(bytes))
+}
+
+/// Least number of slots of a loop over trees whose iterations are threads of a block.
+fn slots_of_loop(builder: &NestBuilder, id: LoopId) -> Option<u64> {
+    let trips = u64::try_from(builder.node(id).trips()?).ok()?;
+    let together = builder.node(id).annotations.iter().map(|(annotation, _)| match annotation {
+        Annotation::Interleave(count) | Annotation::Vectorize(count) => count.unwrap_or(MAX_LANES),
+        _ => 1,
+    });
+    let together = together.map(|count| u64::from(count.max(1))).fold(1, u64::saturating_mul);
+    Some(trips.div_ceil(together))
 }
 
 /// Whether the iterations of a loop over trees are threads of a block.

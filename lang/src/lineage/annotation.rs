@@ -5,7 +5,7 @@ use crate::illegal::Problem;
 use sched_nest::{Annotations, GpuDimension, Layout, Reduce};
 
 /// Largest number of walks advanced together, and widest vector in lanes.
-const MAX_LANES: u32 = 64;
+pub const MAX_LANES: u32 = 64;
 /// Largest number of straight-line steps of a walk.
 pub const MAX_STEPS: u32 = 1024;
 /// Largest number of speculative levels of a tree.

@@ -58,7 +58,7 @@ use crate::illegal::Illegal;
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, LoopId, ModelInfo, StageInfo, TreeOrder};
 
-pub use annotation::{Annotation, MAX_STEPS};
+pub use annotation::{Annotation, MAX_LANES, MAX_STEPS};
 pub(crate) use checks::is_first_loop;
 pub(crate) use constraints::{Constraints, SumConstraint};
 pub use forest_annotations::ForestAnnotations;

@@ -85,6 +85,8 @@ pub struct Lowering<'a> {
     pub numbers: &'a TableNumbers,
     /// Largest number of rows of a call or run, if it is limited. Code for more rows is omitted.
     pub max_rows: Option<i64>,
+    /// Whether code takes as little shared memory as it can.
+    pub is_compact: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -97,7 +99,12 @@ impl<'a> Lowering<'a> {
         max_rows: Option<i64>,
     ) -> Lowering<'a> {
         let max_rows = [plan.rows_per_run, max_rows].into_iter().flatten().min();
-        Lowering { hir, mir, plan, numbers, max_rows }
+        Lowering { hir, mir, plan, numbers, max_rows, is_compact: false }
+    }
+
+    /// The same lowering, with code that takes as little shared memory as it can.
+    pub fn compact(&self) -> Lowering<'a> {
+        Lowering { is_compact: true, ..*self }
     }
 
     /// Processor that runs the code.

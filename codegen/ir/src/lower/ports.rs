@@ -50,6 +50,9 @@ impl Results {
     }
 }
 
+/// Bytes of shared memory that a block can have on supported GPUs with little of it.
+const SMALL_SHARED_MEMORIES: [u64; 2] = [LEAST_SHARED_MEMORY, 64 << 10];
+
 /// Table of the margin that each tree adds to.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeMargins {
@@ -200,9 +203,12 @@ impl<'a> Ports<'a> {
         self.lowering.hir.forest.num_margins as i64
     }
 
-    /// Bytes of shared memory that a block can have. Nests that name no GPU have those of every GPU.
-    pub fn shared_memory(&self) -> u64 {
-        self.lowering.hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY)
+    /// Whether faster code may take `more` bytes of shared memory instead of `least`. A launch that fits a GPU
+    /// with little shared memory still fits it then.
+    pub fn may_take_shared(&self, least: u64, more: u64) -> bool {
+        let limit = self.lowering.hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY);
+        let fits = |limit: &u64| more <= *limit || least > *limit;
+        !self.lowering.is_compact && more <= limit && SMALL_SHARED_MEMORIES.iter().all(fits)
     }
 
     /// Features per row.

@@ -21,9 +21,9 @@ pub(super) fn emit(k: &mut KernelBuilder, private: &Private, threads: [u32; 3]) 
     let (places, rows_together) = block.map_or_else(Default::default, |block| {
         let bytes =
             |places: SlotPlaces| slots.unsigned_abs().saturating_mul(places.slot).saturating_mul(sizes.1);
-        let room = k.ports.shared_memory().saturating_sub(k.b.shared_bytes());
-        let padded = block.places();
-        let places = if bytes(padded) <= room { padded } else { block.packed() };
+        let all = |places: SlotPlaces| k.b.shared_bytes().saturating_add(bytes(places));
+        let (padded, packed) = (block.places(), block.packed());
+        let places = if k.ports.may_take_shared(all(packed), all(padded)) { padded } else { packed };
         (places, Some(block.together(places.slot, places.margin) as i64))
     });
     let distance = i64::try_from(places.slot).unwrap_or(i64::MAX);

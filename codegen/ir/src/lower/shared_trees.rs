@@ -83,6 +83,7 @@ fn allocate<'a>(k: &mut KernelBuilder<'a>, copies: &[TreeCopy], body: impl FnOnc
     let Some((copy, others)) = copies.split_first() else { return body(k) };
     let bytes = i64::try_from(copy.span.most_bytes).unwrap_or(i64::MAX);
     let bytes = k.b.int(limit_shared_bytes(bytes));
+    k.b.count_shared_bytes(Space::Shared, bytes);
     let (body, ()) = k.nested(|k| allocate(k, others, body));
     k.b.append(vec![Stmt::Alloc(Box::new(Alloc { buffer: copy.to, bytes, body }))]);
 }

@@ -48,7 +48,8 @@ impl Staging {
         let piece = FoldPiece::of(slots, u64::try_from(most_sums?).ok()?, count)?;
         let staging = Staging { threads, sums: piece.sums as i64, terms: piece.slots_of_load as i64 };
         let bytes = staging.bytes(k).unsigned_abs().next_multiple_of(SHARED_ALIGNMENT);
-        let fits = k.b.shared_bytes().saturating_add(bytes) <= k.ports.shared_memory();
+        let others = k.b.shared_bytes();
+        let fits = k.ports.may_take_shared(others, others.saturating_add(bytes));
         (fits && !fold.into.atomic).then_some(staging)
     }
 

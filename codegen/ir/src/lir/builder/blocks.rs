@@ -117,7 +117,7 @@ pub trait BuildStmts: Sized {
         body: impl FnOnce(&mut Self, BufferId),
     ) {
         let buffer = self.builder().buffer(name, space, element);
-        self.builder().add_shared_bytes(space, bytes);
+        self.builder().count_shared_bytes(space, bytes);
         let (block, ()) = self.nested(|b| body(b, buffer));
         self.builder().push(Stmt::Alloc(Box::new(Alloc { buffer, bytes, body: block })));
     }

@@ -24,7 +24,7 @@ impl Builder {
     }
 
     /// Counts the bytes of a buffer, if it is in shared memory.
-    pub(super) fn add_shared_bytes(&mut self, space: Space, bytes: Value) {
+    pub fn count_shared_bytes(&mut self, space: Space, bytes: Value) {
         if space == Space::Shared {
             let bytes = self.as_int(bytes).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(u64::MAX);
             let bytes = bytes.checked_next_multiple_of(SHARED_ALIGNMENT).unwrap_or(u64::MAX);
