@@ -102,7 +102,7 @@ impl<'a> Lowering<'a> {
         Lowering { hir, mir, plan, numbers, max_rows, is_compact: false }
     }
 
-    /// The same lowering, with code that takes as little shared memory as it can.
+    /// This lowering, for code that takes as little shared memory as it can.
     pub fn compact(&self) -> Lowering<'a> {
         Lowering { is_compact: true, ..*self }
     }

@@ -203,8 +203,8 @@ impl<'a> Ports<'a> {
         self.lowering.hir.forest.num_margins as i64
     }
 
-    /// Whether faster code may take `more` bytes of shared memory instead of `least`. A launch that fits a GPU
-    /// with little shared memory still fits it then.
+    /// Whether faster code may take `more` bytes of shared memory instead of `least`. A launch that fits a
+    /// GPU with little shared memory still fits it then.
     pub fn may_take_shared(&self, least: u64, more: u64) -> bool {
         let limit = self.lowering.hir.nest.shared_memory.unwrap_or(LEAST_SHARED_MEMORY);
         let fits = |limit: &u64| more <= *limit || least > *limit;
