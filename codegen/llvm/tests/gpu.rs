@@ -855,6 +855,36 @@ fn pieces_of_slots_leave_launches_on_small_gpus() {
     }
 }
 
+/// A kernel that exceeds its GPU's shared memory is built again without padding: each case of a specialized
+/// loop has slots of its own.
+#[test]
+fn kernels_that_do_not_fit_are_built_without_padding() {
+    let forest = with_classes(&forests::complete_with_rows(8, 80, 3).0, 8);
+    let schedule = "tile(batch, b0, b1, 40)\ntile(tree, t0, t, 50)\ntile(t, t1, t2, 2)\n\
+                    reorder(b0, t0, t1, t2, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(t1, block.x)\n\
+                    sharedReduce(t1)\nspecialize(t0)\n";
+    let with_memory = |bytes: Option<u64>| {
+        let nests = nest(&forest, schedule).expect("it is legal");
+        let nests =
+            nests.try_map(|_, nest| Ok::<_, ()>(Nest { shared_memory: bytes, ..nest })).expect("a nest");
+        compile(forest.clone(), None, nests, &[OutputKind::Raw], &Budget::default())
+    };
+    let bytes = |compiled: &Compiled| {
+        let lines = compiled.lir.to_string();
+        let sizes = lines.lines().filter_map(|line| {
+            line.split_once("alloc shared shared_sums")?.1.split(' ').nth(3)?.parse::<u64>().ok()
+        });
+        sizes.sum::<u64>()
+    };
+    let padded = bytes(&with_memory(Some(1 << 20)).expect("it fits"));
+    let mut least = padded;
+    while let Ok(compiled) = with_memory(Some(least - 64)) {
+        least = bytes(&compiled);
+    }
+    // A slot has eight margins of 40 rows, in single precision.
+    assert!(least < padded && least % (8 * 40 * 4) == 0, "{least} of {padded}");
+}
+
 /// A thread must not load the next slots while others add up the previous ones.
 #[test]
 fn pieces_of_slots_are_awaited() {
